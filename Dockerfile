@@ -15,8 +15,9 @@ RUN npm run build && npm run sbom && node scripts/image-tree.mjs /out
 
 FROM ${BASE}
 COPY --from=build /out/ /
-# `upkeep` in a container of its own has nothing to start but Node: no shell is needed.
-ENTRYPOINT ["node", "/app/main.js"]
+# No shell is needed. The flags take 25 MiB less memory, and no more time: test/bench/idle.bench.ts. Without the
+# optimizing compilers the same requests took the same time of the processor.
+ENTRYPOINT ["node", "--optimize-for-size", "--no-turbofan", "--no-maglev", "--v8-pool-size=1", "/app/main.js"]
 CMD ["run"]
 # For --state-dir=/data, which is off unless UPKEEP_STATE_DIR or the option says so.
 VOLUME ["/data"]

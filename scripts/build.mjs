@@ -1,4 +1,4 @@
-// `npm run build`: dist/, which is all that is shipped. dist/main.js is the program.
+// `npm run build`: makes dist/, the shipped files. dist/main.js is the program.
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ const modules = [...chunks.flatMap(({ moduleIds }) => moduleIds), ...page];
 writeFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), licencesOf([...modules, join(swagger, 'package.json')]));
 copyAssets();
 
-/** The files of the documentation page, beside the program that serves them. */
+/** Copies the files of the documentation page. */
 function copyAssets() {
   const folder = join(dist, 'swagger-ui');
   mkdirSync(folder);
@@ -26,7 +26,7 @@ function copyAssets() {
     copyFileSync(join(swagger, 'static', file), join(folder, file));
 }
 
-/** The package itself is of modules, its bundle is not; and dist/ is all that an image holds. */
+/** The package is of type module, its bundle is CommonJS. An image contains dist/ alone. */
 function writeManifest() {
   const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ name, version, type: 'commonjs' }, undefined, 2)}\n`);

@@ -7,8 +7,8 @@ import { rolldown } from 'rolldown';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * The chunks that every command loads, and that every command with an engine loads: a module that is named here
- * brings all that it imports. Any other dynamic import is a chunk of its own, loaded by the commands that reach it.
+ * The chunks that every command loads, and that every command with an engine loads. They include the imports of the
+ * listed modules. Any other dynamic import is its own chunk, loaded on demand.
  */
 const sharedChunks = [
   { name: 'start', modules: ['src/config/read/load.ts', 'src/config/show/help.ts'] },
@@ -30,7 +30,7 @@ const sharedChunks = [
       'src/interfaces/cli/terminal/terminal.ts',
     ],
   },
-  // Below: chunks of what is loaded together, for one purpose.
+  // The chunks below group modules that are loaded together.
   {
     name: 'fleet',
     modules: [
@@ -95,7 +95,7 @@ export async function bundleProgram(folder) {
     sourcemap: true,
     codeSplitting: { groups },
     chunkFileNames: '[name].js',
-    // White space and comments; names stay, for stack traces.
+    // Removes white space and comments; keeps names for stack traces.
     minify: { mangle: false, compress: false, codegen: { removeWhitespace: true } },
   });
   const bundled = new Set(chunks.flatMap(({ moduleIds }) => moduleIds));
@@ -104,7 +104,7 @@ export async function bundleProgram(folder) {
   return chunks;
 }
 
-/** An ES module in one file. */
+/** Bundles a script into one ES module. */
 export function bundleScript(entry, file) {
   return bundle(entry, { file, format: 'esm', codeSplitting: false });
 }

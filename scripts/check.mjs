@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Longest first, so that the last one to end is a short one. */
+/** Longest first, so that a short one ends last. */
 const steps = [
   { name: 'unit tests', command: ['vitest', 'run', '--project', 'unit', '--reporter', 'dot'] },
   { name: 'unused code', command: ['knip', '--no-progress'] },
@@ -17,7 +17,10 @@ const steps = [
   { name: 'format', command: ['oxfmt', '--check', '.'] },
 ];
 
-/** MiB: property tests make much that is soon forgotten, and with the usual 16 a fifth of their time goes to collecting it. */
+/**
+ * MiB. Property tests create many short-lived objects; with the default of 16 a fifth of their time is garbage
+ * collection.
+ */
 const youngMiB = 32;
 const nodeOptions = [process.env.NODE_OPTIONS, `--max-semi-space-size=${youngMiB}`].filter(Boolean).join(' ');
 

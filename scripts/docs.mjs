@@ -1,8 +1,9 @@
-// `npm run docs`: writes the pages that are made from the code. A unit test notices when they are out of date.
+// `npm run docs`: writes the generated pages. A unit test fails if they are out of date.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { writeBenchmarksPage } from './benchmarks.mjs';
 import { bundleScript } from './bundle.mjs';
 import { writeReliabilityPage } from './reliability.mjs';
 
@@ -16,6 +17,7 @@ try {
   rmSync(folder, { recursive: true });
 }
 writeReliabilityPage();
+writeBenchmarksPage();
 
 async function load(source, name) {
   const file = join(folder, name);

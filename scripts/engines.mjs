@@ -20,7 +20,7 @@ const files = [
   'test/integration/engine/remote.test.ts',
   'test/faults/kill.test.ts',
 ];
-/** Longer than the slowest engine takes on a loaded machine. */
+/** Longer than the slowest engine needs on a loaded machine. */
 const deadlineMs = 60 * 60_000;
 
 const names = process.argv.slice(2);
@@ -68,7 +68,7 @@ async function testOn(name) {
   process.exitCode = 1;
 }
 
-/** Of the kill campaign one shape, killed at every call: the whole of it is `npm test` on the installed engine. */
+/** One shape of the kill campaign, killed at every call. `npm test` runs all shapes on the installed engine. */
 async function runTests(environment, { report, logFile }) {
   const reporters = ['--reporter', 'verbose', '--reporter', 'json', '--outputFile.json', report];
   const command = [process.execPath, join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...files];

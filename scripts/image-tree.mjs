@@ -13,17 +13,17 @@ if (!folder) {
   console.error('Cannot make the tree of the image: no folder is named: node scripts/image-tree.mjs FOLDER');
   process.exit(2);
 }
-// Source maps are half of dist/, and serve stack traces only.
+// Source maps are half of dist/, and are used for stack traces only.
 cpSync(dist, join(folder, 'app'), { recursive: true, filter: (path) => !path.endsWith('.map') });
 cpSync(fileURLToPath(new URL('../LICENSE', import.meta.url)), join(folder, 'app/LICENSE'));
 mkdirSync(join(folder, 'data'), { recursive: true });
 mkdirSync(join(folder, 'usr/local/bin'), { recursive: true });
 symlinkSync('/app/main.js', join(folder, 'usr/local/bin/upkeep'));
 settle(folder);
-// Open to each user, and so is a new volume on it: the image does not choose the user.
+// Writable for every user, also as a new volume: the image does not choose the user.
 chmodSync(join(folder, 'data'), 0o1777);
 
-/** Contents first, because they change the times of their folder. */
+/** Contents first, because changing them changes the time of their folder. */
 function settle(path) {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const child = join(path, entry.name);

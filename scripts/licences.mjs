@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The text of a file with name, version and licence of each package that one of these modules is from. */
+/** The text of a file with the name, version and licence of each package of these modules. */
 export function licencesOf(modules) {
   const folders = new Set(modules.flatMap((path) => packageFolder(path) ?? []));
   const entries = [...folders].map(readEntry).toSorted((one, other) => (one.title < other.title ? -1 : 1));

@@ -10,10 +10,10 @@ const bom = JSON.parse(npmSbom());
 const shipped = new Set(bundledPackages());
 const refs = new Set([bom.metadata.component['bom-ref'], ...shipped]);
 
-// Times and random numbers would make another file of the same sources.
+// Times and random numbers would make the file differ for equal sources.
 delete bom.serialNumber;
 delete bom.metadata.timestamp;
-// npm takes the name of the folder.
+// npm uses the name of the folder.
 bom.metadata.component.name = name;
 bom.components = bom.components.filter((component) => shipped.delete(component['bom-ref'])).map(asShipped);
 bom.dependencies = bom.dependencies
@@ -26,7 +26,9 @@ if (shipped.size > 0) {
 writeFileSync(`${root}dist/sbom.cdx.json`, `${JSON.stringify(bom, undefined, 2)}\n`);
 
 function npmSbom() {
-  const args = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only'];
+  const format = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application'];
+  // `npm install --global` runs this too, and npm describes nothing that is global.
+  const args = ['sbom', ...format, '--package-lock-only', '--no-global'];
   const { status, stdout, stderr } = spawnSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20 });
   if (status === 0) return stdout;
   console.error(`Cannot write the SBOM: npm sbom failed: ${stderr.trim()}`);

@@ -3,6 +3,7 @@
 //   npm run test:swarm -- --engine docker-28 table kill    on another engine of test/lab/engine/engines.mjs, these files only
 //   npm run test:swarm -- --cases 200                       instead: so many updates at random, each held against the tasks
 //   --seed TEXT    of the first of them
+//   --round N      only these eight of them, as a failure names them
 //   --record       keeps their result for docs/reliability.md
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -17,6 +18,7 @@ const { values, positionals } = parseArgs({
     engine: { type: 'string' },
     cases: { type: 'string' },
     seed: { type: 'string', default: 'all' },
+    round: { type: 'string' },
     record: { type: 'boolean', default: false },
   },
 });
@@ -25,7 +27,7 @@ if (build.status !== 0) process.exit(1);
 const folder = join(root, values.record ? 'test/faults/results' : 'test-results');
 mkdirSync(folder, { recursive: true });
 
-const isRandom = values.cases !== undefined;
+const isRandom = values.cases !== undefined || values.round !== undefined;
 const names = isRandom ? ['random'] : positionals;
 const files = names.length === 0 ? ['test/swarm'] : names.map((name) => `test/swarm/${name}.test.ts`);
 const tests = ['npx', 'vitest', 'run', '--project', 'swarm', '--reporter', 'verbose', ...files];
@@ -37,7 +39,8 @@ const { status } = spawnSync(process.execPath, [join(root, 'test/lab/enter.mjs')
     TEST_DRAW: isRandom ? values.seed : 'all',
     ...(values.engine && { LAB_ENGINE: values.engine }),
     ...(isRandom && {
-      SWARM_CASES: values.cases,
+      ...(values.cases && { SWARM_CASES: values.cases }),
+      ...(values.round && { SWARM_ROUND: values.round }),
       SWARM_REPORT: join(folder, `swarm-${values.engine ?? 'docker-20.10'}.json`),
     }),
   },

@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// Since Node 22.1, which the types do not know: https://nodejs.org/api/module.html#moduleenablecompilecachecachedir
+// Exists since Node 22.1, and is missing in the types:
+// https://nodejs.org/api/module.html#moduleenablecompilecachecachedir
 (nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
 
-// Stays if nothing keeps the process alive before main() has settled.
+// The exit code if the event loop ends before main() has settled.
 process.exitCode = 1;
 void main(process.argv.slice(2))
   .catch((error: unknown) => {
@@ -18,11 +19,11 @@ void main(process.argv.slice(2))
   });
 
 /**
- * The beginning of every command. Modules that a command does not need are not loaded: help and version
- * load the options only, the demonstration no real engine.
+ * The beginning of every command. A command loads only the modules that it needs: help and version load the options,
+ * the demo loads no real engine.
  */
 async function main(argv: readonly string[]): Promise<number> {
-  // A reader that has gone, as in `upkeep update | head -1`, is no reason to leave a container half replaced.
+  // If the reader of the output goes away, as in `upkeep update | head -1`, an update must still be completed.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const { loadConfiguration } = await import('./config/read/load.ts');
   const configuration = loadConfiguration(argv);
@@ -56,7 +57,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Of the manifest that the build writes beside the program: dist/ runs wherever it is copied. */
+/** Reads the manifest that the build writes beside the program, because dist/ may be copied to any place. */
 async function printCompletion(operands: readonly string[]): Promise<number> {
   const { completionFor } = await import('./config/completion/completion.ts');
   const completion = completionFor(operands);

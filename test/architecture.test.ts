@@ -9,7 +9,7 @@ const waysThroughProxies = ['network-errors', 'proxy-choice', 'tunnel'].map(
   (name) => `src/adapters/oci/transport/${name}.ts`,
 );
 
-/** The floors of the house, as docs/ARCHITECTURE.md draws them: who may import whom, and what they may not touch. */
+/** The layers, as in docs/ARCHITECTURE.md: the allowed imports, and the forbidden globals. */
 const floors: readonly Floor[] = [
   {
     folder: 'src/domain',
@@ -56,8 +56,8 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/adapters/process',
-    mayImport: ['src/domain/', 'node:'],
-    because: 'clock, log and identity of this process',
+    mayImport: ['src/domain/', 'node:', 'string-width'],
+    because: 'clock, log and identity of this process (string-width measures the lines of the log)',
   },
   {
     folder: 'src/interfaces/http',
@@ -111,10 +111,10 @@ const floors: readonly Floor[] = [
 
 type Floor = {
   readonly folder: string;
-  /** Prefixes of paths (a folder ends in a slash) and of package names; the floor itself is always allowed. */
+  /** Prefixes of paths (a folder ends in a slash) and of package names. A layer may always import itself. */
   readonly mayImport: readonly string[];
   readonly because: string;
-  /** No clock, chance, input or output of its own: they come in through `Outside`. */
+  /** No own clock, random numbers, input or output: these come in through `Outside`. */
   readonly pure?: true;
 };
 
@@ -141,7 +141,7 @@ const house = drawHouse(
   shipped.map(({ path, specifiers }) => ({ path, imports: specifiers.map((specifier) => resolve(path, specifier)) })),
 );
 
-/** A room is a folder with modules of its own. More than these beside each other are not read any more. */
+/** A room is a folder with modules of its own. A reader cannot survey more modules than this in one folder. */
 const mostFilesOfARoom = 15;
 const mostLinesOfAFile = 300;
 

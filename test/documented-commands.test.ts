@@ -52,7 +52,7 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
-/** The reason why a command cannot be right; undefined for one that can. */
+/** The reason why a command must be wrong; undefined if it may be right. */
 function judge(command: string, environment: Environment): string | undefined {
   const words = wordsOf(command.replace(/^(?:\w+=\S* )+/, ''));
   const [program = '', ...args] = words;
@@ -72,7 +72,7 @@ function judge(command: string, environment: Environment): string | undefined {
   }
 }
 
-/** Programs in examples, which are not ours to check. */
+/** Programs in examples that are not part of Upkeep. */
 const otherPrograms: Readonly<Record<string, string>> = {
   curl: 'asks the HTTP API',
   export: 'sets variables',
@@ -88,7 +88,7 @@ function refusalOf(args: readonly string[], environment: Environment): string | 
   return configuration.kind === 'faults' ? configuration.message : undefined;
 }
 
-/** Secrets and certificates are not on this machine. */
+/** Secrets and certificates are missing on this machine. */
 function withFilesOfHere(word: string): string {
   if (word.startsWith('/run/secrets/')) return 'a'.repeat(32);
   return word === '~/.docker' ? join(root, 'test/fixtures/tls') : word;
@@ -117,7 +117,7 @@ function syntaxErrorOf(command: string): string {
   return spawnSync('bash', ['-n', '-c', command], { encoding: 'utf8' }).stderr;
 }
 
-/** Words as a shell makes them, without comments; quotes are only around words here. */
+/** Splits into words like a shell, without comments; quotes are supported only around whole words. */
 function wordsOf(command: string): string[] {
   const words = command.replace(/ +#.*$/, '').match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
   return words.map((word) => word.replaceAll(/["']/g, ''));

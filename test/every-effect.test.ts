@@ -14,7 +14,7 @@ import {
 type Row = {
   readonly name: string;
   readonly effect: Effect;
-  /** One of them stands in the file with the test. */
+  /** The file with the test has one of these texts. */
   readonly words: readonly string[];
 };
 
@@ -60,13 +60,13 @@ function optionRows(): readonly Row[] {
   });
 }
 
-/** The tests of hooks write the last part of theirs only. */
+/** The tests of hooks have only the last part of the name. */
 function wordsOfLabel(name: string): readonly string[] {
   const part = name.replace(/^lifecycle\./, '').replace(/-timeout$/, '');
   return [ownPrefix + name, dropInPrefix + name, ...(name.startsWith('lifecycle.') ? [part] : [])];
 }
 
-/** Of `test('…'` and of `test.each(…)('…'`, as they are written. */
+/** The titles of `test('…'` and of `test.each(…)('…'`, as in the source. */
 function titlesIn(text: string): readonly string[] {
   return [...text.matchAll(/(?:\btest|\]|\)|>)\(\s*(['"`])((?:(?!\1)[^\\\n]|\\.)*)\1,/g)].map(
     ([, , title = '']) => title,

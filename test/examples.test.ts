@@ -56,7 +56,7 @@ describe.each(composeFiles)('%s', (path) => {
   });
 });
 
-/** The files of tokens are in the container only. */
+/** The files with tokens exist in the container only. */
 function withTokens(environment: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [

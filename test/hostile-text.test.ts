@@ -17,7 +17,7 @@ import { createMetrics } from '../src/interfaces/metrics/metrics.ts';
 import { createFakeClock } from './support/clock/fake-clock.ts';
 import { createFakeTerminal } from './support/scene/fake-terminal.ts';
 
-/** Line ends of all kinds, a terminal's commands in 7 and 8 bits, bidirectional overrides, and ends of quotes and elements. */
+/** Line ends of all kinds, terminal commands in 7 and 8 bits, bidirectional overrides, quotes and ends of elements. */
 const evil =
   'web\n\r\nevent: scan_failed\ndata: {}\n\n\u0085\u2028\u2029\u001b[2J\u001b]0;title\u0007\u009b31m\u0000\u007f\u202egpj\u2066' +
   String.raw`\" injected=yes msg="gone`.concat('</script><img src=x onerror=alert(1)>\ud800');
@@ -53,7 +53,7 @@ const events: readonly ServiceEvent[] = [
   { kind: 'scan_failed', runId, purpose: 'update', error: evil, atMs: 0 },
 ];
 
-/** Characters that no text of ours may contain, besides its own line ends. */
+/** Characters that must not appear in output, except for its own line ends. */
 const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 const plain = createStyle(false);

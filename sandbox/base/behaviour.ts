@@ -3,45 +3,45 @@
  * told to stop, and stops at once.
  */
 export type Behaviour = {
-  /** Ends by itself so long after its start; undefined: never. */
+  /** Time from its start to its exit; undefined: it does not exit by itself. */
   readonly exitsAfterMs?: number;
-  /** The code of that end; 0 unless told. */
+  /** Exit code of that exit; default 0. */
   readonly exitCode?: number;
-  /** From the stop signal to the end; 0 unless told. */
+  /** Time from the stop signal to the exit; default 0. */
   readonly stopMs?: number;
-  /** The code of that end; 0 unless told. */
+  /** Exit code after the stop signal; default 0. */
   readonly stopExitCode?: number;
-  /** Must be killed, like a process 1 without a signal handler. */
+  /** Ignores the stop signal and must be killed, like a process 1 without a signal handler. */
   readonly ignoresTerm?: boolean;
   /** Result of the HEALTHCHECK's probe, used only with a HEALTHCHECK; healthy at once by default. */
   readonly health?: HealthBehaviour;
-  /** The engine cannot start it, in these words of its runtime. */
+  /** The engine cannot start it; the error text of its runtime. */
   readonly startError?: string;
-  /** Written at every start. */
+  /** Log lines, written at every start. */
   readonly logLines?: readonly LogLine[];
-  /** Results of command lines in its shell; an unlisted command is not found. */
+  /** Results of command lines in its shell. A command that is not listed is not found. */
   readonly commands?: Readonly<Record<string, CommandBehaviour>>;
-  /** Where it listens; nowhere unless told. */
+  /** Ports on which it listens; default none. */
   readonly listens?: readonly ListenBehaviour[];
-  /** There is no shell in the image. */
+  /** The image has no shell. */
   readonly shellless?: boolean;
 };
 
 export type CommandBehaviour = {
-  /** 0 unless told. */
+  /** Default 0. */
   readonly exitCode?: number;
   readonly output?: string;
-  /** It ends so long after its start; 0 unless told. */
+  /** Time from its start to its exit; default 0. */
   readonly tookMs?: number;
-  /** It never ends by itself. */
+  /** It does not exit by itself. */
   readonly hangs?: boolean;
 };
 
 export type ListenBehaviour = {
   readonly port: number;
-  /** It begins so long after the start; 0 unless told. */
+  /** Time from the start until it listens; default 0. */
   readonly afterMs?: number;
-  /** The status that it answers with over HTTP; undefined: it speaks something else, and says nothing. */
+  /** The HTTP status of its replies; undefined: it accepts connections, but sends nothing. */
   readonly status?: number;
 };
 

@@ -28,8 +28,8 @@ export function createEventBus(): EventBus {
 }
 
 /**
- * Longest queue of a listener. A slower listener loses the queue and gets `connected` again: anything may
- * have happened.
+ * Longest queue of a listener. A slower listener loses its queue and gets `connected` again, as after a broken
+ * connection.
  */
 const longestQueue = 10_000;
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../../src/domain/outside/outside.ts';
 
-/** Things that will happen by themselves, unless they are called off. */
+/** Scheduled actions, which can be cancelled. */
 export type Later = {
-  /** Returns the way to call it off. */
+  /** Returns a function that cancels the action. */
   readonly in: (ms: number, act: () => void) => () => void;
   readonly callOffAll: () => void;
 };

@@ -1,5 +1,5 @@
 /**
- * Differences between versions of Docker that an updater sees; both versions measured by the contracts in
+ * Differences between versions of Docker that an updater can see. Both versions were measured by the contracts in
  * `test/contract/`.
  */
 export type EngineProfile = {
@@ -15,28 +15,28 @@ export type EngineProfile = {
   readonly hasEndpointsOfItsOwn: boolean;
   /** An alias on the default bridge is refused at create, not only at start. */
   readonly refusesBridgeAliasAtCreate: boolean;
-  /** Stored values of settings that were not given. */
+  /** Stored values of settings that are missing in the request. */
   readonly notGiven: { readonly restartPolicy: '' | 'no'; readonly networkMode: 'default' | 'bridge' };
-  /** Without host settings the runtime is noted only at the first start. */
+  /** Without host settings the runtime is stored only at the first start. */
   readonly notesRuntimeLate: boolean;
-  /** A start makes the process before it sets up the network, so that other things go wrong first. */
+  /** A start creates the process before it sets up the network. This changes which error comes first. */
   readonly setsUpNetworkLast: boolean;
-  /** Status of a refused start, when the owner of the shared network is missing. */
+  /** Status of a refused start if the container with the shared network is missing. */
   readonly statusOfMissingNeighbour: 404 | 500;
-  /** Status of a refused start, when the owner of the shared memory or processes does not run. */
+  /** Status of a refused start if the container with the shared memory or processes does not run. */
   readonly statusOfIdleNeighbour: 409 | 500;
-  /** Between two tries of its restart policy a container has no network, and is not renamed. */
+  /** Between two restarts by its policy a container has no network, and cannot be renamed. */
   readonly refusesRenameBetweenTries: boolean;
   /** With live-restore, a running `--rm` container is deleted at boot: https://github.com/moby/moby/issues/46308 */
   readonly liveRestoreDeletesAutoRemove: boolean;
-  /** Fields of `HostConfig` that exist beside those of every version; others are dropped without a word. */
+  /** Fields of `HostConfig` in addition to those of every version; other fields are dropped silently. */
   readonly hostConfig: Readonly<Record<string, unknown>>;
   readonly optionalHostConfig: readonly string[];
 };
 
 export type EngineVersion = '20.10' | '28';
 
-/** Split where 28 has `/proc/interrupts` in between. */
+/** Version 28 has `/proc/interrupts` between these two parts. */
 const maskedFirst: readonly string[] = ['/proc/asound', '/proc/acpi'];
 const maskedThen: readonly string[] = [
   '/proc/kcore',

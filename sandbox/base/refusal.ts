@@ -1,4 +1,4 @@
-/** The engine says no: a status of its API, and its own words. Nothing has changed. */
+/** An error of the engine: a status of its API, and its message. Nothing has changed. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;

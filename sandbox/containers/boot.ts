@@ -4,12 +4,12 @@ import { startProcess } from './processes.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
 /**
- * How the engine goes down. `graceful`: SIGTERM, it stops its containers itself. `crash`: it is
- * killed, the containers live on until the next start finds them. `power-cut`: all dies at once.
+ * How the engine goes down. `graceful`: SIGTERM, it stops its containers. `crash`: it is killed, the containers
+ * continue until its next start. `power-cut`: everything ends at once.
  */
 export type RestartKind = 'graceful' | 'crash' | 'power-cut';
 
-/** From here on nobody answers: calls in flight have an unknown outcome, event streams break. */
+/** The engine no longer answers: calls in flight have an unknown outcome, event streams break. */
 export function goDown(world: World, kind: RestartKind): void {
   world.condition.up = false;
   world.pastEvents.length = 0;
@@ -23,9 +23,8 @@ export function goDown(world: World, kind: RestartKind): void {
 }
 
 /**
- * The engine's start, before it answers the first call. The rules are Docker's; where its documentation is
- * silent, they are measured (`test/contract/boot.ts`):
- * https://docs.docker.com/engine/containers/start-containers-automatically/
+ * The engine's start, before it answers the first call. The rules are from Docker's documentation, or measured
+ * (`test/contract/boot.ts`): https://docs.docker.com/engine/containers/start-containers-automatically/
  */
 export function comeUp(world: World): void {
   const { profile } = world;
@@ -42,7 +41,7 @@ export function comeUp(world: World): void {
   world.events.emit({ kind: 'connected' });
 }
 
-/** A process that outlived its engine is stopped by the next one, which counts as a stop by hand. */
+/** A process that survived its engine is stopped by the next one. This counts as a manual stop. */
 function shutDownSurvivor(world: World, container: SandboxContainer): void {
   if (container.process === undefined) return;
   container.manuallyStopped = true;
@@ -57,7 +56,9 @@ function restartsAtBoot({ hostConfig, state, restartCount, manuallyStopped }: Sa
   return name === 'on-failure' && state.exitCode !== 0 && (most === 0 || restartCount < most);
 }
 
-/** The engine does not order its containers: one that needs another may fail, and stays down. */
+/**
+ * The engine starts its containers in no order: a container that needs another one may fail, and then stays stopped.
+ */
 function tryToStart(world: World, container: SandboxContainer): void {
   try {
     startProcess(world, container);
@@ -70,5 +71,5 @@ function stopCode({ behaviour }: SandboxContainer): number {
   return behaviour.ignoresTerm === true ? killed : (behaviour.stopExitCode ?? 0);
 }
 
-/** Exit code that the engine records for a process whose end it did not see. */
+/** Exit code that the engine records for a process whose exit it did not see. */
 const lostPower = 255;

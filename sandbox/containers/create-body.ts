@@ -2,7 +2,9 @@ import type { ContainerConfig, Endpoint, HostConfig, PortBinding } from '../../s
 import type { EngineProfile } from '../base/profile.ts';
 import { Refusal } from '../base/refusal.ts';
 
-/** The body of `POST /containers/create` as the engine reads it: unknown fields dropped, absent ones filled. */
+/**
+ * The body of `POST /containers/create` as the engine reads it: unknown fields are dropped, missing ones get defaults.
+ */
 export type CreateBody = {
   readonly config: ContainerConfig;
   readonly hostConfig: HostConfig;
@@ -13,7 +15,7 @@ export type CreateBody = {
 export function readCreateBody(body: Readonly<Record<string, unknown>>, profile: EngineProfile): CreateBody {
   if (typeof body['Image'] !== 'string')
     throw new Refusal(400, 'Config cannot be empty in order to create a container');
-  // Bodies come from our own code; an error in them shows as a wrong container.
+  // The bodies come from our own code, so they are not validated.
   const config = { ...emptyConfig, ...known(body, configFields), Image: body['Image'] } as ContainerConfig;
   const given = body['HostConfig'] as HostConfig | undefined;
   const networking = (body['NetworkingConfig'] ?? {}) as { readonly EndpointsConfig?: Record<string, Endpoint> | null };
@@ -24,7 +26,10 @@ export function readCreateBody(body: Readonly<Record<string, unknown>>, profile:
   return { config, hostConfig, endpoints: networking.EndpointsConfig ?? {} };
 }
 
-/** A name and a count that go together: https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerUpdate */
+/**
+ * A policy name with a valid count:
+ * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerUpdate
+ */
 export function checkRestartPolicy(name: string, maximumRetryCount: number): void {
   if (!policyNames.includes(name)) throw new Refusal(400, `invalid restart policy '${name}'`);
   if (maximumRetryCount !== 0 && name !== 'on-failure')
@@ -73,7 +78,7 @@ function checkPolicy({ RestartPolicy: policy, AutoRemove: autoRemove }: HostConf
   checkRestartPolicy(name, count);
 }
 
-/** A container that lives in another's network has no host name, address or ports of its own. */
+/** A container in another container's network has no host name, addresses or ports. */
 function checkSharedNetwork(config: ContainerConfig, hostConfig: HostConfig, profile: EngineProfile): void {
   if (!hostConfig.NetworkMode?.startsWith('container:')) return;
   const conflict = (what: string) => new Refusal(400, `conflicting options: ${what}`);
@@ -208,5 +213,5 @@ const emptyHostConfig = {
   ReadonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
 } as const;
 
-/** Shown only when given. */
+/** Shown only if the request has them. */
 const optionalHostConfig: readonly string[] = ['Mounts', 'Tmpfs', 'StorageOpt', 'Sysctls', 'Init', 'Runtime'];

@@ -19,7 +19,7 @@ import {
   type World,
 } from '../world/world.ts';
 
-/** `POST /containers/create`: all or nothing. The name is taken first and given back by a refusal. */
+/** `POST /containers/create`, completely or not at all. The name is taken first, and released if the engine refuses. */
 export function createContainer(
   world: World,
   name: string,
@@ -107,7 +107,10 @@ function checkEndpoints({ profile }: World, endpoints: Readonly<Record<string, E
     throw new Refusal(400, 'network-scoped alias is supported only for containers in user defined networks');
 }
 
-/** Names of other containers become ids. A network's may be missing until the start; the others may not. */
+/**
+ * Replaces names of other containers by ids. The container of a shared network may be missing until the start; the
+ * others may not.
+ */
 function withContainerIds(world: World, hostConfig: HostConfig): HostConfig {
   const resolve = (mode: string | undefined, mayBeMissing: boolean) => {
     if (mode === undefined || !mode.startsWith('container:')) return mode ?? '';
@@ -124,7 +127,7 @@ function withContainerIds(world: World, hostConfig: HostConfig): HostConfig {
   };
 }
 
-/** The one of its first network is the container's own. */
+/** The hardware address of its first network is the container's own. */
 function firstMac(
   macs: ReadonlyMap<string, string>,
   { NetworkMode: mode = '' }: HostConfig,
@@ -133,7 +136,7 @@ function firstMac(
   return MacAddress === undefined ? {} : { MacAddress };
 }
 
-/** Removes the mounts again if a container cannot be linked. */
+/** Removes the mounts again if a link fails. */
 function linksOf(
   world: World,
   { Links: links }: HostConfig,
@@ -151,7 +154,7 @@ function linksOf(
   return byAlias;
 }
 
-/** The engine's own name on the host's network, else the short id, unless one was asked for. */
+/** The engine's host name on the host's network, else the requested one, else the short id. */
 function hostnameOf(config: ContainerConfig, hostConfig: HostConfig, id: string): string {
   if (config.Hostname) return config.Hostname;
   return hostConfig.NetworkMode === 'host' ? engineHostname : id.slice(0, 12);

@@ -4,7 +4,7 @@ import { Refusal } from '../base/refusal.ts';
 import { killed } from './remove.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
-/** `POST /containers/{id}/exec`, its start and its end. A caller that goes away changes nothing about the command. */
+/** `POST /containers/{id}/exec`, its start and its end. The command continues if its caller goes away. */
 export async function runCommand(
   world: World,
   container: SandboxContainer,

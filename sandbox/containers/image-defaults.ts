@@ -23,7 +23,7 @@ export function withImageDefaults(asked: ContainerConfig, image: ImageConfig): C
   };
 }
 
-/** An Entrypoint of one's own also drops the image's Cmd; `[""]` drops the image's Entrypoint. */
+/** An own Entrypoint also drops the image's Cmd; `[""]` drops the image's Entrypoint. */
 function programOf(asked: ContainerConfig, image: ImageConfig): Pick<ContainerConfig, 'Entrypoint' | 'Cmd'> {
   const ownEntrypoint = (asked.Entrypoint?.length ?? 0) > 0;
   const ownCommand = (asked.Cmd?.length ?? 0) > 0;

@@ -8,7 +8,7 @@ import { announceContainer, type SandboxContainer, type World } from '../world/w
 
 export type Done = 'done' | 'noop';
 
-/** `POST /containers/{id}/start`; forgets that somebody stopped it. */
+/** `POST /containers/{id}/start`; resets the manual stop. */
 export function startContainer(world: World, container: SandboxContainer): Done {
   const { status } = container.state;
   if (status === 'paused') throw new Refusal(409, 'cannot start a paused container, try unpause instead');
@@ -22,8 +22,8 @@ export function startContainer(world: World, container: SandboxContainer): Done 
 }
 
 /**
- * `POST /containers/{id}/stop`: signals, waits, kills. Until the process is dead the container
- * counts as running; whether the caller still waits makes no difference to it.
+ * `POST /containers/{id}/stop`: signals, waits, kills. The container counts as running until the process is dead, even
+ * if the caller no longer waits.
  */
 export async function stopContainer(world: World, container: SandboxContainer, options: StopOptions): Promise<Done> {
   const { process } = container;
@@ -60,7 +60,10 @@ export function whenStopped(container: SandboxContainer): Promise<void> {
   return container.process?.ended ?? Promise.resolve();
 }
 
-/** Docker's own time between the stop signal and the kill: https://docs.docker.com/reference/cli/docker/container/stop/ */
+/**
+ * Docker's default time between the stop signal and the kill:
+ * https://docs.docker.com/reference/cli/docker/container/stop/
+ */
 const defaultStopSeconds = 10;
 
 function signalToStop(world: World, container: SandboxContainer, { timeoutSeconds, signal }: StopOptions): void {
@@ -84,7 +87,7 @@ function signalToStop(world: World, container: SandboxContainer, { timeoutSecond
   process.callOff.push(world.later.in(patienceMs, kill));
 }
 
-/** Between two tries of the restart policy there is no process to signal. */
+/** Between two restarts by the policy there is no process to signal. */
 function endRestarting(container: SandboxContainer): void {
   const { process } = container;
   for (const callOff of process?.callOff.splice(0) ?? []) callOff();

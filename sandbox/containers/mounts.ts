@@ -5,8 +5,8 @@ import { ensureVolume } from '../world/volumes.ts';
 import type { SandboxMount, World } from '../world/world.ts';
 
 /**
- * Mounts of a container, in this order: volumes of others, binds, mounts, and an anonymous volume for each
- * path left.
+ * Mounts of a container, in this order: volumes of other containers, binds, mounts, and an anonymous volume for each
+ * remaining path.
  */
 export function createMounts(world: World, config: ContainerConfig, hostConfig: HostConfig): readonly SandboxMount[] {
   const mounts = new Map<string, SandboxMount>();

@@ -1,7 +1,7 @@
 import { leaveNetworks } from '../networks/networks.ts';
 import { engineTimestamp, type SandboxContainer, type World } from '../world/world.ts';
 
-/** The end without a word to anyone: the power went, or the engine was not there to see it. */
+/** Ends the process without an event: after a power cut, or while the engine is down. */
 export function loseProcess(world: World, container: SandboxContainer, exitCode: number): void {
   const { process } = container;
   if (process === undefined) return;
@@ -11,7 +11,7 @@ export function loseProcess(world: World, container: SandboxContainer, exitCode:
   process.settle();
 }
 
-/** Cancels the timers of the process and frees its ports. Docker shows `unhealthy` once the probes have ended. */
+/** Cancels the timers of the process and frees its ports. Docker shows `unhealthy` after the probes have ended. */
 export function releaseProcess(world: World, container: SandboxContainer, exitCode: number): void {
   for (const callOff of container.process?.callOff.splice(0) ?? []) callOff();
   container.hostPorts = [];

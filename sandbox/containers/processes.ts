@@ -18,8 +18,8 @@ import {
 import { removeContainer } from './remove.ts';
 
 /**
- * Starts the container's process. A start that fails leaves the container as it was, with the
- * exit code 128 and the engine's words; a `--rm` container it deletes.
+ * Starts the container's process. A failed start leaves the container as it was, with the exit code 128 and the
+ * engine's message; a `--rm` container is deleted.
  */
 export function startProcess(world: World, container: SandboxContainer): void {
   try {
@@ -86,7 +86,7 @@ function run(world: World, container: SandboxContainer): void {
   process.callOff.push(world.later.in(exitsAfterMs, () => endProcess(world, container, exitCode)));
 }
 
-/** A process that the restart policy starts also satisfies callers that wait for the end of the last one. */
+/** A process that the restart policy starts also satisfies callers that wait for the end of the previous one. */
 function createProcess(world: World, earlier: SandboxProcess | undefined): SandboxProcess {
   const startedAtMs = world.clock.monotonicMs();
   if (earlier !== undefined) return { ...earlier, startedAtMs, dying: false, callOff: [] };

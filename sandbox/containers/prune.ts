@@ -2,7 +2,7 @@ import { isAlive } from '../../src/domain/container/container.ts';
 import { removeContainer } from './remove.ts';
 import { announce, engineNowMs, type World } from '../world/world.ts';
 
-/** `docker container prune`: all that does not run goes, and in the end the engine tells of it. */
+/** `docker container prune`: removes all stopped containers, then sends an event. */
 export function pruneContainers(world: World): void {
   for (const container of world.containers.values()) {
     if (!isAlive(container.state.status)) removeContainer(world, container, { withVolumes: false });
@@ -11,7 +11,7 @@ export function pruneContainers(world: World): void {
   announce(world, 'container', 'prune', '', { reclaimed: '0' });
 }
 
-/** Whether a prune ends between the two times; waits for `untilMs` where none has. */
+/** Whether a prune ends between the two times; waits until `untilMs` if there is none. */
 export async function hasPruned(
   world: World,
   { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },

@@ -2,7 +2,7 @@ import { loseProcess } from './process-end.ts';
 import { removeOrphanedVolumes } from '../world/volumes.ts';
 import { announceContainer, type SandboxContainer, type World } from '../world/world.ts';
 
-/** Kills the process and deletes the container; its volumes only on request, and never one in use. */
+/** Kills the process and deletes the container. Removes its volumes only on request, and none in use. */
 export function removeContainer(
   world: World,
   container: SandboxContainer,

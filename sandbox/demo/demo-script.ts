@@ -6,11 +6,11 @@ import type { Misbehaviour } from '../registry/registry-store.ts';
 export type DemoContainer = {
   readonly name: string;
   readonly image: string;
-  /** Of the image that it runs at the start. */
+  /** Version of its image at the start. */
   readonly version: string;
-  /** The compose project; none: it was started with `docker run`. */
+  /** The compose project; undefined: it was started with `docker run`. */
   readonly project?: string;
-  /** `digest`: it is created from the digest; `build`: its image is in no registry. */
+  /** `digest`: it is created from the digest; `build`: its image was built locally. */
   readonly from?: 'digest' | 'build';
   readonly labels?: Readonly<Record<string, string>>;
   readonly healthcheck?: boolean;
@@ -92,7 +92,7 @@ export const demoContainers: readonly DemoContainer[] = [
 /** Events of the demo before a check. */
 export type DemoRound = {
   readonly releases: readonly DemoRelease[];
-  /** From this round to the next. */
+  /** Lasts until the next round. */
   readonly trouble?: { readonly host: string; readonly misbehaviour: Misbehaviour; readonly story: string };
 };
 
@@ -117,7 +117,7 @@ const staysUnhealthy: Behaviour = {
   logLines: stderr('Immich Server: waiting for the database'),
 };
 
-/** Over and over again. The first shows most: an update, and one that is taken back. */
+/** The rounds repeat. The first one shows most: an update, and a rollback. */
 export const demoRounds: readonly DemoRound[] = [
   {
     releases: [

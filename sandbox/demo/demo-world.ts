@@ -11,7 +11,7 @@ import { createSandboxRegistry } from '../registry/registry.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';
 import type { Release } from '../registry/release.ts';
 
-/** An engine with containers and registries with releases to come, all in memory. */
+/** An engine with containers, and registries with future releases, all in memory. */
 export type DemoWorld = {
   readonly engine: Engine;
   readonly registry: Registry;
@@ -22,17 +22,18 @@ export type DemoWorld = {
   readonly close: () => void;
 };
 
-/** A shorter look at new containers than real ones get, so that nobody has to wait. */
+/** A shorter health window than the default, so that the demo is fast. */
 export const demoSettings = { gateWindowMs: 2500, gateTimeoutMs: 4000 } as const satisfies Partial<ServiceSettings>;
 
-/** Calls take as long as on a real engine with a fast connection, so that progress is visible. */
+/** Calls take as long as on a fast real engine, so that progress is visible. */
 export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {
   const { registry, store } = createSandboxRegistry({ clock, latencyMs: 120 });
   const sandbox = createSandboxEngine({ clock, registries: store, pullStepMs: 150 });
   const { control } = sandbox;
   const releases = createReleases(store, clock);
   await Promise.all(demoContainers.map((container) => provideImage(sandbox, releases, container)));
-  for (const container of demoContainers) control.runContainer(container.name, bodyOf(container, releases));
+  for (const container of demoContainers)
+    control.runContainer(container.name, bodyOf(container, releases), upForMs(container));
   const { engine, prober } = sandbox.connect({ latencyMs: realisticLatencyMs });
   let rounds = 0;
   let healed: (() => void) | undefined;
@@ -56,8 +57,13 @@ export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {
   };
 }
 
+/** The containers of a project were started together, some days ago. */
+function upForMs({ project, name }: DemoContainer): number {
+  return (1 + (((project ?? name).length * 7) % 27)) * 24 * hourMs;
+}
+
 type Releases = {
-  /** The next version of an image; returns it. */
+  /** Publishes the next version of an image; returns it. */
   readonly publish: (release: DemoRelease) => string;
   /** Publishes the version of the beginning if there is none yet. */
   readonly digestOf: (container: DemoContainer) => string;

@@ -29,7 +29,7 @@ import { noSpaceLeft, engineNowMs, type SandboxContainer, type World } from '../
 
 /** An `Engine` over the sandbox: the connection of one caller. */
 export function createConnection(world: World, calls: Calls): Engine {
-  /** A change to one container. Writing its settings needs room on the disk. */
+  /** A change to one container. The engine needs free disk space to store its settings. */
   function onContainer(
     kind: CallKind,
     id: string,
@@ -125,7 +125,7 @@ export function createConnection(world: World, calls: Calls): Engine {
           return { kind: 'done' };
         },
       ),
-    // It finds the targets of links by their ids, whatever happens to it.
+    // The targets of links are found by their ids, even after a rename.
     removeLink: (name, alias) =>
       calls.change<CallOutcome>({ kind: 'removeLink', target: name, detail: alias }, () => ({ kind: 'noop' })),
     removeVolume: (name) =>
@@ -158,6 +158,7 @@ function connectedAlready(outcome: CallOutcome): CallOutcome {
 
 function describeEngine(world: World): EngineInfo {
   return {
+    id: world.engineId,
     kind: 'docker',
     version: world.profile.version,
     apiVersion: world.profile.apiVersion,

@@ -12,26 +12,26 @@ import { buildRelease, type Release, type SandboxImage } from '../registry/relea
 import { removeContainer } from '../containers/remove.ts';
 import { takeSnapshot, type Snapshot } from '../world/snapshot.ts';
 import { ensureVolume } from '../world/volumes.ts';
-import type { SandboxExecution, World } from '../world/world.ts';
+import { engineNowMs, type SandboxExecution, type World } from '../world/world.ts';
 
-/** Actions of other people on the engine, and facts for tests. These are not counted as calls. */
+/** Actions of people and other programs on the engine, and facts for tests. These are not counted as calls. */
 export type SandboxControl = {
   /** Puts an image into the engine without a registry, as `docker load` and `docker build` do. */
   readonly addImage: (reference: string, release: Release) => SandboxImage;
   readonly addNetwork: (name: string, options?: { readonly subnet?: string; readonly driver?: string }) => string;
-  /** Writes something into a volume, to find it again in the snapshot; makes the volume if need be. */
+  /** Writes a marker into a volume, which the snapshot shows; creates the volume if it is missing. */
   readonly markVolume: (name: string, marker: string) => void;
   /** `docker create`; returns the id. */
   readonly addContainer: (name: string, body: ContainerRecipe['body']) => string;
-  /** `docker run -d`; returns the id. */
-  readonly runContainer: (name: string, body: ContainerRecipe['body']) => string;
+  /** `docker run -d`, so long ago; returns the id. */
+  readonly runContainer: (name: string, body: ContainerRecipe['body'], agoMs?: number) => string;
   readonly startContainer: (idOrName: string) => void;
   /** `docker stop`; `docker kill` with a timeout of 0. */
   readonly stopContainer: (idOrName: string, timeoutSeconds?: number) => Promise<void>;
-  /** Ends its process from inside; the restart policy applies. */
+  /** Ends its process; the restart policy applies. */
   readonly endProcess: (idOrName: string, exitCode: number) => void;
   readonly renameContainer: (idOrName: string, name: string) => void;
-  /** `docker rm -f`, with `-v` where asked. */
+  /** `docker rm -f`, with `-v` on request. */
   readonly removeContainer: (idOrName: string, options?: { readonly withVolumes: boolean }) => void;
   /** `docker container prune`. */
   readonly pruneContainers: () => void;
@@ -39,21 +39,21 @@ export type SandboxControl = {
   /** `docker rmi -f`: containers of the image stay, and can still be started. */
   readonly removeImageByForce: (imageId: string) => void;
   readonly removeNetwork: (name: string) => void;
-  /** Some other process takes or frees a port of the host, e.g. `8080/tcp`. */
+  /** Another process takes or frees a port of the host, e.g. `8080/tcp`. */
   readonly occupyPort: (port: string) => void;
   readonly freePort: (port: string) => void;
   readonly fillDisk: () => void;
   readonly freeDisk: () => void;
-  /** Down, and up again after `downForMs`. */
+  /** Takes the engine down, and starts it again after `downForMs`. */
   readonly restartEngine: (kind: RestartKind, downForMs?: number) => Promise<void>;
   readonly stopEngine: (kind: RestartKind) => void;
   readonly startEngine: () => void;
   readonly snapshot: () => Snapshot;
   /** The commands that were run in containers, oldest first. */
   readonly executions: readonly SandboxExecution[];
-  /** Removes containers, volumes and networks; operations under way are cancelled. */
+  /** Removes containers, volumes and networks; running operations are cancelled. */
   readonly reset: () => void;
-  /** Calls off all that would still happen, so that nothing keeps the process alive. */
+  /** Cancels all scheduled actions, so that nothing keeps the process alive. */
   readonly close: () => void;
 };
 
@@ -71,9 +71,12 @@ export function createControl(world: World): SandboxControl {
     addNetwork: (name, options) => createNetwork(world, name, options).id,
     markVolume: (name, marker) => void (ensureVolume(world, name).marker = marker),
     addContainer,
-    runContainer: (name, body) => {
+    runContainer: (name, body, agoMs = 0) => {
       const id = addContainer(name, body);
-      startContainer(world, getContainer(world, id));
+      const container = getContainer(world, id);
+      startContainer(world, container);
+      if (agoMs > 0)
+        container.state = { ...container.state, startedAt: new Date(engineNowMs(world) - agoMs).toISOString() };
       return id;
     },
     startContainer: (idOrName) => void startContainer(world, getContainer(world, idOrName)),

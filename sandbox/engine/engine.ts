@@ -15,27 +15,32 @@ import { profiles, type EngineVersion } from '../base/profile.ts';
 import { createSandboxProber } from './prober.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';
 import { amd64 } from '../registry/release.ts';
-import type { World } from '../world/world.ts';
+import { announce, type World } from '../world/world.ts';
 import type { Swarm } from '../../src/domain/outside/swarm.ts';
 import { createSwarmWorld } from '../swarm/create-swarm-world.ts';
 import { createSwarmConnection } from './swarm-connection.ts';
 import { createSwarmControl, type SwarmControl } from '../swarm/swarm-control.ts';
+import type { Membership, SwarmWorld } from '../swarm/swarm-world.ts';
 
-/** A container engine in memory: Docker as far as an updater can see it, and under its control. */
+/** A container engine in memory. It behaves like Docker as far as an updater can see, and tests control it. */
 export type SandboxEngine = SandboxConnection & {
-  /** Another caller, with calls and faults of its own: a second updater, or the next life of one that was killed. */
+  /** Another caller with its own calls and faults: a second updater, or the restart of a killed one. */
   readonly connect: (options?: ConnectionOptions) => SandboxConnection;
   readonly control: SandboxControl;
-  /** The swarm that it can be made a manager of. */
+  /** Makes the engine a manager of a swarm, and changes that swarm. */
   readonly swarmControl: SwarmControl;
+  /** Its own, for other engines to be managers of. */
+  readonly ownSwarm: SandboxSwarm;
 };
+
+export type SandboxSwarm = { readonly world: SwarmWorld; readonly managers: World[] };
 
 export type SandboxConnection = {
   readonly engine: Engine;
   readonly swarm: Swarm;
-  /** Asks its containers at their addresses. */
+  /** Probes the containers at their addresses. */
   readonly prober: Prober;
-  /** Changing calls of this caller, failed ones included. */
+  /** Changing calls of this caller, including failed ones. */
   readonly calls: readonly SandboxCall[];
   readonly plan: (fault: PlannedFault) => void;
   /** Kills the caller: every call from now on throws `SandboxCrash` and has no effect. */
@@ -45,22 +50,24 @@ export type SandboxConnection = {
 
 export type SandboxEngineOptions = ConnectionOptions & {
   readonly clock: Clock;
-  /** Where pulls come from; without one they fail. */
+  /** Source of pulls; without it they fail. */
   readonly registries?: RegistryStore;
   readonly version?: EngineVersion;
   readonly platform?: Platform;
   readonly liveRestore?: boolean;
+  /** The swarm of another engine, which it is a manager of too. */
+  readonly swarm?: SandboxSwarm;
   /** How far the engine's clock is ahead of ours. */
   readonly clockSkewMs?: number;
-  /** Between the steps of a pull; 0 unless told. */
+  /** Time between the steps of a pull; default 0. */
   readonly pullStepMs?: number;
-  /** Ids follow from it. */
+  /** Seed of the ids. */
   readonly seed?: string;
 };
 
 export type ConnectionOptions = {
   readonly faults?: readonly PlannedFault[];
-  /** Latency of the engine's calls, without the containers' own time; 0 by default. */
+  /** Latency of the engine's calls, in addition to the containers' own time; default 0. */
   readonly latencyMs?: Partial<Readonly<Record<CallKind, number>>>;
 };
 
@@ -86,18 +93,16 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   forgetFailure: 15,
 };
 
-/** A restarting engine is away for this time, so that callers meet its absence. */
+/** Time of a restart, so that callers see the engine down. */
 const bootMs = 100;
 
 export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngine {
   const world = createWorld(options);
-  const swarmWorld = createSwarmWorld({
-    clock: options.clock,
-    registries: options.registries,
-    seed: options.seed ?? '',
-  });
+  const ownSwarm = options.swarm ?? createSwarm(options);
+  ownSwarm.managers.push(world);
+  const membership: Membership = { swarm: ownSwarm.world, place: options.swarm === undefined ? 'none' : 'manager' };
   const control = createControl(world);
-  const swarmControl = createSwarmControl(swarmWorld);
+  const swarmControl = createSwarmControl(membership);
   const connect = ({ faults = [], latencyMs = {} }: ConnectionOptions = {}): SandboxConnection => {
     const calls = createCalls({
       world,
@@ -109,7 +114,7 @@ export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngin
     const { made, plan, crash, isDead } = calls;
     return {
       engine: createConnection(world, calls),
-      swarm: createSwarmConnection(swarmWorld, calls),
+      swarm: createSwarmConnection(membership, calls),
       prober: createSandboxProber(world),
       calls: made,
       plan,
@@ -118,10 +123,21 @@ export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngin
     };
   };
   const close = () => {
-    swarmWorld.later.callOffAll();
+    ownSwarm.world.later.callOffAll();
     control.close();
   };
-  return { ...connect(options), connect, control: { ...control, close }, swarmControl };
+  return { ...connect(options), connect, control: { ...control, close }, swarmControl, ownSwarm };
+}
+
+function createSwarm({ clock, registries, seed = '' }: SandboxEngineOptions): SandboxSwarm {
+  const managers: World[] = [];
+  const world = createSwarmWorld({
+    ...{ clock, registries, seed },
+    announce: (action, { id, spec }) => {
+      for (const manager of managers) announce(manager, 'service', action, id, { name: spec.Name });
+    },
+  });
+  return { world, managers };
 }
 
 function createWorld(options: SandboxEngineOptions): World {
@@ -140,6 +156,7 @@ function createWorld(options: SandboxEngineOptions): World {
     platform,
     liveRestore,
     clockSkewMs,
+    engineId: options.seed ?? 'sandbox',
     ids: createIdSource(options.seed ?? 'sandbox'),
     events: createEventBus(),
     later: createLater(clock),

@@ -1,6 +1,6 @@
 import type { RestartKind } from '../containers/boot.ts';
 
-/** The calls of an engine or a swarm that change something, by the names of their methods. */
+/** The changing calls of an engine or a swarm, by the names of their methods. */
 export type CallKind =
   | 'pullImage'
   | 'tagImage'
@@ -22,10 +22,10 @@ export type CallKind =
   | 'forgetFailure';
 
 export type SandboxCall = {
-  /** From 1, per connection. */
+  /** Counts from 1 for each connection. */
   readonly number: number;
   readonly kind: CallKind;
-  /** Name of the call's object at that time; for an image its reference. */
+  /** Name of the call's object at that time, or the reference of an image. */
   readonly target: string;
   /** Second argument of the call: a new name, a policy, an image. */
   readonly detail: string;
@@ -35,24 +35,26 @@ export type SandboxCall = {
 export type Fault =
   /** The engine answers with an error, and nothing has changed. */
   | { readonly kind: 'refuse'; readonly status: number; readonly message?: string }
-  /** The connection breaks before the request arrives. */
+  /** The connection breaks before the request reaches the engine. */
   | { readonly kind: 'lose-request' }
-  /** The connection breaks after the effect. */
+  /** The connection breaks after the change. */
   | { readonly kind: 'lose-answer' }
-  /** Something between us and the engine sends the request again; the answer is the second one. */
+  /** A program between us and the engine sends the request twice; the answer is the second one. */
   | { readonly kind: 'send-twice' }
   /** A loaded machine. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** We are killed: nothing that we do from then on reaches the engine. `during`: it finishes the call alone. */
+  /**
+   * Our process is killed: none of its later calls reaches the engine. `during`: the engine completes the current call.
+   */
   | { readonly kind: 'crash'; readonly when: 'before' | 'during' | 'after' }
-  /** The engine is restarted, or the host. */
+  /** The engine or the host is restarted. */
   | { readonly kind: 'engine-restart'; readonly how: RestartKind; readonly when: 'before' | 'during' | 'after' }
-  /** A person, compose or another updater does something at this moment. */
+  /** A person, compose or another updater acts at this moment. */
   | { readonly kind: 'third-party'; readonly when: 'before' | 'after'; readonly act: () => void | Promise<void> };
 
-/** The first call that fits has the fault; `every`: each that fits. */
+/** The first call that matches has the fault; with `every`, each one that matches. */
 export type PlannedFault = {
-  /** A call's number, its kind, or a question about it. */
+  /** A call's number, its kind, or a predicate. */
   readonly at: number | CallKind | ((call: SandboxCall) => boolean);
   readonly fault: Fault;
   readonly every?: boolean;
@@ -76,7 +78,7 @@ export function createFaultPlan(planned: readonly PlannedFault[]): FaultPlan {
   };
 }
 
-/** Thrown by every call of a killed process: the calling code no longer exists. */
+/** Thrown by every call of a killed process, because the calling code no longer exists. */
 export class SandboxCrash extends Error {
   override readonly name = 'SandboxCrash';
 }

@@ -3,7 +3,7 @@ import type { ListenBehaviour } from '../base/behaviour.ts';
 import { findContainer } from '../world/lookup.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
-/** A probe's answer comes from the container that has the address, or shares that container's network. */
+/** A probe is answered by the container that has the address, or by one that shares that container's network. */
 export function createSandboxProber(world: World): Prober {
   return {
     ask: async (question, signal) => {

@@ -5,17 +5,18 @@ import { Refusal } from '../base/refusal.ts';
 import type { Calls } from './calls.ts';
 import { outOfSequence, rollBackService, updateService } from '../swarm/services.ts';
 import { viewService, viewTask } from '../swarm/swarm-view.ts';
-import type { SandboxService, SandboxServiceSpec, SwarmWorld } from '../swarm/swarm-world.ts';
+import type { Membership, SandboxService, SandboxServiceSpec } from '../swarm/swarm-world.ts';
 
 /** A `Swarm` over the sandbox: the connection of one caller. */
-export function createSwarmConnection(world: SwarmWorld, calls: Calls): Swarm {
+export function createSwarmConnection(membership: Membership, calls: Calls): Swarm {
+  const { swarm: world } = membership;
   const read = <Answer>(look: () => Answer): Promise<Answer> =>
     calls.read(() => {
-      asManager(world);
+      asManager(membership);
       return look();
     });
   return {
-    state: () => calls.read(() => stateOf(world)),
+    state: () => calls.read(() => stateOf(membership)),
     services: () =>
       read(() => [...world.services.values()].map((service) => viewService(world, service, { isCounted: true }))),
     service: (id) =>
@@ -29,7 +30,7 @@ export function createSwarmConnection(world: SwarmWorld, calls: Calls): Swarm {
     failures: () => read(() => [...world.failures.values()]),
     change: (service, edit) =>
       calls.change<ServiceCallOutcome>({ kind: 'changeService', target: service.name, detail: edit.image }, () =>
-        inTurn(world, service, (found) => {
+        inTurn(membership, service, (found) => {
           const { credentials } = edit;
           const version = Number(service.version);
           updateService(world, found, { spec: edited(service, edit), version, ...(credentials && { credentials }) });
@@ -37,17 +38,17 @@ export function createSwarmConnection(world: SwarmWorld, calls: Calls): Swarm {
       ),
     goBack: (service) =>
       calls.change<ServiceCallOutcome>({ kind: 'revertService', target: service.name, detail: 'previous' }, () =>
-        inTurn(world, service, (found) => rollBackService(world, found, Number(service.version))),
+        inTurn(membership, service, (found) => rollBackService(world, found, Number(service.version))),
       ),
     noteFailure: (failure) =>
       calls.change<CallOutcome>({ kind: 'noteFailure', target: failure.serviceName, detail: failure.digest }, () => {
-        asManager(world);
+        asManager(membership);
         world.failures.set(failure.serviceId, { ...failure, configId: world.ids.next('config').slice(0, 25) });
         return { kind: 'done' };
       }),
     forgetFailure: ({ configId, serviceId, serviceName, digest }) =>
       calls.change<CallOutcome>({ kind: 'forgetFailure', target: serviceName, detail: digest }, () => {
-        asManager(world);
+        asManager(membership);
         if (world.failures.get(serviceId)?.configId !== configId) return { kind: 'noop' };
         world.failures.delete(serviceId);
         return { kind: 'done' };
@@ -55,15 +56,15 @@ export function createSwarmConnection(world: SwarmWorld, calls: Calls): Swarm {
   };
 }
 
-function stateOf({ place }: SwarmWorld): SwarmState {
-  if (place === 'manager') return { kind: 'manager', clusterId: 'sandbox' };
+function stateOf({ place, swarm }: Membership): SwarmState {
+  if (place === 'manager') return { kind: 'manager', clusterId: swarm.id };
   return place === 'leaderless' ? { kind: place, message: noLeader } : { kind: place };
 }
 
 const noLeader =
   "rpc error: code = Unknown desc = The swarm does not have a leader. It's possible that too few managers are online. Make sure more than half of the managers are online.";
 
-function asManager({ place }: SwarmWorld): void {
+function asManager({ place }: Membership): void {
   if (place === 'manager') return;
   if (place === 'leaderless') throw new Refusal(500, noLeader);
   throw new Refusal(
@@ -72,9 +73,13 @@ function asManager({ place }: SwarmWorld): void {
   );
 }
 
-function inTurn(world: SwarmWorld, { id }: SwarmService, act: (service: SandboxService) => void): ServiceCallOutcome {
-  asManager(world);
-  const service = world.services.get(id);
+function inTurn(
+  membership: Membership,
+  { id }: SwarmService,
+  act: (service: SandboxService) => void,
+): ServiceCallOutcome {
+  asManager(membership);
+  const service = membership.swarm.services.get(id);
   if (service === undefined) throw new Refusal(404, `service ${id} not found`);
   try {
     act(service);

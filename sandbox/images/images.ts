@@ -5,14 +5,14 @@ import { Refusal } from '../base/refusal.ts';
 import type { SandboxImage } from '../registry/release.ts';
 import { announce, type SandboxContainer, type StoredImage, type World } from '../world/world.ts';
 
-/** Keeps an image that has been pulled or loaded; the same image from two places is one. */
+/** Stores an image that was pulled or loaded; equal images are stored once. */
 export function storeImage(world: World, image: SandboxImage): StoredImage {
   const stored = world.images.get(image.id) ?? { image, digests: new Set<string>() };
   world.images.set(image.id, stored);
   return stored;
 }
 
-/** Points the tag at the image; it leaves the one that had it. */
+/** Moves the tag to the image. */
 export function tagImage(world: World, idOrReference: string, reference: string): void {
   const { image } = getImage(world, idOrReference);
   const parsed = tryParseImageReference(reference);
@@ -24,9 +24,8 @@ export function tagImage(world: World, idOrReference: string, reference: string)
 }
 
 /**
- * Takes a reference away, and with the last one the image, unless something uses it. The rules
- * are those of `docker image rm` without force:
- * https://docs.docker.com/reference/cli/docker/image/rm/
+ * Removes a reference, and with the last one the image, unless a container uses it. The rules are those of `docker
+ * image rm` without force: https://docs.docker.com/reference/cli/docker/image/rm/
  */
 export function removeImage(world: World, idOrReference: string): void {
   const stored = getImage(world, idOrReference);
@@ -82,7 +81,7 @@ function isKnownByOneName(tags: readonly string[], digests: readonly string[]): 
   return repositories.size === 1 && repositories.has(repositoryOf(tag));
 }
 
-/** When the last tag of a repository goes, its digests go too. */
+/** If the last tag of a repository is removed, its digests are removed too. */
 function removeReference(world: World, stored: StoredImage, reference: string): void {
   untag(world, stored, reference);
   if (reference.includes('@')) return;

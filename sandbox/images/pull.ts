@@ -12,7 +12,7 @@ import type { Visitor } from '../registry/registry-store.ts';
 import type { Manifest, SandboxImage } from '../registry/release.ts';
 import { announce, noSpaceLeft, type World } from '../world/world.ts';
 
-/** Fetches from the registries, layer by layer. A pull that breaks off leaves nothing behind. */
+/** Fetches from the registries, layer by layer. A pull that breaks off leaves no data behind. */
 export async function pullImage(world: World, request: PullRequest, signal: AbortSignal): Promise<void> {
   const reference = tryParseImageReference(request.reference);
   if (reference === undefined) throw pullFailed(request.reference, 'invalid reference format');
@@ -63,7 +63,7 @@ async function downloadLayers(world: World, download: Download, signal: AbortSig
   report(layers.length, totalBytes);
 }
 
-/** Comes when half of a layer is there. */
+/** The fault comes when half of a layer is loaded. */
 async function meetFault(world: World, { request, reference }: Download, signal: AbortSignal): Promise<void> {
   const fault = world.registries?.pullFault(reference);
   if (world.condition.diskFull) throw pullFailed(request.reference, noSpaceLeft);
@@ -74,7 +74,7 @@ async function meetFault(world: World, { request, reference }: Download, signal:
   throw pullFailed(request.reference, `no progress for ${patienceMs / 1000} s`);
 }
 
-/** As `PullRequest` promises. */
+/** The default that `PullRequest` documents. */
 const defaultPatienceMs = 600_000;
 
 function keep(world: World, reference: ImageReference, manifest: Manifest, image: SandboxImage): void {

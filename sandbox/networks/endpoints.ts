@@ -3,7 +3,7 @@ import type { EngineProfile } from '../base/profile.ts';
 import { Refusal } from '../base/refusal.ts';
 import { announce, type SandboxContainer, type SandboxNetwork, type World } from '../world/world.ts';
 
-/** An endpoint that has no address yet; fields this version does not know are dropped. */
+/** An endpoint without an address; fields that this version does not know are dropped. */
 export function blankEndpoint({ hasEndpointsOfItsOwn: isNewer }: EngineProfile, asked: Endpoint): Endpoint {
   const { IPAMConfig = null, Links = null, Aliases = null, DriverOpts = null, GwPriority = 0, MacAddress = '' } = asked;
   return {
@@ -28,7 +28,7 @@ export function checkEndpoint(network: SandboxNetwork, endpoint: Endpoint): void
     );
 }
 
-/** Takes an address; refuses one that another has. */
+/** Takes an address; refuses one that is in use. */
 export function joinEndpoint(
   world: World,
   container: SandboxContainer,
@@ -53,7 +53,7 @@ export function joinEndpoint(
   };
 }
 
-/** Gives the address back. */
+/** Releases the address. */
 export function leaveEndpoint(
   world: World,
   container: SandboxContainer,
@@ -65,7 +65,9 @@ export function leaveEndpoint(
   return { ...endpoint, ...noAddress };
 }
 
-/** On user networks a container answers to its short id and its host name, which the engine writes into its settings. */
+/**
+ * On user networks a container also has its short id and its host name as names. The engine adds them to its settings.
+ */
 export function withOwnNames(
   profile: EngineProfile,
   container: SandboxContainer,
@@ -113,10 +115,13 @@ function freeAddress({ subnet, addresses }: SandboxNetwork): string {
   throw new Refusal(500, "no available IPv4 addresses on this network's address pools");
 }
 
-/** Addresses of a /16, the size of Docker's own networks. */
+/** Addresses of a /16, the size of Docker's default networks. */
 const mostAddresses = 65_534;
 
-/** An older Docker makes the last four bytes of the hardware address from the IP address; a newer one draws them. */
+/**
+ * An older Docker derives the last four bytes of the hardware address from the IP address; a newer one chooses them at
+ * random.
+ */
 function macOf(address: string): string {
   const bytes = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'));
   return ['02', '42', ...bytes].join(':');

@@ -1,7 +1,7 @@
 import { Refusal } from '../base/refusal.ts';
 import type { HostPort, SandboxContainer, World } from '../world/world.ts';
 
-/** The ports of the host that the container takes when it starts; refused when another has one of them. */
+/** The ports of the host that the container takes at its start; refused if one of them is in use. */
 export function claimHostPorts(world: World, container: SandboxContainer): readonly HostPort[] {
   const claimed: HostPort[] = [];
   for (const wanted of wantedPorts(container)) {
@@ -14,7 +14,7 @@ export function claimHostPorts(world: World, container: SandboxContainer): reado
   return claimed;
 }
 
-/** Only exposed ports are published; a binding for another is ignored without a word. */
+/** Only exposed ports are published; a binding of another port is ignored silently. */
 function wantedPorts({ config, hostConfig, endpoints }: SandboxContainer): readonly HostPort[] {
   if (endpoints.size === 0 || endpoints.has('host') || endpoints.has('none')) return [];
   const ports: HostPort[] = [];

@@ -3,8 +3,8 @@ import { Refusal } from '../base/refusal.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
 /**
- * The container whose network is shared must run; its host name is shared, too. It is found by id, or by a name that
- * was unknown at the create.
+ * The container with the shared network must run; its host name is shared, too. It is found by id, or by a name that
+ * did not exist at the create.
  */
 export function joinNetworkOfAnother(world: World, container: SandboxContainer): void {
   const target = sharedWith(container.hostConfig.NetworkMode);
@@ -26,7 +26,7 @@ export function checkLinks({ links }: SandboxContainer): void {
   }
 }
 
-/** Refuses unless the owners of its shared namespaces and the targets of its links run. */
+/** Refuses the start unless the containers with its shared namespaces and the targets of its links run. */
 export function meetNeighbours(world: World, { name, links, hostConfig }: SandboxContainer): void {
   for (const [alias, linked] of links) {
     if (!linked.process)

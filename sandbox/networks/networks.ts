@@ -26,7 +26,7 @@ export function createNetwork(
   return network;
 }
 
-/** The endpoints a container has from its creation on: those that were asked for, else the one of its network mode. */
+/** The endpoints of a new container: the requested ones, or else that of its network mode. */
 export function plannedEndpoints(
   world: World,
   networkMode: string,
@@ -38,7 +38,7 @@ export function plannedEndpoints(
   return new Map(entries.map(([name, endpoint]) => [nameOf(world, name), blankEndpoint(world.profile, endpoint)]));
 }
 
-/** Gives the container its addresses. */
+/** Assigns the container its addresses. */
 export function joinNetworks(world: World, container: SandboxContainer): void {
   for (const [name, endpoint] of container.endpoints) checkEndpoint(getNetwork(world, name), endpoint);
   for (const [name, endpoint] of container.endpoints) {
@@ -55,7 +55,7 @@ export function leaveNetworks(world: World, container: SandboxContainer): void {
   }
 }
 
-/** Refused for a running container that is there already; for a stopped one the engine takes it as done. */
+/** Refused for a running container that is already connected; for a stopped one it succeeds without a change. */
 export function connectNetwork(world: World, container: SandboxContainer, networkId: string, asked: Endpoint): void {
   const network = getNetwork(world, networkId);
   checkCompany(container, network);
@@ -70,7 +70,7 @@ export function connectNetwork(world: World, container: SandboxContainer, networ
   container.endpoints.set(network.name, running ? joinEndpoint(world, container, network, endpoint) : endpoint);
 }
 
-/** The host's network, another container's and none at all go with no other. */
+/** The host's network, another container's network and `none` exclude every other network. */
 function checkCompany({ endpoints, hostConfig, process }: SandboxContainer, network: SandboxNetwork): void {
   const isShared = hostConfig.NetworkMode?.startsWith('container:') && process !== undefined;
   if (network.driver === 'host' && !endpoints.has('host'))
@@ -87,7 +87,10 @@ function checkCompany({ endpoints, hostConfig, process }: SandboxContainer, netw
     );
 }
 
-/** An older engine has one hardware address for the container, on its first network; a newer one, one for each endpoint. */
+/**
+ * An older engine has one hardware address for the container, on its first network. A newer one has one for each
+ * endpoint.
+ */
 export function plannedMacs(
   world: World,
   { MacAddress: own = '' }: ContainerConfig,

@@ -13,26 +13,26 @@ import { buildRelease, type Manifest, type Release } from './release.ts';
 
 /** All registries of the world, their content and their faults. */
 export type RegistryStore = {
-  /** Moves the tag to the release, which stays there by its digest for ever. */
+  /** Moves the tag to the release. The release stays available by its digest. */
   readonly publish: (reference: string, release: Release) => Manifest;
   /** Deletes the tag; its manifest stays. */
   readonly untag: (reference: string) => void;
-  /** From now on; `target` is a host or `host/repository`, the narrower wins. */
+  /** Takes effect at once. `target` is a host or `host/repository`; the more specific one wins. */
   readonly misbehave: (target: string, misbehaviour: Misbehaviour) => void;
   readonly behaveAgain: (target: string) => void;
   /** One request for a manifest; throws the errors of a registry adapter. */
   readonly fetch: (reference: ImageReference, visitor?: Visitor) => Promise<Manifest>;
   /** One request for all tags of a repository; throws the errors of a registry adapter. */
   readonly list: (reference: ImageReference, visitor?: Visitor) => Promise<TagList>;
-  /** Puts a signature beside a manifest. */
+  /** Adds a signature of a manifest. */
   readonly sign: (reference: string, signature: FoundSignature) => void;
-  /** One request for the signatures beside a manifest; throws the errors of a registry adapter. */
+  /** One request for the signatures of a manifest; throws the errors of a registry adapter. */
   readonly signatures: (reference: ImageReference, visitor?: Visitor) => Promise<readonly FoundSignature[]>;
   /** Fault in the middle of a pull. */
   readonly pullFault: (reference: ImageReference) => PullFault | undefined;
-  /** How many requests for manifests have been made since the start. */
+  /** Number of requests for manifests since the start. */
   readonly requests: () => number;
-  /** How many requests for tags have been made since the start. */
+  /** Number of requests for tags since the start. */
   readonly listings: () => number;
 };
 
@@ -42,26 +42,26 @@ export type Visitor = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** `breaks`: in the engine's words. */
+/** `breaks`: with the engine's message. */
 export type PullFault = { readonly kind: 'breaks'; readonly message: string } | { readonly kind: 'stalls' };
 
 export type Misbehaviour =
-  /** Nobody may, as Docker Hub answers 401 and ghcr.io 403. */
+  /** Refuses everybody, like Docker Hub with 401 and ghcr.io with 403. */
   | { readonly kind: 'denied' }
-  /** Open to requests with this login. */
+  /** Accepts requests with this login. */
   | { readonly kind: 'private'; readonly username: string; readonly password: string }
   | { readonly kind: 'not-found' }
-  /** Docker Hub: so many manifests in a window, then 429 until it ends. */
+  /** Docker Hub: a number of manifests in a window, then 429 until it ends. */
   | { readonly kind: 'rate-limited'; readonly max: number; readonly windowMs: number }
   | { readonly kind: 'unreachable' }
-  /** Accepts the connection and never answers, as behind a silent firewall. */
+  /** Accepts the connection and never answers, like a firewall that drops packets. */
   | { readonly kind: 'silent'; readonly deadlineMs: number }
   | { readonly kind: 'slow'; readonly ms: number }
-  /** Answers 405 for lists of tags, as some that only pass images on. */
+  /** Answers 405 for lists of tags, like some proxies. */
   | { readonly kind: 'lists-no-tags' }
   /** Answers for manifests, and breaks off in the middle of a blob. */
   | { readonly kind: 'breaks-pulls'; readonly message?: string }
-  /** Answers for manifests, and sends nothing of a blob, without ever giving up. */
+  /** Answers for manifests, and then sends no byte of a blob and does not close the connection. */
   | { readonly kind: 'stalls-pulls' };
 
 export function createRegistryStore(clock: Clock): RegistryStore {

@@ -24,17 +24,17 @@ import type { Manifest, SandboxImage } from './release.ts';
 
 export type SandboxRegistry = {
   readonly registry: Registry;
-  /** Content of the registries; give it to an engine for its pulls. */
+  /** Content of the registries; an engine uses it for its pulls. */
   readonly store: RegistryStore;
 };
 
 export type SandboxRegistryOptions = {
   readonly clock: Clock;
-  /** Another visitor of registries that exist already. */
+  /** Existing registries, for another client of them. */
   readonly store?: RegistryStore;
-  /** Every request takes so long; 0 unless told. */
+  /** Latency of every request; default 0. */
   readonly latencyMs?: number;
-  /** By host. */
+  /** Logins by host. */
   readonly credentials?: Readonly<Record<string, RegistryCredentials>>;
 };
 
@@ -110,14 +110,14 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
 
 type Ask<Found> = (reference: ImageReference, visitor: Visitor) => Promise<Found>;
 
-/** Joins the work for the key that is under way. */
+/** Joins the running work for the key. */
 function once<Found>(running: Map<string, Promise<Found>>, key: string, work: () => Promise<Found>): Promise<Found> {
   const found = running.get(key) ?? work().finally(() => running.delete(key));
   running.set(key, found);
   return found;
 }
 
-/** The image that an engine of the platform takes; a manifest without an index is taken as it is. */
+/** The image that an engine of the platform uses; a manifest without an index is used for every platform. */
 export function imageFor(manifest: Manifest, platform: DescribeRequest['platform']): SandboxImage | undefined {
   if (manifest.kind === 'image') return manifest.image;
   const entries = manifest.images.map((image) => ({ platform: image.platform, digest: image.manifestDigest, image }));
@@ -139,13 +139,13 @@ function remoteImage(digest: Digest, image: SandboxImage): RemoteImage {
   };
 }
 
-/** Reproducible builds write a date that is none: 1970, or a second after 1980 began, as buildpacks do. */
+/** Reproducible builds have a placeholder as date: 1970, or a second after 1980 began, as in buildpacks. */
 const earliestMs = Date.UTC(1980, 0, 2);
 
 async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   signal.throwIfAborted();
-  // All images of a check are asked about at once, with one signal.
+  // All images of a check are requested at once with one signal.
   setMaxListeners(0, signal);
   let onAbort: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {

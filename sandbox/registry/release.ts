@@ -6,19 +6,19 @@ import { digestOf } from '../base/ids.ts';
 
 /** A pushed build. */
 export type Release = {
-  /** Shown as label `org.opencontainers.image.version`; releases that say the same are the same. */
+  /** Shown as the label `org.opencontainers.image.version`. Releases with equal fields are equal. */
   readonly version?: string;
   readonly config?: ImageConfig;
   readonly behaviour?: Behaviour;
   readonly createdAtMs?: number;
-  /** One image without an index unless told; several, or one in an array, are an index. */
+  /** By default one image without an index. Several images, or one in an array, have an index. */
   readonly platforms?: readonly Platform[];
   readonly layers?: readonly LayerSize[];
 };
 
 export type LayerSize = { readonly bytes: number };
 
-/** One image for one platform, as registry and engine keep it. */
+/** One image for one platform, as in registry and engine. */
 export type SandboxImage = {
   /** The digest of the image config: the image id in Docker's classic store. */
   readonly id: Digest;
@@ -59,7 +59,7 @@ function buildImage(release: Release, platform: Platform): SandboxImage {
   return { ...content, id, manifestDigest: digestOf({ manifest: id }) };
 }
 
-/** The fields that an engine shows for an image even where the build said nothing. */
+/** The fields that an engine shows for every image, even if the build does not set them. */
 function imageConfig({ config, version }: Release): ImageConfig {
   const labels = { ...config?.Labels, ...(version !== undefined && { 'org.opencontainers.image.version': version }) };
   return {

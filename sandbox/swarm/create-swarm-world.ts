@@ -5,17 +5,20 @@ import { createLater } from '../base/later.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';
 import type { SwarmWorld } from './swarm-world.ts';
 
-/** An engine that is in no swarm yet; nodes pull from the registries. */
+/** A swarm without nodes; they pull from the registries. */
 export function createSwarmWorld({
   clock,
   registries,
   seed,
+  announce,
 }: {
   readonly clock: Clock;
   readonly registries: RegistryStore | undefined;
   readonly seed: string;
+  readonly announce: SwarmWorld['announce'];
 }): SwarmWorld {
   return {
+    id: `swarm${seed}`,
     clock,
     later: createLater(clock),
     ids: createIdSource(`${seed} swarm`),
@@ -27,15 +30,15 @@ export function createSwarmWorld({
         const { behaviour, config } = image;
         return { behaviour, hasHealthcheck: config.Healthcheck !== undefined && config.Healthcheck !== null };
       } catch {
-        // A node says no more than that it has no such image.
+        // The error of a node has no other detail than the missing image.
         return undefined;
       }
     },
+    announce,
     nodes: new Map(),
     services: new Map(),
     tasks: new Map(),
     failures: new Map(),
-    place: 'none',
     taskHistory: 5,
     index: 10,
   };

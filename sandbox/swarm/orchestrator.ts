@@ -3,10 +3,10 @@ import { nodesFor } from './placement.ts';
 import { assign, createTask, isAway, stopTask } from './task-life.ts';
 import { hasEnded, nsToMs, placeOf, tasksOf, type SandboxService, type SwarmWorld } from './swarm-world.ts';
 
-/** Swarm restarts a task after five seconds, where the service does not say. */
+/** Swarm's default delay before it restarts a task: five seconds. */
 const restartDelayMs = 5000;
 
-/** Brings everything one step nearer to what is wanted; called after whatever has changed. */
+/** Takes the next step from the actual to the desired state; called after every change. */
 export function settle(world: SwarmWorld): void {
   const again = () => settle(world);
   for (const service of world.services.values()) {
@@ -23,13 +23,13 @@ export function wantedPlaces(world: SwarmWorld, service: SandboxService): readon
   return Array.from({ length: Mode?.Replicated?.Replicas ?? 1 }, (_, index) => String(index + 1));
 }
 
-/** A task that ended though it was to run has a successor in its slot, of what the spec is by then. */
+/** A task that exited although it should run gets a successor in its slot, with the current spec. */
 function replaceEnded(world: SwarmWorld, service: SandboxService, again: () => void): void {
   for (const task of tasksOf(world, service)) {
     if (task.desired !== 'running') continue;
     const isLost = isAway(world, task);
     if (!hasEnded(task) && !isLost) continue;
-    // The updater goes on waiting for the task that it has put there, wherever that is.
+    // The updater continues to wait for the task that it created, wherever that is.
     if (isLost && service.updater?.current?.newId === task.id && service.updater.kind === 'update') continue;
     task.desired = 'shutdown';
     const nodeId = service.spec.Mode?.Global === undefined ? '' : task.nodeId;
@@ -43,7 +43,7 @@ function replaceEnded(world: SwarmWorld, service: SandboxService, again: () => v
   }
 }
 
-/** Places where no task ever was, and tasks that are in no place any more. */
+/** Places without a task so far, and tasks without a place. */
 function fill(world: SwarmWorld, service: SandboxService, again: () => void): void {
   const places = wantedPlaces(world, service);
   const isGlobal = service.spec.Mode?.Global !== undefined;

@@ -2,10 +2,10 @@ import { hasEnded, type SandboxNode, type SandboxService, type SandboxTask, type
 
 export type Placement =
   | { readonly kind: 'node'; readonly nodeId: string }
-  /** In the scheduler's words. */
+  /** With the scheduler's message. */
   | { readonly kind: 'nowhere'; readonly message: string };
 
-/** The node with the fewest tasks of all that fit; for a task of a global service its own. */
+/** The suitable node with the fewest tasks; for a task of a global service, its own node. */
 export function placeTask(world: SwarmWorld, service: SandboxService, task: SandboxTask): Placement {
   const alive = [...world.nodes.values()].filter(
     ({ state, availability, id }) =>
@@ -20,7 +20,7 @@ export function placeTask(world: SwarmWorld, service: SandboxService, task: Sand
   return { kind: 'node', nodeId: first?.id ?? '' };
 }
 
-/** Nodes on which a global service has a task, as far as they are there. */
+/** Nodes on which a global service has a task, except for missing ones. */
 export function nodesFor(world: SwarmWorld, service: SandboxService): readonly SandboxNode[] {
   return [...world.nodes.values()].filter(
     (node) => node.state === 'ready' && node.availability === 'active' && fits(node, service),
@@ -31,7 +31,7 @@ function nowhere(why: string): Placement {
   return { kind: 'nowhere', message: `no suitable node (${why})` };
 }
 
-/** https://docs.docker.com/reference/cli/docker/service/create/#constraint, as far as the sandbox has the facts. */
+/** https://docs.docker.com/reference/cli/docker/service/create/#constraint, for the attributes that the sandbox has. */
 function fits(node: SandboxNode, { spec }: SandboxService): boolean {
   return (spec.TaskTemplate.Placement?.Constraints ?? []).every((constraint) => {
     const [, key = '', operator = '==', value = ''] = /^\s*(\S+?)\s*(==|!=)\s*(\S+)\s*$/.exec(constraint) ?? [];

@@ -27,11 +27,12 @@ export function createService(
     updater: undefined,
   };
   world.services.set(service.id, service);
+  world.announce('create', service);
   settle(world);
   return service;
 }
 
-/** The whole spec anew, as clients send it, for the version that they have read. */
+/** Replaces the whole spec, as clients send it, for the version that they have read. */
 export function updateService(
   world: SwarmWorld,
   service: SandboxService,
@@ -49,6 +50,7 @@ export function updateService(
   service.version = world.index += 1;
   service.status = undefined;
   service.updater = undefined;
+  world.announce('update', service);
   const again = () => settle(world);
   if (!isSameTasks) {
     service.generation += 1;
@@ -69,11 +71,13 @@ export function rollBackService(world: SwarmWorld, service: SandboxService, vers
   service.status = undefined;
   revert(world, service, { message: 'manually requested rollback', keepsPrevious: true }, () => settle(world));
   service.version = world.index += 1;
+  world.announce('update', service);
   settle(world);
 }
 
 export function removeService(world: SwarmWorld, service: SandboxService): void {
   world.services.delete(service.id);
+  world.announce('remove', service);
   for (const task of [...world.tasks.values()])
     if (task.serviceId === service.id) {
       task.callOff();
@@ -82,7 +86,7 @@ export function removeService(world: SwarmWorld, service: SandboxService): void 
   settle(world);
 }
 
-/** In the words of a manager; a conflict has the status of a fault of its own. */
+/** A manager's message; a conflict is a fault with its own status. */
 export const outOfSequence = 'rpc error: code = Unknown desc = update out of sequence';
 
 function inSequence(service: SandboxService, version: number): void {

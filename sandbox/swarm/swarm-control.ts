@@ -3,27 +3,28 @@ import { amd64 } from '../registry/release.ts';
 import { settle } from './orchestrator.ts';
 import { createService, removeService, updateService } from './services.ts';
 import { loseTask } from './task-life.ts';
-import type { SandboxNode, SandboxServiceSpec, SwarmWorld } from './swarm-world.ts';
+import type { Membership, SandboxNode, SandboxServiceSpec } from './swarm-world.ts';
 
-/** Actions of other people on the swarm, and of chance. These are not counted as calls. */
+/** Actions of people on the swarm, and failures. These are not counted as calls. */
 export type SwarmControl = {
-  /** `docker swarm init`, with so many nodes, of which the first is this engine and a manager. */
+  /** `docker swarm init`, with a number of nodes. The first one is this engine and a manager. */
   readonly form: (nodes?: number) => void;
-  readonly place: (place: SwarmWorld['place']) => void;
+  readonly place: (place: Membership['place']) => void;
   /** `docker service create`; returns the id. */
   readonly create: (spec: SandboxServiceSpec, credentials?: RegistryCredentials) => string;
   /** `docker service update`: reads, changes and sends the spec. */
   readonly update: (id: string, edit: (spec: SandboxServiceSpec) => void) => void;
   readonly remove: (id: string) => void;
-  /** The node with this number, from 1, dies with its tasks; back, it has stopped them all. */
+  /** The node with this number, from 1, fails with its tasks. When it returns, it has stopped all of them. */
   readonly loseNode: (number: number) => void;
   readonly returnNode: (number: number) => void;
   readonly keepHistory: (tasks: number) => void;
-  /** Removes all services and what is remembered of them; all nodes are there. */
+  /** Removes all services and their history; all nodes are back. */
   readonly reset: () => void;
 };
 
-export function createSwarmControl(world: SwarmWorld): SwarmControl {
+export function createSwarmControl(membership: Membership): SwarmControl {
+  const { swarm: world } = membership;
   const nodeWith = (number: number): SandboxNode => {
     const node = [...world.nodes.values()][number - 1];
     if (node === undefined) throw new Error(`There is no node ${number}`);
@@ -42,7 +43,7 @@ export function createSwarmControl(world: SwarmWorld): SwarmControl {
   };
   return {
     form: (nodes = 3) => {
-      world.place = 'manager';
+      membership.place = 'manager';
       for (let number = 1; number <= nodes; number += 1) {
         const id = world.ids.next('node').slice(0, 25);
         const role = number === 1 ? 'manager' : 'worker';
@@ -53,7 +54,7 @@ export function createSwarmControl(world: SwarmWorld): SwarmControl {
         });
       }
     },
-    place: (place) => void (world.place = place),
+    place: (place) => void (membership.place = place),
     create: (spec, credentials) => createService(world, spec, credentials).id,
     update: (id, edit) => {
       const service = serviceWith(id);

@@ -11,7 +11,7 @@ import {
   type SwarmWorld,
 } from './swarm-world.ts';
 
-/** A service as a manager's answer shows it; with `isCounted`, with the manager's own count of its tasks. */
+/** A service as in a manager's answer; with `isCounted`, with the manager's own count of its tasks. */
 export function viewService(
   world: SwarmWorld,
   service: SandboxService,
@@ -52,7 +52,7 @@ export function viewTask(task: SandboxTask): SwarmTask {
   return { id, serviceId, nodeId, slot, image, state, desired, error, exitCode, createdAtMs, stateAtMs };
 }
 
-/** As an engine counts: a task on a node that is down still runs for it. */
+/** As an engine counts: a task on a node that is down still counts as running. */
 function count(world: SwarmWorld, service: SandboxService): NonNullable<SwarmService['count']> {
   const running = tasksOf(world, service).filter((task) => task.state === 'running' && !hasEnded(task));
   return { running: running.length, wanted: wantedPlaces(world, service).length };

@@ -6,25 +6,33 @@ import type { Behaviour } from '../base/behaviour.ts';
 import type { IdSource } from '../base/ids.ts';
 import type { Later } from '../base/later.ts';
 
-/** A swarm in memory, with the lies of Docker's: its updater's words are claims about the updater alone. */
+/** A swarm in memory that reports as Docker's does: the updater's state describes the updater alone, not the tasks. */
 export type SwarmWorld = {
+  readonly id: string;
   readonly clock: Clock;
   readonly later: Later;
   readonly ids: IdSource;
-  /** What runs in an image, by its reference with a digest; undefined: no registry gives it. */
+  /** Behaviour of an image, by its reference with a digest; undefined: no registry has it. */
   readonly behaviourOf: (
     image: string,
     credentials: RegistryCredentials | undefined,
   ) => Promise<ImageBehaviour | undefined>;
+  /** As an event of the engines that manage it. */
+  readonly announce: (action: 'create' | 'update' | 'remove', service: SandboxService) => void;
   readonly nodes: Map<string, SandboxNode>;
   readonly services: Map<string, SandboxService>;
   readonly tasks: Map<string, SandboxTask>;
   readonly failures: Map<string, FailedServiceVersion>;
-  place: 'none' | 'worker' | 'manager' | 'leaderless';
   /** Ended tasks that are kept, with the newest, in each slot. */
   taskHistory: number;
   /** Counts every change, as the index of the swarm's log does. */
   index: number;
+};
+
+/** An engine in a swarm, or in none. */
+export type Membership = {
+  readonly swarm: SwarmWorld;
+  place: 'none' | 'worker' | 'manager' | 'leaderless';
 };
 
 export type ImageBehaviour = { readonly behaviour: Behaviour; readonly hasHealthcheck: boolean };
@@ -37,10 +45,10 @@ export type SandboxService = {
   spec: SandboxServiceSpec;
   previous: SandboxServiceSpec | undefined;
   version: number;
-  /** Moves with the part of the spec that tasks are made of. */
+  /** Increases when the part of the spec for tasks changes. */
   generation: number;
   status: SandboxUpdateStatus | undefined;
-  /** In no answer. */
+  /** Not part of any answer. */
   credentials: RegistryCredentials | undefined;
   updater: Updater | undefined;
 };
@@ -65,25 +73,25 @@ export type SandboxTask = {
   error: string;
   exitCode: number | undefined;
   stateAtMs: number;
-  /** Aborts the operations under way. */
+  /** Cancels the running operations. */
   callOff: () => void;
   behaviour: ImageBehaviour | undefined;
 };
 
-/** Docker's updater at its work: one slot after another. */
+/** Docker's updater at work: one slot after another. */
 export type Updater = {
   readonly kind: 'update' | 'rollback';
   readonly total: number;
-  /** Slots, or ids of nodes, that have their turn yet. */
+  /** Slots, or ids of nodes, that are still to do. */
   readonly left: string[];
-  /** First new task of each slot; its replacements are not listed. */
+  /** First new task of each slot, without its replacements. */
   readonly watched: Map<string, { untilMs: number | undefined }>;
   current: { readonly oldIds: readonly string[]; readonly newId: string } | undefined;
-  /** The next slot has to wait for this time. */
+  /** Earliest time of the next slot. */
   notBeforeMs: number;
 };
 
-/** The fields of a service's spec that the sandbox understands; the others stay as they are. */
+/** The fields of a service's spec that the sandbox supports; the others are kept unchanged. */
 export type SandboxServiceSpec = {
   Name: string;
   Labels?: Record<string, string>;
@@ -128,7 +136,7 @@ export function tasksOf(world: SwarmWorld, service: SandboxService): SandboxTask
   return [...world.tasks.values()].filter(({ serviceId }) => serviceId === service.id);
 }
 
-/** The place of a task in its service: a slot, or the node of a global one. */
+/** The place of a task in its service: a slot, or the node for a global service. */
 export function placeOf({ slot, nodeId }: SandboxTask): string {
   return slot === undefined ? nodeId : String(slot);
 }
@@ -141,7 +149,7 @@ export function nsToMs(ns: number | undefined, orElseMs: number): number {
   return ns === undefined ? orElseMs : ns / 1_000_000;
 }
 
-/** Docker's own five seconds: https://docs.docker.com/reference/cli/docker/service/create/ */
+/** Docker's default of five seconds: https://docs.docker.com/reference/cli/docker/service/create/ */
 export function monitorMs(config: RollConfig | undefined): number {
   return config?.Monitor ? config.Monitor / 1_000_000 : 5000;
 }

@@ -2,21 +2,21 @@ import type { TaskState } from '../../src/domain/swarm/swarm-service.ts';
 import { placeTask } from './placement.ts';
 import { hasEnded, nowMs, tasksOf, type SandboxService, type SandboxTask, type SwarmWorld } from './swarm-world.ts';
 
-/** A step of a task that takes no time worth a word on a real node. */
+/** Duration of a short step of a task. */
 const stepMs = 50;
-/** A probe that fails often enough. */
+/** Time after which failed probes make a task unhealthy. */
 const unhealthyAfterMs = 600;
-/** Swarm gives a task that never ran a minute before it goes on without its end. */
+/** Swarm waits a minute for a task that never ran, then continues. */
 const neverRanMs = 60_000;
 
 export type NewTask = {
   readonly slot: number | undefined;
   readonly nodeId?: string;
-  /** `ready`: prepared, and started once it is told to run. */
+  /** `ready`: prepared; it starts when the swarm sets it to `running`. */
   readonly desired: 'ready' | 'running';
 };
 
-/** Creates a task of what the service's spec is now; `settle` is called after each step of its life. */
+/** Creates a task with the current spec of the service; `settle` is called after each step of its life. */
 export function createTask(
   world: SwarmWorld,
   service: SandboxService,
@@ -45,7 +45,7 @@ export function createTask(
   return task;
 }
 
-/** Also for a task that waits for a node, whenever something has changed. */
+/** Assigns a node. Called again after every change for a task that waits for one. */
 export function assign(world: SwarmWorld, service: SandboxService, task: SandboxTask, settle: () => void): void {
   if (task.state !== 'new' && task.state !== 'pending') return;
   const place = placeTask(world, service, task);
@@ -74,7 +74,7 @@ async function prepare(world: SwarmWorld, task: SandboxTask, settle: () => void)
   if (task.desired === 'running') startTask(world, task, settle);
 }
 
-/** Of a task that is ready; of one that is not yet, once it is. */
+/** Starts a ready task at once, another one as soon as it is ready. */
 export function startTask(world: SwarmWorld, task: SandboxTask, settle: () => void): void {
   task.desired = 'running';
   if (task.state !== 'ready' || task.behaviour === undefined) return;
@@ -96,7 +96,7 @@ export function startTask(world: SwarmWorld, task: SandboxTask, settle: () => vo
   if (behaviour.exitsAfterMs === 0) return after(world, task, stepMs, exit);
   const { health } = behaviour;
   if (hasHealthcheck && health?.kind === 'unhealthy')
-    // It is told to stop, and does so as it is asked to.
+    // The task stops on request.
     return after(world, task, unhealthyAfterMs, finish('complete', { error: '', exitCode: 0 }));
   const healthyAfterMs = hasHealthcheck && health?.kind === 'healthy' ? (health.afterMs ?? 0) : 0;
   after(world, task, stepMs + healthyAfterMs, () => {
@@ -106,7 +106,7 @@ export function startTask(world: SwarmWorld, task: SandboxTask, settle: () => vo
   });
 }
 
-/** Tells a task to stop. On a node that is away nobody hears it. */
+/** Requests the stop of a task. A node that is away does not receive it. */
 export function stopTask(world: SwarmWorld, task: SandboxTask, settle: () => void): void {
   if (task.desired === 'shutdown') return;
   task.desired = 'shutdown';
@@ -118,7 +118,7 @@ export function stopTask(world: SwarmWorld, task: SandboxTask, settle: () => voi
   after(world, task, task.state === 'pending' ? neverRanMs : stepMs + (task.behaviour?.behaviour.stopMs ?? 0), stop);
 }
 
-/** Its node is back, and has stopped what ran there when it died. */
+/** Its node is back, and had stopped its processes when it failed. */
 export function loseTask(world: SwarmWorld, task: SandboxTask): void {
   if (!hasEnded(task)) end(world, task, 'failed', { error: 'task: non-zero exit (137)', exitCode: 137 });
 }
@@ -144,7 +144,7 @@ function end(
   move(world, task, state);
 }
 
-/** One thing at a time is on its way in a task, and none where its node is away. */
+/** A task has one scheduled step at a time, and none while its node is away. */
 function after(world: SwarmWorld, task: SandboxTask, ms: number, act: () => void): void {
   task.callOff();
   task.callOff = world.later.in(ms, () => {
@@ -152,7 +152,7 @@ function after(world: SwarmWorld, task: SandboxTask, ms: number, act: () => void
   });
 }
 
-/** Drops the oldest ended tasks of the slot beyond the history; the newest counts. */
+/** Drops the oldest ended tasks of the slot beyond the history, which includes the newest. */
 function forget(world: SwarmWorld, service: SandboxService, { slot, nodeId }: SandboxTask): void {
   const others = tasksOf(world, service).filter((task) =>
     slot === undefined ? task.nodeId === nodeId : task.slot === slot,

@@ -12,10 +12,10 @@ import {
   type Updater,
 } from './swarm-world.ts';
 
-/** Docker's updater begins so long after the change of the spec. */
+/** Time from the change of the spec to the first step of Docker's updater. */
 const beginsAfterMs = 50;
 
-/** Replaces the tasks of what the spec was; what it says of itself stands in the service's `status`. */
+/** Replaces the tasks of the old spec; the updater's state is in the service's `status`. */
 export function beginUpdate(
   world: SwarmWorld,
   service: SandboxService,
@@ -47,7 +47,7 @@ export function beginUpdate(
   });
 }
 
-/** One look of the updater at its tasks. */
+/** One step of the updater: it reads its tasks. */
 export function advanceUpdater(world: SwarmWorld, service: SandboxService, again: () => void): void {
   const { updater } = service;
   if (updater === undefined || nowMs(world) < updater.notBeforeMs) return;
@@ -84,7 +84,7 @@ function replace(world: SwarmWorld, service: SandboxService, updater: Updater, p
   again();
 }
 
-/** Whether the slot at hand is done with: its new task runs, or has ended; whatever comes of it later. */
+/** Whether the current slot is done: its new task runs, or has ended. Later failures do not count. */
 function isThrough(world: SwarmWorld, service: SandboxService, updater: Updater, again: () => void): boolean {
   const { oldIds, newId } = updater.current ?? { oldIds: [], newId: '' };
   const task = world.tasks.get(newId);
@@ -115,7 +115,7 @@ function failures(world: SwarmWorld, { watched }: Updater): readonly SandboxTask
   });
 }
 
-/** True where the updater has stopped its work by this. */
+/** True if the updater has stopped its work because of this. */
 function giveUp(
   world: SwarmWorld,
   service: SandboxService,
@@ -135,7 +135,7 @@ function giveUp(
   return true;
 }
 
-/** The previous spec becomes the spec. Only where a person has asked for it, the way forward is kept. */
+/** Makes the previous spec the current one. The abandoned spec is kept only for a rollback by a person. */
 export function revert(
   world: SwarmWorld,
   service: SandboxService,
@@ -184,4 +184,5 @@ function say(
     completedAtMs: state === 'completed' || state === 'rollback_completed' ? at : undefined,
   };
   service.version = world.index += 1;
+  world.announce('update', service);
 }

@@ -2,8 +2,8 @@ import type { Healthcheck } from '../../src/domain/container/container.ts';
 import { announceContainer, type SandboxContainer, type SandboxProcess, type World } from './world.ts';
 
 /**
- * Probes as the HEALTHCHECK says. Since a behaviour does not change its mind, only the probe that
- * decides is played: https://docs.docker.com/reference/dockerfile/#healthcheck
+ * Probes as configured by the HEALTHCHECK. A behaviour is constant, so only the deciding probe is simulated:
+ * https://docs.docker.com/reference/dockerfile/#healthcheck
  */
 export function watchHealth(world: World, container: SandboxContainer, process: SandboxProcess): void {
   if (!isProbed(container)) return;
@@ -16,7 +16,7 @@ export function watchHealth(world: World, container: SandboxContainer, process: 
   process.callOff.push(world.later.in(verdict.afterMs, decide));
 }
 
-/** Whether there is a health check that has not been switched off. */
+/** Whether there is a health check that is not disabled. */
 export function isProbed({ config }: SandboxContainer): boolean {
   const how = config.Healthcheck?.Test?.[0];
   return how !== undefined && how !== 'NONE';
@@ -25,7 +25,9 @@ export function isProbed({ config }: SandboxContainer): boolean {
 type Times = { readonly intervalMs: number; readonly startPeriodMs: number; readonly retries: number };
 type Verdict = { readonly health: 'healthy' | 'unhealthy'; readonly afterMs: number; readonly output: string };
 
-/** The first good probe makes it healthy; so many bad ones in a row after the start period, unhealthy. */
+/**
+ * The first successful probe makes it healthy. A number of failures in a row after the start period makes it unhealthy.
+ */
 function verdictOf({ behaviour }: SandboxContainer, { intervalMs, startPeriodMs, retries }: Times): Verdict {
   const { health = { kind: 'healthy' } } = behaviour;
   const firstThatCounts = Math.floor(startPeriodMs / intervalMs) + 1;
@@ -36,7 +38,7 @@ function verdictOf({ behaviour }: SandboxContainer, { intervalMs, startPeriodMs,
   return { health: 'unhealthy', afterMs: givesUpAfterMs, output: '' };
 }
 
-/** Defaults where the check leaves them out: 30 s, no start period, three retries. */
+/** Defaults for missing values: 30 s, no start period, three retries. */
 function readTimes({ Interval = 0, StartPeriod = 0, Retries = 0 }: Healthcheck): Times {
   const nsPerMs = 1_000_000;
   return { intervalMs: Interval / nsPerMs || 30_000, startPeriodMs: StartPeriod / nsPerMs, retries: Retries || 3 };

@@ -7,7 +7,7 @@ import {
 import { Refusal } from '../base/refusal.ts';
 import type { SandboxContainer, SandboxNetwork, StoredImage, World } from './world.ts';
 
-/** By id, by name, or by the beginning of an id where it means one container. */
+/** Finds by id, by name, or by a unique prefix of an id. */
 export function findContainer(world: World, idOrName: string): SandboxContainer | undefined {
   const name = idOrName.replace(/^\//, '');
   const known = world.containers.get(idOrName) ?? world.containers.get(world.names.get(name) ?? '');
@@ -22,7 +22,7 @@ export function getContainer(world: World, idOrName: string): SandboxContainer {
   return container;
 }
 
-/** By id (whole, or its beginning), by tag, or by digest. */
+/** Finds by id (whole, or its beginning), by tag, or by digest. */
 export function findImage(world: World, idOrReference: string): StoredImage | undefined {
   if (isDigest(idOrReference)) return world.images.get(idOrReference);
   return findByReference(world, idOrReference) ?? findByIdPrefix(world, idOrReference);
@@ -34,7 +34,7 @@ export function getImage(world: World, idOrReference: string): StoredImage {
   return image;
 }
 
-/** By id or name. */
+/** Finds by id or name. */
 export function getNetwork(world: World, idOrName: string): SandboxNetwork {
   const byId = [...world.networks.values()].find(({ id }) => id === idOrName);
   const network = world.networks.get(idOrName) ?? byId;
@@ -42,7 +42,7 @@ export function getNetwork(world: World, idOrName: string): SandboxNetwork {
   return network;
 }
 
-/** References in the spelling in which the engine prints them. */
+/** References in the form that the engine prints. */
 export function familiar(reference: string): string | undefined {
   const parsed = tryParseImageReference(reference);
   if (parsed === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { Refusal } from '../base/refusal.ts';
 import { announceContainer, type SandboxContainer, type World } from './world.ts';
 
-/** Compare-and-set: of any number of callers exactly one gets a name. */
+/** Compare-and-set: exactly one of several callers gets a name. */
 export function claimName(world: World, name: string, id: string): void {
   if (!nameGrammar.test(name))
     throw new Refusal(400, `Invalid container name (${name}), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed`);
@@ -14,7 +14,7 @@ export function claimName(world: World, name: string, id: string): void {
   world.names.set(name, id);
 }
 
-/** The container keeps running; its old name is free at the same instant. */
+/** The container keeps running; its old name is free at once. */
 export function renameContainer(world: World, container: SandboxContainer, name: string): void {
   if (name === container.name) throw new Refusal(400, 'Renaming a container with the same name as its current name');
   try {
@@ -33,5 +33,5 @@ export function renameContainer(world: World, container: SandboxContainer, name:
   announceContainer(world, 'rename', container, { oldName: `/${oldName}` });
 }
 
-/** Two characters at least: https://github.com/moby/moby/blob/v20.10.24/daemon/names/names.go */
+/** At least two characters: https://github.com/moby/moby/blob/v20.10.24/daemon/names/names.go */
 const nameGrammar = /^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/;

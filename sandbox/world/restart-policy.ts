@@ -1,6 +1,6 @@
 import type { SandboxContainer } from './world.ts';
 
-/** Whether the engine starts it again after an end that nobody asked for. */
+/** Whether the engine starts it again after an exit without a stop request. */
 export function restartsByItself({ hostConfig, restartCount }: SandboxContainer, exitCode: number): boolean {
   const { Name: name = '', MaximumRetryCount: most = 0 } = hostConfig.RestartPolicy ?? {};
   if (name === 'on-failure') return exitCode !== 0 && (most === 0 || restartCount < most);

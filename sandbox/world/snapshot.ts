@@ -2,7 +2,7 @@ import type { Container } from '../../src/domain/container/container.ts';
 import { inspectContainer } from './view.ts';
 import type { HostPort, World } from './world.ts';
 
-/** The engine at one instant, as plain data: for assertions. */
+/** The state of the engine at one time, as plain data for assertions. */
 export type Snapshot = {
   /** By name. */
   readonly containers: Readonly<Record<string, SnapshotContainer>>;

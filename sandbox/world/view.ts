@@ -4,7 +4,7 @@ import { findImage } from './lookup.ts';
 import { isProbed } from './health.ts';
 import type { SandboxContainer, World } from './world.ts';
 
-/** As `GET /containers/{id}/json` shows it. */
+/** The answer of `GET /containers/{id}/json`. */
 export function inspectContainer(world: World, container: SandboxContainer): Container {
   const { id, name, imageId, createdAtMs, state, restartCount, config, mounts, endpoints } = container;
   const { status, exitCode, error, startedAt = '', finishedAt = '', healthOutput } = state;
@@ -28,7 +28,7 @@ export function inspectContainer(world: World, container: SandboxContainer): Con
   };
 }
 
-/** As `GET /containers/json?all=1` shows them, newest first. */
+/** The answer of `GET /containers/json?all=1`, newest first. */
 export function listContainers(world: World, filter: ContainerFilter = {}): readonly ContainerSummary[] {
   const { ids, namePrefix = '', label } = filter;
   const listed: ContainerSummary[] = [];
@@ -55,7 +55,7 @@ function summarise(world: World, container: SandboxContainer): ContainerSummary 
     image: isCurrent ? config.Image : imageId,
     imageId,
     status: state.status,
-    // The list tells health only in the words "Up 3 seconds (healthy)".
+    // The list has the health only in the text "Up 3 seconds (healthy)".
     health: process === undefined ? 'none' : state.health,
     labels: config.Labels ?? {},
     createdAtMs: Math.floor(createdAtMs / 1000) * 1000,
@@ -63,7 +63,7 @@ function summarise(world: World, container: SandboxContainer): ContainerSummary 
   };
 }
 
-/** Links show the names that both ends have now, or had last. */
+/** Links show the current or last names of both ends. */
 function hostConfigOf({ name, hostConfig, links }: SandboxContainer): HostConfig {
   if (links.size === 0) return hostConfig;
   const shown = [...links].map(([alias, linked]) => `/${linked.name}:/${name}/${alias}`);

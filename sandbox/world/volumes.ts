@@ -1,7 +1,7 @@
 import { Refusal } from '../base/refusal.ts';
 import { announce, type SandboxMount, type SandboxVolume, type World } from './world.ts';
 
-/** The volume of that name; made when there is none, as the engine does. */
+/** Returns the volume with that name; creates it if it is missing, as the engine does. */
 export function ensureVolume(world: World, name: string, anonymous = false): SandboxVolume {
   const existing = world.volumes.get(name);
   if (existing !== undefined) return existing;
@@ -11,7 +11,7 @@ export function ensureVolume(world: World, name: string, anonymous = false): San
   return volume;
 }
 
-/** Deletes the volumes that nobody named and no other container uses, as the engine does for `--rm`. */
+/** Deletes the anonymous volumes that no other container uses, as the engine does for `--rm`. */
 export function removeOrphanedVolumes(world: World, mounts: readonly SandboxMount[]): void {
   for (const { point, anonymous } of mounts) {
     const { Name: name } = point;

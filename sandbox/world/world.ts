@@ -26,14 +26,16 @@ export type World = {
   readonly profile: EngineProfile;
   readonly platform: Platform;
   readonly liveRestore: boolean;
-  /** How far the engine's clock is ahead of ours. */
+  /** Offset of the engine's clock from ours. */
   readonly clockSkewMs: number;
+  /** By its own word; clones share it. */
+  readonly engineId: string;
   readonly ids: IdSource;
   readonly events: EventBus;
   /** Timers of processes; they go on while the engine is down. */
   readonly later: Later;
   readonly registries: RegistryStore | undefined;
-  /** Between the steps of a pull. */
+  /** Time between the steps of a pull. */
   readonly pullStepMs: number;
   /** By id, in the order of creation. */
   readonly containers: Map<string, SandboxContainer>;
@@ -46,11 +48,11 @@ export type World = {
   /** By name. */
   readonly networks: Map<string, SandboxNetwork>;
   readonly volumes: Map<string, SandboxVolume>;
-  /** Host ports in use by others than containers, e.g. `8080/tcp`. */
+  /** Host ports in use by other programs, e.g. `8080/tcp`. */
   readonly foreignPorts: Set<string>;
   /** Commands that were run in containers, oldest first. */
   readonly executions: SandboxExecution[];
-  /** When all stopped containers were removed at once, by the engine's clock. */
+  /** Times of prunes, by the engine's clock. */
   readonly prunedAtMs: number[];
   /** The last events of containers; a restart of the engine forgets them. */
   readonly pastEvents: ContainerEvent[];
@@ -66,11 +68,11 @@ export type SandboxExecution = {
 };
 
 export type Condition = {
-  /** Aborts when the engine goes down; a new one comes up with it. */
+  /** Aborts when the engine goes down; each start has a new one. */
   connection: AbortController;
   up: boolean;
   diskFull: boolean;
-  /** Counts timestamps, so that no two are alike. */
+  /** Counter in the timestamps, so that no two are equal. */
   timestamps: number;
 };
 
@@ -78,7 +80,7 @@ export type SandboxContainer = {
   readonly id: string;
   name: string;
   readonly imageId: string;
-  /** Of its image on the day of creation: it outlives the image. */
+  /** Behaviour of its image at the creation; it stays after the image is removed. */
   readonly behaviour: Behaviour;
   readonly createdAtMs: number;
   config: ContainerConfig;
@@ -86,18 +88,18 @@ export type SandboxContainer = {
   readonly mounts: readonly SandboxMount[];
   /** By network name. */
   readonly endpoints: Map<string, Endpoint>;
-  /** Hardware addresses that were asked for, by network name. */
+  /** Requested hardware addresses, by network name. */
   readonly macs: Map<string, string>;
   /** By alias: legacy links follow the object, not the name. */
   readonly links: ReadonlyMap<string, SandboxContainer>;
   state: SandboxState;
   restartCount: number;
-  /** Ended soon after its start so many times in a row. */
+  /** Number of exits soon after the start, in a row. */
   failuresInARow: number;
-  /** Somebody stopped it through the API; `unless-stopped` remembers that over a restart of the engine. */
+  /** It was stopped through the API; `unless-stopped` keeps this over a restart of the engine. */
   manuallyStopped: boolean;
   process: SandboxProcess | undefined;
-  /** While it is being deleted by the engine itself. */
+  /** True while the engine deletes it. */
   removing: boolean;
   readonly logs: string[];
   hostPorts: readonly HostPort[];
@@ -116,19 +118,19 @@ export type SandboxState = {
 };
 
 export type SandboxProcess = {
-  /** Resolves when no process is left and none will be started by the engine itself. */
+  /** Resolves when no process is left and the engine will not start another one. */
   readonly ended: Promise<void>;
   readonly settle: () => void;
   readonly startedAtMs: number;
-  /** A signal to stop has been sent and will have its effect. */
+  /** A stop signal was sent and will take effect. */
   dying: boolean;
-  /** Cancel the timers of the process. */
+  /** Functions that cancel the timers of the process. */
   readonly callOff: (() => void)[];
 };
 
 export type SandboxMount = {
   readonly point: MountPoint;
-  /** Nobody named the volume: it may go with its container. */
+  /** The volume has no name from a request: it may be removed with its container. */
   readonly anonymous: boolean;
 };
 
@@ -147,7 +149,7 @@ export type SandboxNetwork = {
   /** The first three numbers of its addresses, e.g. `172.18.0`. */
   readonly subnet: string;
   readonly prefixLength: number;
-  /** A static address needs a subnet that a person chose. */
+  /** A static address needs a subnet from a request. */
   readonly subnetChosen: boolean;
   /** Container ids by address. */
   readonly addresses: Map<string, string>;
@@ -197,11 +199,11 @@ export function announceContainer(
   announce(world, 'container', action, id, { ...config.Labels, image: config.Image, name, ...extra });
 }
 
-/** Now, in nanoseconds as Docker writes them; the last digits count, so that no two are alike. */
+/** The current time in nanoseconds, as Docker writes it; the last digits are a counter, so that no two are equal. */
 export function engineTimestamp(world: World): string {
   const count = String(world.condition.timestamps++ % 1_000_000).padStart(6, '0');
   return new Date(engineNowMs(world)).toISOString().replace('Z', `${count}Z`);
 }
 
-/** The mark of a full disk: https://man7.org/linux/man-pages/man3/errno.3.html (ENOSPC) */
+/** The text of a full disk: https://man7.org/linux/man-pages/man3/errno.3.html (ENOSPC) */
 export const noSpaceLeft = 'no space left on device';

@@ -2,7 +2,7 @@
 
 const cell = { width: 8.4, height: 18 };
 const margin = 16;
-/** The last picture stays as long. */
+/** Time for which the last frame is shown. */
 const restMs = 6000;
 /** The dark theme of the page. Numbers of colours: https://en.wikipedia.org/wiki/ANSI_escape_code#3-bit_and_4-bit */
 const theme = {
@@ -56,7 +56,7 @@ function drawFrame(lines, { x, known }) {
   return `<g transform="translate(${x})">${uses.join('')}</g>`;
 }
 
-/** The length is given, so that columns stay in line in every font. */
+/** The length is given, so that columns are aligned in every font. */
 function drawSpan({ column, text, colour, bold }) {
   const x = (column * cell.width).toFixed(1);
   const length = (text.length * cell.width).toFixed(1);

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const size = { cols: 104, rows: 34 };
 const sampleMs = 250;
 const rounds = 2;
-// Shown in the recording: it is the token of nothing.
+// Shown in the recording; the token gives access to nothing.
 const token = 'token-of-the-recording';
 
 const frames = await record(
@@ -30,7 +30,7 @@ async function record(command) {
     if (last !== undefined && JSON.stringify(last.rows) === JSON.stringify(rows)) last.endMs = endMs;
     else frames.push({ rows, endMs });
   };
-  // A terminal of its own: https://man7.org/linux/man-pages/man1/script.1.html
+  // A pseudo-terminal: https://man7.org/linux/man-pages/man1/script.1.html
   const shell = `stty cols ${size.cols} rows ${size.rows}; exec ${command}`;
   const child = spawn('script', ['-qefc', shell, '/dev/null'], {
     cwd: root,

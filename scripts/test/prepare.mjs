@@ -1,11 +1,20 @@
 // A worker of scripts/test/run.mjs, because installing blocks its thread: installs the needs that are its data.
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { installImage } from '../../test/image/rig/install.mjs';
-import { installBrowser, installLab, installReceivers } from '../../test/lab/install.mjs';
+import { installBrowser, installLab, installPodman, installReceivers } from '../../test/lab/install.mjs';
 
-const installers = { lab: installLab, browser: installBrowser, receivers: installReceivers, image: installImage };
+const installers = {
+  lab: installLab,
+  podman: installPodman,
+  browser: installBrowser,
+  receivers: installReceivers,
+  image: installImage,
+};
 
-/** Resolves, for each need, to the reason why it is not met, undefined where it is; one after the other, for apt's lock. */
+/**
+ * Resolves, for each need, to the reason why it is not met, or undefined. Works on one at a time, because of apt's
+ * lock.
+ */
 export async function prepare(needs, log) {
   const worker = new Worker(new URL(import.meta.url), { workerData: needs });
   return await new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 const everyMs = 30_000;
 
-/** Prints which suites run, and how many tests of each are done: in place on a terminal, else every half minute. */
+/** Prints the running suites and their finished tests: in place on a terminal, else every half minute. */
 export function createProgress({ out = process.stdout } = {}) {
   const running = new Map();
   const isLive = out.isTTY;
@@ -20,7 +20,7 @@ export function createProgress({ out = process.stdout } = {}) {
   const timer = setInterval(show, isLive ? 1000 : everyMs).unref();
   return {
     start: (name) => void running.set(name, { done: 0, startedAt: performance.now() }),
-    /** The dot reporter prints one mark a test. */
+    /** The dot reporter prints one character for each test. */
     hear(name, chunk) {
       const state = running.get(name);
       if (state) state.done += chunk.toString().match(/[·x*\-✓](?![a-z])/g)?.length ?? 0;
@@ -37,7 +37,7 @@ export function createProgress({ out = process.stdout } = {}) {
   };
 }
 
-/** How long each suite took last on this machine, in seconds. */
+/** Durations of the suites in the last run on this machine, in seconds. */
 export function readTimes(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));

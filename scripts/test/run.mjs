@@ -18,7 +18,7 @@ const reports = join(root, 'test-results');
 const timesFile = join(root, 'node_modules/.cache/upkeep/suite-times.json');
 const isCi = process.env.CI === 'true';
 process.env.NO_COLOR = '1';
-/** Far beyond what any suite takes: a suite that hangs must not take the others' results with it. */
+/** Far longer than any suite takes, so that a suite that hangs does not block the results of the others. */
 const deadlineMs = 45 * 60_000;
 
 const words = process.argv.slice(2);
@@ -42,6 +42,7 @@ announce();
 /** Effect of a need that is not met. */
 const withoutNeed = {
   lab: 'no lab, tests that need an engine',
+  podman: 'tests with Podman beside Docker',
   browser: 'tests in a browser',
   receivers: 'tests with a mail server and a broker',
   image: 'tests of the image',
@@ -68,7 +69,7 @@ process.on('SIGINT', () => {
   queue.length = 0;
   for (const child of children) child.kill('SIGTERM');
 });
-// Much of the time of the longest suites is waiting.
+// The longest suites spend much of their time waiting.
 await Promise.all(Array.from({ length: availableParallelism() + 2 }, work));
 progress.stop();
 writeTimes(timesFile, times);
@@ -105,7 +106,7 @@ async function work() {
   for (let suite = await nextSuite(); suite; suite = await nextSuite()) await runSuite(suite);
 }
 
-/** Suites that need nothing run while the needs of the others are installed. */
+/** Suites without needs run while the needs of the others are installed. */
 async function nextSuite() {
   const index = isPrepared ? 0 : queue.findIndex((suite) => !needs.some((need) => suite[need]));
   if (index !== -1) return queue.splice(index, 1)[0];
@@ -151,12 +152,12 @@ async function runVitest({ name, project = name, lab, files = [], shard }) {
   ];
   const { code, output } = await run(command, { name, inLab: lab && !noLab });
   const counts = readReport(report);
-  // A suite that ends badly without a failed test has failed all the same, and so has one that ran nothing.
+  // A suite with a failed exit code counts as failed even without a failed test, and so does one without tests.
   const broken = code !== 0 || counts.passed + counts.skipped === 0;
   return { ...counts, failed: Math.max(counts.failed, broken ? 1 : 0), output };
 }
 
-/** Resolves to the path of the binary, which a package carries. */
+/** Resolves to the path of the binary in a package. */
 async function otherNode(name) {
   otherNodes ??= run(['npm', 'ci', '--prefix', join(root, 'test/nodes'), '--no-audit', '--no-fund']);
   const { code, output } = await otherNodes;
@@ -174,7 +175,7 @@ function readReport(file) {
   };
 }
 
-/** Resolves to the exit code and all that was printed. */
+/** Resolves to the exit code and the whole output. */
 async function run(command, { name = '', inLab = false } = {}) {
   const chunks = [];
   const onChild = (child) => {

@@ -1,19 +1,24 @@
-import { isDrawn } from './draw.mjs';
+import { draw } from './draw.mjs';
 import { changedFiles, filesOf } from './files.mjs';
 
 /**
- * The suites, longest first, so that the last one to end is a short one. `share`: which part of the files a push
- * runs, drawn by its commit; `always` and files that the commit changed run every time. `npm test -- --all` runs all.
+ * The suites, longest first, so that the last one to end is a short one. `share`: the part of the files that a push
+ * runs beside those named in `always`, drawn by its commit, files that the commit changed first. `npm test -- --all`
+ * runs all.
  */
 export const suites = [
   { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 6, always: ['engine-facts.test.ts'] },
-  { name: 'faults', folder: 'test/faults', lab: true, shards: 2, share: 1 / 2, always: ['kill.test.ts'] },
-  { name: 'integration', folder: 'test/integration', lab: true, shards: 2, share: 1 / 6, always: ['update.test.ts'] },
+  { name: 'faults', folder: 'test/faults', lab: true, shards: 2, share: 1 / 3, always: ['kill.test.ts'] },
+  {
+    name: 'integration',
+    folder: 'test/integration',
+    ...{ lab: true, podman: true, shards: 2, share: 1 / 8, always: ['update.test.ts'] },
+  },
+  { name: 'failures', folder: 'test/failures', lab: true, share: 1 / 3 },
   { name: 'conformance', folder: 'test/conformance', lab: true },
   { name: 'contract', folder: 'test/contract', lab: true },
   { name: 'image', folder: 'test/image', lab: true, image: true },
-  { name: 'failures', folder: 'test/failures', lab: true, share: 1 / 3 },
-  { name: 'browser', folder: 'test/browser', browser: true },
+  { name: 'browser', folder: 'test/browser', browser: true, share: 1 / 2 },
   { name: 'unit', folder: 'src' },
   { name: 'notify', folder: 'test/notify', receivers: true },
   { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },
@@ -21,22 +26,25 @@ export const suites = [
   { name: 'built files on Node 24', ciOnly: true, node: 'node-24', command: ['scripts/test/smoke.mjs'] },
 ];
 
-/** Suites that were named; without names all that fit. `files` lists the drawn part of a drawn suite. */
+/** The named suites, or else all that apply. `files` lists the drawn part of a drawn suite. */
 export function chooseSuites({ names, isCi, all, seed }) {
   const chosen = suites.filter(({ name, ciOnly }) => (names.length > 0 ? names.includes(name) : isCi || !ciOnly));
   return chosen.flatMap((suite) => inShards(all ? suite : drawFiles(suite, seed)));
 }
 
 function drawFiles(suite, seed) {
-  if (suite.share === undefined) return suite;
-  const all = filesOf(suite.folder);
+  const { folder, share, always = [] } = suite;
+  if (share === undefined) return suite;
+  const all = filesOf(folder);
   const changed = new Set(changedFiles());
-  const isFixed = (file) => changed.has(file) || suite.always?.some((name) => file.endsWith(`/${name}`));
-  const files = all.filter((file) => isFixed(file) || isDrawn({ seed, key: file, share: suite.share }));
+  const isFixed = (file) => always.some((name) => file.endsWith(`/${name}`));
+  const keys = all.filter((file) => !isFixed(file));
+  const drawn = new Set(draw({ seed, keys, share, hasTurn: (file) => changed.has(file) }));
+  const files = all.filter((file) => isFixed(file) || drawn.has(file));
   return { ...suite, files, leftOut: all.length - files.length };
 }
 
-/** The files of a suite, parted so that they need not wait for each other. */
+/** The files of a suite in parts that can run at the same time. */
 function inShards(suite) {
   const { name, project = name, shards = 1 } = suite;
   if (shards === 1) return [suite];

@@ -23,14 +23,14 @@ import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 export type Application = {
   /** Asks the registries; changes nothing. After an abort, unanswered containers are `unknown` in the report. */
   readonly check: (request: CheckRequest, signal?: AbortSignal) => Promise<CheckReport>;
-  /** The steps of an update now; changes nothing, pulls nothing. */
+  /** Shows the steps of an update. It changes nothing and pulls nothing. */
   readonly plan: (
     request: PlanRequest,
     signal?: AbortSignal,
   ) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
   /**
-   * The same, and creates each new container aside to compare it with the old one, which runs on;
-   * then takes it back. Images are pulled, and stay. Waits for its turn.
+   * Like `plan`, but also creates each new container under a temporary name, compares it with the old one, and removes
+   * it. Old containers keep running. Pulled images stay. Waits for its turn.
    */
   readonly rehearse: (
     request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows' | 'ignoreWaves'>,
@@ -41,15 +41,15 @@ export type Application = {
     readonly rehearsals: readonly Rehearsal[];
   }>;
   /**
-   * Replaces stale containers, one run at a time. Without filters it throws `busy` while another run works
-   * or waits, and waits for the end of a repair. With filters it waits for its turn. An abort takes effect
-   * during the wait and at safe points; it never leaves a container half-replaced.
+   * Replaces stale containers, one run at a time. Without filters it throws `busy` while another run works or waits,
+   * and waits for the end of a repair. With filters it waits for its turn. An abort takes effect while it waits and at
+   * safe points. It never leaves a container half-replaced.
    */
   readonly update: (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
   /**
-   * Puts containers, by their names, back to the image that they ran before their last update, and
-   * remembers the one they leave so that no run brings it back. Throws before anything is touched when
-   * one of them cannot go back. Waits for its turn.
+   * Returns the named containers to the image that they ran before their last update. Remembers the image that they
+   * leave, so that no run updates to it again. Throws before any change when one of them cannot be returned. Waits for
+   * its turn.
    */
   readonly rollBack: (
     names: readonly string[],
@@ -57,54 +57,60 @@ export type Application = {
     order?: Partial<Pick<UpdateRequest, 'trigger' | 'onBegin' | 'engines'>>,
   ) => Promise<Session>;
   /**
-   * Finishes or undoes interrupted updates. Every start begins with it. While a helper replaces our own
-   * container, it waits for the end of that.
+   * Finishes or undoes interrupted updates. Every start calls it first. While a helper replaces our own container, it
+   * waits for the helper to end.
    */
-  readonly recover: (signal?: AbortSignal, order?: Pick<RecoveryOrder, 'unsealed'>) => Promise<RecoveryReport>;
+  readonly recover: (
+    signal?: AbortSignal,
+    order?: Pick<RecoveryOrder, 'unsealed'> & Pick<UpdateRequest, 'engines'>,
+  ) => Promise<RecoveryReport>;
   /** Runs in the helper container: finishes one update of Upkeep's own container. */
   readonly finishUpdate: (transaction: string) => Promise<RecoveryReport>;
-  /** Whether an update would replace our own container too; known once `recover` has come to an end. */
+  /** Whether an update would replace our own container too. Known once `recover` has ended. */
   readonly updatesItself: () => boolean;
-  /** Returns the way to stop listening. A listener that throws is logged and kept. */
+  /** Returns a function that unsubscribes. A listener that throws is logged and stays subscribed. */
   readonly subscribe: (listener: (event: ServiceEvent) => void) => () => void;
 
-  /**
-   * Updates all containers on the schedule. After an abort it resolves when the current run has reached a
-   * safe point.
-   */
+  /** Updates all containers on the schedule. After an abort it resolves at the next safe point of the current run. */
   readonly keepUpdating: (order: KeepUpdating, signal: AbortSignal) => Promise<void>;
-  /** Begins to keep the inventory in step with the engine, until `close`; resolves once it is known. */
+  /** Keeps the inventory in step with the engine until `close`. Resolves after the first listing. */
   readonly follow: (signal?: AbortSignal) => Promise<void>;
-  /** The inventory from memory; it asks the engine nothing. It is unknown and empty before `follow`. */
+  /** The inventory in memory, without a call to the engine. Before `follow` it is empty and marked as unknown. */
   readonly inventory: () => Inventory;
-  /** The other containers of the engine, from the same memory. */
+  /** The containers that are not watched, from the same memory. */
   readonly unwatched: () => readonly UnwatchedTracked[];
-  /** The version of the engine, as it told at the last connection; undefined until then, and with several engines. */
+  /**
+   * The version that the engine reported at the last connection. Undefined before the first connection, and with
+   * several engines.
+   */
   readonly engineVersion: () => string | undefined;
-  /** Why the inventory cannot be believed now: its engine cannot be reached, and tells of no changes; undefined when it can. */
+  /**
+   * Why the inventory may be outdated: the engine cannot be reached and its event stream is down. Undefined when it is
+   * up to date.
+   */
   readonly inventoryFailure: () => ServiceError | undefined;
   /** The update runs of this process, oldest first, at most 500. */
   readonly history: () => readonly HistoryEntry[];
   readonly status: () => ServiceStatus;
   readonly eventLog: EventLog;
-  /** What people decide about newer versions. */
+  /** Decisions of people about newer versions. */
   readonly decisions: Pick<DecisionDesk, 'list' | 'take' | 'withdraw'> & {
-    /** The engine is needed where several have a container of that name. */
+    /** `engine` is needed where several engines have a container of that name. */
     readonly candidateOf: (container: string, engine?: string) => DecidedCandidate | undefined;
   };
-  /** Names of all containers, watched or not. A container that an update has renamed has its own name here. */
+  /** Names of all containers, watched or not. A container that an update has renamed is listed by its plain name. */
   readonly containerNames: (signal?: AbortSignal) => Promise<readonly string[]>;
-  /** Resolves when the engine answers; throws why it does not after 5 s at most. */
+  /** Resolves when the engine answers. Throws the reason when there is no answer within 5 s. */
   readonly ready: (signal?: AbortSignal) => Promise<void>;
-  /** Present where there are several: all of them, in configured order. */
+  /** All engines in configured order; present where there are several. */
   readonly engines?: () => readonly EngineState[];
-  /** Ends the following that `follow` began, and the watch over a helper. */
+  /** Ends `follow` and the watch over a helper. */
   readonly close: () => Promise<void>;
 };
 
 export type PlanRequest = Request &
   Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows' | 'ignoreWaves'> & {
-    /** As if a person had approved the new versions. */
+    /** Plans as if a person had approved the new versions. */
     readonly asApproved?: boolean;
   };
 
@@ -119,11 +125,14 @@ export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' 
     signal?: AbortSignal,
     order?: InRun<Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>>,
   ) => Promise<Session>;
-  /** The filters of a request that mean no watched container of it. */
+  /** The filters of a request that match no watched container. */
   readonly unmatched: (request: Request, signal?: AbortSignal) => Promise<readonly UnmatchedFilter[]>;
-  /** What its containers prove about the versions that they run. */
+  /** Which of their versions the containers of this engine have proven. */
   readonly prove: (part: Pick<PartOfRun, 'registry'>, signal?: AbortSignal) => Promise<EngineProof>;
-  /** When a window first opens after a time that containers wait for, by the wall clock, and which do. */
+  /**
+   * The first opening of a window after a given time that containers wait for, by the wall clock, with the names of
+   * those containers.
+   */
   readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };
 

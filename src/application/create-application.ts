@@ -40,12 +40,13 @@ import { createRollback } from './rollback/rollback.ts';
 import { createRunWatch } from './inventory/run-under-way.ts';
 import { createScheduler } from './schedule/scheduler.ts';
 import { createSelfUpdateState } from './self-update/self-update-state.ts';
+import { createStartTimes, noStartTimes } from './inventory/start-times.ts';
 import { createStatus } from './inventory/status.ts';
 import { createUpdate } from './update/update.ts';
 import { createUpdateLock } from './update/update-lock.ts';
 import { createUpdaterWarnings } from './check/updater-warnings.ts';
 
-/** Ties the use cases together: one lock for all that changes containers, one publisher for all that happens. */
+/** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */
 export function createApplication(
   world: Omit<Outside, 'publish'>,
   settings: ServiceSettings,
@@ -92,8 +93,12 @@ export function createApplication(
     update: (trigger, signal, names = []) =>
       update({ images: [], containers: names.map((name) => name.replaceAll('.', String.raw`\.`)), trigger }, signal),
   });
-  const mirror = createEngineMirror(outside, follow);
-  const inventory = createInventory({ settings, instance: world.instance, listing: mirror.listing, checks, outcomes });
+  const startTimes = follow.tellsStartTimes === true ? createStartTimes(outside) : noStartTimes;
+  const mirror = createEngineMirror(outside, follow, startTimes);
+  const inventory = createInventory({
+    ...{ settings, instance: world.instance, listing: mirror.listing },
+    ...{ checks, outcomes, startTimes },
+  });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
   const history = createHistory(memory.history);
   const runWatch = createRunWatch();
@@ -167,7 +172,7 @@ export function createApplication(
       const everything = { images: [], containers: [], runId: '' };
       const selected = await selectInSilence(await listAll(outside, signal), everything, signal);
       const report = await judgeInSilence(selected, { runId: '', applyCooldown: false, registry }, signal);
-      // What nobody updates cannot be waited for.
+      // Containers that no run updates are not waited for.
       const proving = report.containers.filter(
         ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',
       );
@@ -223,13 +228,13 @@ export function createApplication(
   }
 }
 
-/** What outlasts the process; what is absent is kept in memory. */
+/** Stores that outlive the process. An absent store is replaced by memory. */
 export type Memory = {
   readonly decisions?: SharedRecords<DecisionRecord>;
   readonly history?: SharedRecords<HistoryEntry>;
-  /** When digests were first seen behind tags, for cooldowns. */
+  /** Times at which digests were first seen behind tags, for cooldowns. */
   readonly seenTags?: SharedRecords<SeenTag>;
-  /** Whether runs end decisions whose version is gone; true unless given. */
+  /** Whether runs end decisions about versions that no container waits for any more. Default: true. */
   readonly endsDecisions?: boolean;
 };
 

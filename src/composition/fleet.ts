@@ -1,16 +1,19 @@
 import type { Application } from '../application/application.ts';
 import type { Member } from '../application/fleet/member/member.ts';
+import type { SwarmOptions } from '../application/fleet/swarm/swarm-members.ts';
 import type { Settings } from '../config/read/settings.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Engine } from '../domain/outside/engine.ts';
 import type { Log, Outside } from '../domain/outside/outside.ts';
 import { identityOf, readKeys } from './identity.ts';
+import type { SwarmOfEngine } from './swarm-at-start.ts';
 import type { Surroundings } from './surroundings.ts';
 
 type OpenedFleet = {
   readonly application: Application;
-  /** The first of them. */
+  /** The first engine. */
   readonly engine: Engine;
+  readonly swarms: readonly SwarmOfEngine[];
   readonly close: () => Promise<void>;
 };
 
@@ -23,20 +26,30 @@ export async function openFleet(command: string, settings: Settings, surrounding
   const { createApplication } = await import('../application/create-application.ts');
   const { createOciRegistry } = await import('../adapters/oci/registry.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { answersOf, openEngine, shownAddress } = await import('./open-engine.ts');
+  const { createEngineAnswers } = await import('../application/engine/engine-answers.ts');
+  const { shareEvents } = await import('../application/engine/share-events.ts');
+  const { openEngine, shownAddress } = await import('./open-engine.ts');
   const opened = await Promise.all(
-    engines.map(async (address) => ({ address, engine: await openEngine(address, settings, { clock, log }) })),
+    engines.map(async (address) => {
+      const engine = await openEngine(address, settings, { clock, log });
+      // Its own application and that of its swarm follow it on one stream.
+      return { address, engine: settings.service.swarm ? shareEvents(engine) : engine };
+    }),
   );
   const everyEngine = opened.map(({ engine }) => engine);
+  const isAway = (name: string) => application.engines?.().find((one) => one.name === name)?.reachable === false;
+  const answers = createEngineAnswers(
+    opened.map(({ address, engine }) => ({ engine, isAway: () => isAway(address.name) })),
+    clock,
+  );
   const { folder } = settings.state;
   const memory = folder === undefined ? undefined : await import('./memory.ts');
   const registry = createOciRegistry({
     ...{ clock, log, version: program.version },
     ...settings.registry,
     listings: folder === undefined ? undefined : memory?.openListings(folder, { log }),
-    hubMirrors: (signal) => answersOf(everyEngine, ({ hubMirrors }) => hubMirrors, clock, signal),
-    insecureRegistries: (signal) =>
-      answersOf(everyEngine, ({ insecureRegistries }) => insecureRegistries, clock, signal),
+    hubMirrors: (signal) => answers(({ hubMirrors }) => hubMirrors, signal),
+    insecureRegistries: (signal) => answers(({ insecureRegistries }) => insecureRegistries, signal),
   });
   const identity = await identityOf(settings.state);
   const world = {
@@ -46,6 +59,19 @@ export async function openFleet(command: string, settings: Settings, surrounding
   } satisfies Partial<Outside>;
   const shared = folder === undefined ? undefined : memory?.openMemory(folder, { clock, log });
   const { history, seenTags } = shared ?? {};
+  const memoryOf = (name: string) => ({
+    ...(folder !== undefined && memory?.openDecisions(folder, { log }, name)),
+    ...(seenTags && { seenTags }),
+    endsDecisions: command === 'run',
+  });
+  const openSwarm: SwarmOptions['open'] = ({ id, node, owner }) =>
+    createApplication(
+      { ...world, ...node, log: naming(log, owner) },
+      settings.service,
+      // By its id, because the engine that it goes by may change.
+      memoryOf(`swarm-${id.replaceAll(/[^a-z0-9]/gi, '').slice(0, 64)}`),
+      { longestRetryMs: 60_000 },
+    );
   const application = createFleet({
     ...{ clock, log, newId: identity.newId, registry, enginesAtOnce },
     ...(history && { history }),
@@ -56,22 +82,22 @@ export async function openFleet(command: string, settings: Settings, surrounding
         log,
       ),
     }),
+    ...(settings.service.swarm && { services: { open: openSwarm, ownId: identity.instance.containerId } }),
     open: (onAnswer) =>
       opened.map(({ address, engine }): Member => {
         const { name } = address;
-        const outside = { ...world, engine, engineName: name, log: naming(log, name) };
-        const swarm = settings.service.swarm && { swarm: engine.swarm };
-        const decisions =
-          folder === undefined || memory === undefined ? {} : memory.openDecisions(folder, outside, name);
-        const kept = { ...decisions, ...(seenTags && { seenTags }), endsDecisions: command === 'run' };
+        const outside = { ...world, engine, engineName: name, log: naming(log, () => name) };
         return {
           name,
           address: shownAddress(address),
           info: engine.info,
-          application: createApplication({ ...outside, ...swarm }, settings.service, kept, {
+          ...(settings.service.swarm && { node: { engine, swarm: engine.swarm } }),
+          application: createApplication(outside, settings.service, memoryOf(name), {
             onAnswer: (failure) => onAnswer(name, failure),
-            // The attempt to follow its events, every minute, is the one that finds it back.
+            // Its events are retried every minute, so the engine is found when it is back.
             longestRetryMs: 600_000,
+            tellsStartTimes: command === 'run' && settings.http.groups.includes('containers'),
+            goneRetryMs: 600_000,
           }),
         };
       }),
@@ -81,6 +107,10 @@ export async function openFleet(command: string, settings: Settings, surrounding
   return {
     application,
     engine: first,
+    // With --swarm the fleet itself finds out which engines manage one.
+    swarms: settings.service.swarm
+      ? []
+      : opened.map(({ address, engine }) => ({ swarm: engine.swarm, log: naming(log, () => address.name) })),
     close: async () => {
       await Promise.all([...everyEngine.map((engine) => engine.close()), registry.close()]);
     },
@@ -88,11 +118,11 @@ export async function openFleet(command: string, settings: Settings, surrounding
 }
 
 /** The log of one engine: every line has its name. */
-function naming(log: Log, engine: string): Log {
+function naming(log: Log, nameOf: () => string): Log {
   return {
-    debug: (message, fields) => log.debug(message, { engine, ...fields }),
-    info: (message, fields) => log.info(message, { engine, ...fields }),
-    warn: (message, fields) => log.warn(message, { engine, ...fields }),
-    error: (message, fields) => log.error(message, { engine, ...fields }),
+    debug: (message, fields) => log.debug(message, { engine: nameOf(), ...fields }),
+    info: (message, fields) => log.info(message, { engine: nameOf(), ...fields }),
+    warn: (message, fields) => log.warn(message, { engine: nameOf(), ...fields }),
+    error: (message, fields) => log.error(message, { engine: nameOf(), ...fields }),
   };
 }

@@ -1,12 +1,12 @@
 import type { Application } from '../application/application.ts';
 import type { TargetStatus } from '../domain/notification/status.ts';
-import type { HttpSettings, TokenSource } from '../domain/settings/http-settings.ts';
+import { endpointGroups, type HttpSettings, type TokenSource } from '../domain/settings/http-settings.ts';
 import type { CommandContext } from '../interfaces/cli/context/context.ts';
 import type { Command } from './command.ts';
 import type { Surroundings } from './surroundings.ts';
 import { tokensOf } from './token-text.ts';
 
-/** The HTTP API and the metrics it shows, loaded when they are served. */
+/** The HTTP API and its metrics. Their modules are loaded only if the API is enabled. */
 export function apiOf(
   http: HttpSettings,
   { command, settings: { service, run }, options }: Command,
@@ -44,18 +44,18 @@ export function apiOf(
       dashboardFolder: program.dashboardFolder,
       ...(notifications && { notifications }),
     });
-    // A list that is asked for right after the start should be there; an engine that is away must not keep us.
+    // A list requested right after the start should be available, but an engine that is away must not delay the start.
     const waited = new AbortController();
     const listed = application.follow().catch(() => undefined);
     await Promise.race([listed, clock.sleep(2000, waited.signal).catch(() => undefined)]);
     waited.abort();
     const address = await listen(server, http).catch((error: unknown) => {
-      // The demonstration must not fail because something else is there.
+      // The demo must not fail because another program uses the port.
       if (command === 'demo') return listen(server, { ...http, port: 0 });
       throw error;
     });
     // Supervisors and scripts wait for this one word.
-    log.info('listening', { address, groups: http.groups.join(',') });
+    log.info('listening', { address, groups: groupWords(http.groups) });
     return {
       address,
       page: pageOf(address, http.groups),
@@ -68,6 +68,11 @@ export function apiOf(
   };
 }
 
+/** As the option takes them. */
+function groupWords(groups: HttpSettings['groups']): string {
+  return endpointGroups.every((group) => groups.includes(group)) ? 'all' : groups.join(',');
+}
+
 function pageOf(address: string, groups: readonly string[]): string {
   return groups.includes('dashboard') ? `${address}/` : `${address}/swagger/index.html`;
 }
@@ -77,10 +82,9 @@ type ApiParts = Omit<Surroundings, 'terminal'> & {
   readonly notifications?: () => readonly TargetStatus[];
 };
 
-/** Everything on, for this machine alone unless told otherwise, with tokens made up where none are given. */
+/** Settings of the demo: all groups, only on this machine by default, with generated tokens if none are given. */
 export async function demoApi(http: HttpSettings): Promise<HttpSettings> {
   const { randomBytes } = await import('node:crypto');
-  const { endpointGroups } = await import('../domain/settings/http-settings.ts');
   const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(12).toString('base64url') });
   return {
     ...http,

@@ -29,7 +29,7 @@ const day = 86_400_000;
 const parent = mkdtempSync(join(tmpdir(), 'upkeep-memory-'));
 afterAll(() => rmSync(parent, { recursive: true }));
 
-/** A container under a cooldown of three days, whose new version has no date, and processes that look at it. */
+/** A container under a cooldown of three days, whose new version has no date, and several processes that check it. */
 async function begin(folder = mkdtempSync(join(parent, 'state-'))) {
   const scene = createSandboxScene();
   const publish = (version: string) => scene.registry.store.publish('app:1', { version, createdAtMs: 0 });
@@ -44,7 +44,7 @@ async function begin(folder = mkdtempSync(join(parent, 'state-'))) {
     const application = createApplication(scene.startProcess().outside, settings, memory);
     return { application, log };
   };
-  /** A whole process: one run, and what the log says of files. */
+  /** A whole process: one run, and its log lines about files. */
   const run = async () => {
     const { application, log } = start();
     const { containers } = await application.update({ trigger: 'schedule', images: [], containers: [] });
@@ -158,7 +158,7 @@ describe('the memory of a cooldown', () => {
     scene.clock.jumpWallClock(50 * 365 * day);
     expect((await run()).outcome).toBe('deferred');
     scene.clock.jumpWallClock(-10 * day);
-    // What was seen in the future counts from now.
+    // A sighting in the future counts from now.
     expect((await run()).outcome).toBe('deferred');
   });
 });

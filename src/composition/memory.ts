@@ -9,7 +9,7 @@ import { readDecisionRecord } from '../domain/decision/read-record.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 
-/** What is kept in the folder of --state-dir besides the outbox of notifications and the key of journals. */
+/** The stores in the folder of --state-dir, except for the outbox of notifications and the key of journals. */
 export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock' | 'log'>): Memory {
   const history = createSharedRecords({
     path: join(folder, 'history.jsonl'),
@@ -33,7 +33,7 @@ export function openListings(folder: string, { log }: Pick<Outside, 'log'>): Sha
   });
 }
 
-/** Each engine of several has its own: a name of a container means another one there. */
+/** Each of several engines has its own file, because the same name means another container there. */
 export function openDecisions(
   folder: string,
   { log }: Pick<Outside, 'log'>,

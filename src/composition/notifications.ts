@@ -1,4 +1,5 @@
 import type { Settings } from '../config/read/settings.ts';
+import { localTimeZone } from '../config/schedule/local-time-zone.ts';
 import type { MessageLevel } from '../domain/notification/message.ts';
 import type { ServiceStart } from '../interfaces/cli/context/context.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
@@ -64,7 +65,7 @@ export async function openNotifications(
   };
 }
 
-/** Reaches the services that are notified, and neither engine nor registry. */
+/** Works without an engine and a registry. */
 export async function runNotify(
   { settings }: Command,
   surroundings: Surroundings,
@@ -90,7 +91,7 @@ export async function runNotify(
   return interrupt.exitCode() ?? code;
 }
 
-/** The targets of notifications, and whose words they get. */
+/** The targets of notifications, and the style of their messages. */
 async function openTargets({ notifications, registry }: Settings, { clock, log, terminal, program }: Surroundings) {
   const { hostname } = await import('node:os');
   const { parseTargets } = await import('../adapters/notify/targets.ts');
@@ -111,9 +112,9 @@ async function openTargets({ notifications, registry }: Settings, { clock, log, 
   const templateFailures: string[] = [];
   const composer = createComposer(notifications, {
     hostname: hostName,
-    timeZone: notifications.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    timeZone: notifications.timeZone ?? localTimeZone(),
     onTemplateFailure: (reason) => {
-      // A service runs for long, and logs each of them.
+      // A service runs for a long time, and logs each failure, so only the first ones are kept.
       if (templateFailures.length < 10) templateFailures.push(reason);
       log.error('The template of notifications failed', { reason });
     },

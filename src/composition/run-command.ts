@@ -8,7 +8,7 @@ import { isLook, runLook } from './run-look.ts';
 import { openDemo, openService, type Service } from './service.ts';
 import { hearSignals, openSurroundings, type Program } from './surroundings.ts';
 
-/** Runs a command to its end and resolves to the exit code; every failure is told to the user here. */
+/** Runs a command to its end and resolves to the exit code. Failures are reported to the user here. */
 export async function runCommand(configuration: Command, program: Program): Promise<number> {
   const { command, settings, aliases, alarms, warnings } = configuration;
   const { carryOut, tellFailure } = await import('../interfaces/cli/cli.ts');
@@ -39,17 +39,19 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
     const { application } = service;
     const { signal } = interrupt;
-    if (service.swarm !== undefined && !settings.run.healthCheck && settings.run.finishUpdate === undefined) {
+    const isHelper = settings.run.healthCheck || settings.run.finishUpdate !== undefined;
+    const isService = command === 'run' && !settings.run.once;
+    if (!isHelper && service.swarms.length > 0 && (isService || settings.service.swarm)) {
       const { tellOfSwarm } = await import('./swarm-at-start.ts');
-      const isService = command === 'run' && !settings.run.once;
-      if (isService || settings.service.swarm)
-        await tellOfSwarm({ swarm: service.swarm, settings: settings.service, log, isService, signal });
+      const told = service.swarms.map((one) => tellOfSwarm({ ...one, settings: settings.service, isService, signal }));
+      // A service does not wait for engines that may be away.
+      if (!isService) await Promise.all(told);
     }
     application.subscribe(interrupt.underWay.hear);
     const told = isNotified(settings) ? await openNotifications(service, settings, surroundings, signal) : undefined;
     if (told !== undefined) application.subscribe(await hearingOf(told, application));
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
-    // Lines of the log would tear the table that the demonstration draws.
+    // Log lines would break the live table of the demo.
     const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
     const parts = {
       application,
@@ -85,7 +87,7 @@ function isNotified({ notifications, run }: Settings): boolean {
   return notifications.urls.length > 0 && !run.healthCheck && run.finishUpdate === undefined;
 }
 
-/** In a container this command would end at once, and the restart policy would start it again for ever. */
+/** In a container this command would end at once, and the restart policy would repeat it for ever. */
 async function healthCheckInPlace(): Promise<Error> {
   const { ServiceError } = await import('../domain/errors.ts');
   return new ServiceError(
@@ -102,7 +104,7 @@ async function openNotifications(...parts: Parameters<(typeof Notifications)['op
   return notifications.openNotifications(...parts);
 }
 
-/** Messages name containers with their engines where there are several. */
+/** If there are several engines, messages name containers together with their engines. */
 async function hearingOf({ hear }: Awaited<ReturnType<typeof openNotifications>>, { engines }: Service['application']) {
   if (engines === undefined) return hear;
   const { namedByEngine } = await import('../application/fleet/named-events.ts');

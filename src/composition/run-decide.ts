@@ -7,7 +7,7 @@ import type { Command } from './command.ts';
 import { openService } from './service.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Decides in the service that --url names, else in the file of --state-dir. */
+/** Makes a decision in the service of --url, or else in the file of --state-dir. */
 export async function runDecide(
   command: DecidingName,
   { settings }: Command,

@@ -6,7 +6,7 @@ import type { Command } from './command.ts';
 import { openService } from './service.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Of the service that --url names, else of the engine and this command line. */
+/** Reads from the service of --url, or else from the engine with the options of this command. */
 export async function runLook(
   command: LookName,
   { settings, options }: Command,

@@ -5,19 +5,20 @@ import type { Settings, StateSettings } from '../config/read/settings.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
 import type { Engine } from '../domain/outside/engine.ts';
 import type { Memory } from '../application/create-application.ts';
-import type { Swarm } from '../domain/outside/swarm.ts';
+import type { FollowOptions } from '../application/inventory/engine-mirror.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
 import type { commandFunctions } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
 import { identityOf, readKeys } from './identity.ts';
+import type { SwarmOfEngine } from './swarm-at-start.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export type Service = {
   readonly application: Application;
   readonly engine: Engine;
-  /** Of which the engine may be a manager; absent in the demonstration. */
-  readonly swarm?: Swarm;
+  /** The swarm of each engine, for a line at the start; none in the demo. */
+  readonly swarms: readonly SwarmOfEngine[];
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
@@ -36,7 +37,7 @@ export async function openService(
   return { ...(await openFleet(command, settings, surroundings)), command: cli.commandFunctions[command] };
 }
 
-/** The helper of a self-update opens the engine with its task, and no other. */
+/** The settings for the helper of a self-update, which opens only the engine of its task. */
 function onlyOn(address: EngineAddress, settings: Settings): Settings {
   return { ...settings, engine: { ...settings.engine, host: address.host, engines: [address] } };
 }
@@ -56,11 +57,12 @@ async function openEngineAlone(
   const prober = createProber();
   return {
     engine,
-    swarm: engine.swarm,
+    swarms: [{ swarm: engine.swarm, log }],
     application: await createService(
       { engine, ...swarm, registry, prober, clock, log, verificationKeys: await readKeys(settings) },
       settings.service,
       { ...settings.state, endsDecisions: command === 'run' },
+      { tellsStartTimes: command === 'run' && settings.http.groups.includes('containers') },
     ),
     command: cli.commandFunctions[command],
     close: async () => {
@@ -69,7 +71,7 @@ async function openEngineAlone(
   };
 }
 
-/** The only way to the engine in memory: no real command can reach it by accident. */
+/** Opens the engine in memory. There is no other way to it, so no real command can use it by accident. */
 export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   const { createDemo } = await import('../interfaces/cli/commands/demo.ts');
   const { createDemoWorld, demoSettings } = await import('../../sandbox/demo/demo-world.ts');
@@ -77,7 +79,13 @@ export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
   const { engine, registry, prober } = world;
   return {
     engine,
-    application: await createService({ engine, registry, prober, clock, log }, { ...defaultSettings, ...demoSettings }),
+    application: await createService(
+      { engine, registry, prober, clock, log },
+      { ...defaultSettings, ...demoSettings },
+      {},
+      { tellsStartTimes: true },
+    ),
+    swarms: [],
     command: createDemo(world),
     close: () => Promise.resolve(world.close()),
   };
@@ -88,13 +96,14 @@ type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' 
 async function createService(
   world: World,
   settings: ServiceSettings,
-  state: Partial<StateSettings> & Pick<Memory, 'endsDecisions'> = {},
+  state: Partial<StateSettings> & Pick<Memory, 'endsDecisions'>,
+  follow: FollowOptions,
 ): Promise<Application> {
   const { createApplication } = await import('../application/create-application.ts');
   const { folder, endsDecisions = true } = state;
   const outside = { ...world, ...(await identityOf(state)) };
   const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world);
-  return createApplication(outside, settings, { ...memory, endsDecisions });
+  return createApplication(outside, settings, { ...memory, endsDecisions }, follow);
 }
 
 async function reachEngineAndRegistries(

@@ -13,14 +13,17 @@ type AtHome = Pick<Service, 'application'> &
     readonly signal: AbortSignal;
   };
 
-/** Shows the containers in each Home Assistant; answers how to end that, which waits for updates that were begun there. */
+/**
+ * Shows the containers in each Home Assistant. Returns a function that ends this, and waits for updates that were begun
+ * there.
+ */
 export async function showAtHome(
   homeAssistants: readonly HomeAssistantSettings[],
   { application, settings, contextFor, clock, log, version, signal }: AtHome,
 ): Promise<() => Promise<unknown>> {
   if (homeAssistants.length === 0) return () => Promise.resolve();
   if (settings.run.once) {
-    log.warn('Home Assistant is shown nothing with --run-once, because nobody is there afterwards');
+    log.warn('Home Assistant shows no containers with --run-once, because the process ends after the run');
     return () => Promise.resolve();
   }
   const { openHomeAssistant } = await import('../adapters/notify/home-assistant/home-assistant.ts');

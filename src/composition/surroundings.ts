@@ -5,7 +5,7 @@ import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { createUnderWay } from '../interfaces/cli/terminal/under-way.ts';
 import { tokensOf } from './token-text.ts';
 
-/** Facts about the program that the build knows. */
+/** Facts about the program from the build. */
 export type Program = {
   readonly version: string;
   /** The files of the documentation page. */

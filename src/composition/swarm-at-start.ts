@@ -3,18 +3,19 @@ import type { Log } from '../domain/outside/outside.ts';
 import type { SwarmReader } from '../domain/outside/swarm.ts';
 import type { ServiceSettings } from '../domain/settings/settings.ts';
 
-export type SwarmStart = {
-  readonly swarm: SwarmReader;
+/** `log` names the engine where there are several. */
+export type SwarmOfEngine = { readonly swarm: SwarmReader; readonly log: Pick<Log, 'info' | 'warn' | 'debug'> };
+
+export type SwarmStart = SwarmOfEngine & {
   readonly settings: Pick<ServiceSettings, 'swarm' | 'cleanup'>;
-  readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
-  /** A service goes on with containers where a command ends. */
+  /** Without a swarm, a service continues with containers; a command ends with an error. */
   readonly isService: boolean;
   readonly signal?: AbortSignal;
 };
 
 /**
- * Says at the start what becomes of the swarm's services. Throws a `ServiceError` for a command that asks for them where
- * there can be none.
+ * Reports at the start how the swarm's services are treated. Throws a `ServiceError` for a command with --swarm if
+ * there are no services to manage.
  */
 export async function tellOfSwarm({ swarm, settings, log, isService, signal }: SwarmStart): Promise<void> {
   const { requireManager } = await import('../application/engine/service-listing.ts');
@@ -25,8 +26,9 @@ export async function tellOfSwarm({ swarm, settings, log, isService, signal }: S
     if (settings.swarm && settings.cleanup)
       log.info('--cleanup does not reach the nodes of a swarm: their old images stay');
   } catch (error) {
+    if (isService && signal?.aborted) return;
     if (!(error instanceof ServiceError)) throw error;
-    // Without --swarm nobody has asked; with it, an engine that is away is told of by whoever needs it.
+    // Without --swarm nothing is reported. With it, an engine that is away is reported by the code that needs it.
     if (settings.swarm && error.code === 'invalid-input')
       log.warn(`${describeError(error)}; containers are watched all the same`);
     else log.debug('The swarm cannot be asked', { error: describeError(error) });
@@ -41,6 +43,6 @@ async function tellOfServicesLeftAlone(
   if ((await swarm.state(signal)).kind !== 'manager') return;
   const { length } = await swarm.services(signal);
   if (length === 0) return;
-  const services = length === 1 ? 'Its service is' : `Its ${length} services are`;
-  log.info(`This engine manages a swarm. ${services} left alone: --swarm (UPKEEP_SWARM) watches them too`);
+  const [services, them] = length === 1 ? ['Its service is', 'it'] : [`Its ${length} services are`, 'them'];
+  log.info(`This engine manages a swarm. ${services} left alone: --swarm (UPKEEP_SWARM) watches ${them} too`);
 }

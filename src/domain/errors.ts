@@ -25,7 +25,7 @@ export type ErrorCode =
 export type ServiceErrorDetails = {
   /** Remedy; a sentence without a final period. */
   readonly remedy?: string;
-  /** How long the other side asked us to wait, in milliseconds. */
+  /** The pause that the other side asked for, in milliseconds. */
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 };
@@ -51,7 +51,7 @@ export function describeError(error: unknown): string {
   return error instanceof Error ? `internal error: ${error.message}` : `internal error: ${String(error)}`;
 }
 
-/** The same text with the remedy, for places that hold one text. */
+/** The same text with the remedy, for places with room for one text. */
 export function describeWithRemedy(error: unknown): string {
   const remedy = error instanceof ServiceError ? (error.remedy ?? '') : '';
   const [first = ''] = remedy;

@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildRelease } from '../../sandbox/registry/release.ts';
 import { defaultSettings } from '../../src/domain/settings/settings.ts';
-import { bundled } from './bundled.ts';
-import { median, reportRatio } from './ratios.ts';
+import { bundled } from './rig/bundled.ts';
+import { median, reportRatio } from './rig/ratios.ts';
 
 /**
- * Checking against a registry that takes 50 ms. The floor is what a request takes there that is alone,
- * times the waves that the requests in flight allow.
+ * Checks against a registry that takes 50 ms. The floor is the time of a single request, times the number of waves that
+ * the limit of parallel requests causes.
  */
 
 const latencyMs = 50;
@@ -20,7 +20,7 @@ const runs = 15;
 /** Requests of two weeks of hourly checks of 58 images, so that the compiler has optimised the code. */
 const warmUpRequests = 20_000;
 
-const checkTimes = bundled(new URL('check-times.mjs', import.meta.url));
+const checkTimes = bundled(new URL('rig/check-times.mjs', import.meta.url));
 
 let server: ChildProcessWithoutNullStreams;
 let port: number;
@@ -29,7 +29,7 @@ let lines: AsyncIterator<string>;
 beforeAll(async () => {
   const { digest } = buildRelease({ version: '1' });
   server = spawn(process.execPath, [
-    fileURLToPath(new URL('slow-registry.mjs', import.meta.url)),
+    fileURLToPath(new URL('rig/slow-registry.mjs', import.meta.url)),
     String(latencyMs),
     digest,
   ]);

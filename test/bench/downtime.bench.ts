@@ -3,7 +3,7 @@ import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
-import { median, reportRatio } from './ratios.ts';
+import { median, reportRatio } from './rig/ratios.ts';
 
 /** From the end of the old process to the start of the new one, by the engine's clock, against bare stop and start calls. */
 describeInLab('downtime of an update', (lab) => {

@@ -7,7 +7,9 @@ import { pushImage } from '../lab/registry/push.ts';
 import { apiToken, ask } from '../support/http/http-scene.ts';
 import { runUpkeep, startUpkeep } from '../support/scene/run-upkeep.ts';
 
-/** Requests to a real engine, by kind, with the shipped executable: no time, so no ratio. */
+/**
+ * Counts requests to a real engine, by kind, with the shipped executable. It measures no time, so there is no ratio.
+ */
 describeInLab('engine calls of a run', (lab) => {
   const { engine, registry } = lab;
   const containers = 10;
@@ -29,7 +31,7 @@ describeInLab('engine calls of a run', (lab) => {
       expect(code, stderr).toBe(0);
     };
     let version = 1;
-    /** Another version each time, though of two images only. */
+    /** The version changes each time, between two images. */
     const release = () =>
       pushImage(registry, 'calls/web3', 'stable', catalogue[(version += 1) % 2 === 0 ? 'plain-v2' : 'plain-v1']);
 

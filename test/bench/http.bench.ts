@@ -5,15 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { ask } from '../support/http/http-scene.ts';
-import { bundled } from './bundled.ts';
-import { median } from './ratios.ts';
+import { bundled } from './rig/bundled.ts';
+import { median } from './rig/ratios.ts';
 
-/** The HTTP interface beside a bare `node:http` server that answers with the same bytes. */
+/** The HTTP interface, compared with a bare `node:http` server that sends the same bytes. */
 
 const rounds = 12;
 const roundSeconds = 1;
 
-const servers = bundled(new URL('http-servers.mjs', import.meta.url));
+const servers = bundled(new URL('rig/http-servers.mjs', import.meta.url));
 const children: Child[] = [];
 afterEach(() => {
   for (const { child } of children.splice(0)) child.kill();
@@ -49,7 +49,7 @@ test('10,000 idle event streams, and one event to all of them', async () => {
   const sockets: Socket[] = [];
   const seen = { arrived: 0, heard: 0 };
   for (let each = 0; each < streams; each += 1) {
-    // Addresses of the loopback, so that no address runs out of ports.
+    // Several loopback addresses, so that none runs out of ports.
     const socket = connect({ port: server.port, host: '127.0.0.1', localAddress: `127.0.0.${2 + (each % 8)}` });
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => {
@@ -101,7 +101,9 @@ async function start(args: readonly string[], input = ''): Promise<Child> {
   return started;
 }
 
-/** On 32 connections, by wrk: it needs less time for a request than any server here, so that it is the server that is measured. */
+/**
+ * By wrk, on 32 connections: it needs less time for a request than any of the servers, so the server is the bottleneck.
+ */
 async function load({ port, usage }: Child): Promise<{ readonly perSecond: number; readonly cpuMicros: number }> {
   const before = (await usage()).cpuMicros;
   const url = `http://127.0.0.1:${port}/v1/containers`;

@@ -1,7 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { openBrowser } from '../browser/browser.ts';
 import { openPage } from '../browser/stage.ts';
@@ -9,12 +7,14 @@ import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { apiToken, ask, eventsToken } from '../support/http/http-scene.ts';
+import { cpuMsOf, residentMiBOf } from '../support/scene/process-use.ts';
 import { startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
-import { median, reportRatio } from './ratios.ts';
+import { imageNode } from './rig/image-node.ts';
+import { median, reportRatio } from './rig/ratios.ts';
 
 /**
- * The built service on Node 24 with a hundred containers of a real engine, all groups on, and one page open in a
- * browser. `npm run build` comes first.
+ * The built service on Node 24, started as in its image, with a hundred containers of a real engine, all groups on, and
+ * one page open in a browser. `npm run build` comes first.
  */
 describeInLab('an idle service', (lab) => {
   const { engine, registry } = lab;
@@ -25,7 +25,7 @@ describeInLab('an idle service', (lab) => {
   const most = { mebibytes: 75, ready: 7.5 };
 
   test('memory with a page open, and the time until it is ready', async () => {
-    const node = otherNode('node-24');
+    const inImage = imageNode();
     const image = `${registry.host}/bench/idle:stable`;
     await pushImage(registry, 'bench/idle', 'stable', catalogue['plain-v1']);
     await engine.pull(image);
@@ -33,14 +33,14 @@ describeInLab('an idle service', (lab) => {
 
     const [ready, floor]: [number[], number[]] = [[], []];
     for (let run = 0; run < starts; run += 1) {
-      floor.push(timeOf(() => execFileSync(node, ['-e', '0'])));
-      const { service, readyMs } = await start(node);
+      floor.push(timeOf(() => execFileSync(inImage.node, ['-e', '0'])));
+      const { service, readyMs } = await start(inImage);
       ready.push(readyMs);
       await stop(service);
     }
     reportRatio('until the service is ready on Node 24', median(ready), median(floor), most.ready);
 
-    const { service, url } = await start(node);
+    const { service, url } = await start(inImage);
     onTestFinished(() => stop(service));
     const browser = await openBrowser();
     onTestFinished(browser.close);
@@ -49,17 +49,17 @@ describeInLab('an idle service', (lab) => {
     const cpuBefore = cpuMsOf(service);
     await sleep(idleMs);
     const cpu = ((cpuMsOf(service) - cpuBefore) / idleMs) * 100;
-    const mebibytes = residentOf(service) / 2 ** 20;
+    const mebibytes = residentMiBOf(service);
     console.log(`an idle service with a page open: ${mebibytes.toFixed(0)} MiB resident (aim ${most.mebibytes})`);
     console.log(`an idle service with a page open: ${cpu.toFixed(1)} % of a core (aim 1)`);
   });
 
-  async function start(node: string) {
+  async function start(inImage: ReturnType<typeof imageNode>) {
     const port = 20_000 + (process.pid % 10_000);
     const args = ['run', '--http-api-endpoints', 'all', '--http-api-host', '127.0.0.1', '--http-api-port', `${port}`];
     const tokens = ['--http-api-token', apiToken, '--http-api-events-token', eventsToken];
     const begunAt = performance.now();
-    const service = startUpkeep([...args, ...tokens], { socket: engine.socket, node });
+    const service = startUpkeep([...args, ...tokens], { socket: engine.socket, ...inImage });
     await answers(port);
     return { service, readyMs: performance.now() - begunAt, url: `http://127.0.0.1:${port}` };
   }
@@ -89,27 +89,4 @@ function timeOf(work: () => unknown): number {
   const begunAt = performance.now();
   work();
   return performance.now() - begunAt;
-}
-
-/** Of the whole process, in bytes. https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
-function residentOf({ child }: UpkeepProcess): number {
-  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
-  return Number(kibibytes) * 1024;
-}
-
-/** Fields 14 and 15, in hundredths of a second: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-function cpuMsOf({ child }: UpkeepProcess): number {
-  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-/** The path of a newer Node, which a package carries. */
-function otherNode(name: string): string {
-  const folder = fileURLToPath(new URL('../nodes', import.meta.url));
-  const node = `${folder}/node_modules/${name}/bin/node`;
-  if (!existsSync(node))
-    execFileSync('npm', ['ci', '--prefix', folder, '--no-audit', '--no-fund'], { stdio: 'ignore' });
-  return node;
 }

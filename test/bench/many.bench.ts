@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { webServer } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { apiToken, ask } from '../support/http/http-scene.ts';
-import { startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
-import { median, reportRatio } from './ratios.ts';
+import { cpuMsOf } from '../support/scene/process-use.ts';
+import { startUpkeep } from '../support/scene/run-upkeep.ts';
+import { median, reportRatio } from './rig/ratios.ts';
 
 /** Updates by a running service, so that the start of Node does not count. */
 describeInLab('updates of many', (lab) => {
@@ -14,6 +14,7 @@ describeInLab('updates of many', (lab) => {
   /** As many as Upkeep pulls, stops and starts at once. */
   const atOnce = 4;
   const windowMs = 10_000;
+  const longWindowMs = 30_000;
   const names = Array.from({ length: many }, (_, index) => `web${String(index).padStart(2, '0')}`);
   const image = (name: string) => `${registry.host}/bench-many/${name}:stable`;
   afterEach(() => engine.clear());
@@ -46,6 +47,20 @@ describeInLab('updates of many', (lab) => {
     const down = median(containers.map(({ down_ms }) => down_ms));
     console.log(`fifty containers of fifty images: each down for ${down.toFixed(0)} ms (aim 600)`);
     console.log(`fifty containers of fifty images: ${cpuMsOf(service) - before} ms of CPU (aim 2000)`);
+  });
+
+  test('thirty containers of one image, of which one goes first', async () => {
+    const thirty = names.slice(0, 30);
+    const of30 = 'bench-many/one';
+    await pushImage(registry, of30, 'stable', webServer('one-v1'));
+    await engine.pull(`${registry.host}/${of30}:stable`);
+    await eachOf(thirty, (name) => engine.run(name, `${registry.host}/${of30}:stable`, { StopTimeout: 1 }));
+    await pushImage(registry, of30, 'stable', webServer('one-v2'));
+    const { update } = await startService('--health-window', `${longWindowMs / 1000}s`);
+    let containers: readonly Updated[] = [];
+    const allMs = await timeOf(async () => (containers = await update()));
+    expect(containers.map(({ outcome }) => outcome)).toEqual(thirty.map(() => 'updated'));
+    reportRatio('thirty containers of one image, beside one health window', allMs, longWindowMs, 2.5);
   });
 
   test('one container without a health window, from the request until the new one runs', async () => {
@@ -101,10 +116,4 @@ async function timeOf(act: () => Promise<unknown>): Promise<number> {
   const begunAt = performance.now();
   await act();
   return performance.now() - begunAt;
-}
-
-/** A clock tick of Linux is 10 ms for programs. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-function cpuMsOf({ child }: UpkeepProcess): number {
-  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }

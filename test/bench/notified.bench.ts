@@ -4,9 +4,9 @@ import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
-import { median, reportRatio } from './ratios.ts';
+import { median, reportRatio } from './rig/ratios.ts';
 
-/** How long an update takes, as its own report says, with nobody to be told and with twenty who never answer. */
+/** Duration of an update, as in its own report, without targets of notifications and with twenty that never answer. */
 describeInLab('an update and those who are told of it', (lab) => {
   const { engine, registry } = lab;
   const image = `${registry.host}/bench/told:stable`;
@@ -18,7 +18,7 @@ describeInLab('an update and those who are told of it', (lab) => {
     try {
       const { port } = silent.address() as { port: number };
       const urls = Array.from({ length: 20 }, (_, index) => {
-        // Half of them take the connection and say nothing, the others are not there at all.
+        // Half of them accept the connection and send nothing; the others do not exist.
         return `generic+http://127.0.0.1:${index % 2 === 0 ? port : 9}/hook-${index}`;
       });
       const [alone, told]: [number[], number[]] = [[], []];

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startScriptedEngine, type ScriptedEngine } from '../support/engine/scripted-engine.ts';
-import { median, reportRatio } from './ratios.ts';
+import { median, reportRatio } from './rig/ratios.ts';
 
 /**
  * Starts of the built program as whole processes, in turn with a Node that does nothing. The aims are 0.6 of what a

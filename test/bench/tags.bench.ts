@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { chooseTag } from '../../src/domain/tags/choose-tag.ts';
-import { median, reportRatio } from './ratios.ts';
+import { median, reportRatio } from './rig/ratios.ts';
 
 /**
- * One choice among 50,000 tags, the most that a listing holds, beside splitting and sorting the same tags. The aim of 2
- * is 100 ms where the floor takes 50.
+ * One choice among 50,000 tags, the limit of a listing, compared with splitting and sorting the same tags. The aim of 2
+ * is 100 ms if the floor takes 50.
  */
 const tags = Array.from({ length: 50_000 }, (_, index) => {
   const kinds = [

@@ -6,7 +6,7 @@ import { describe } from 'vitest';
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 
-/** Fails in CI and is skipped elsewhere, with a notice, where there is no browser. */
+/** Without a browser, fails in CI and is skipped elsewhere with a notice. */
 export const describeInBrowser = executablePath === undefined ? describeWithoutBrowser() : describe;
 
 function describeWithoutBrowser() {
@@ -15,7 +15,7 @@ function describeWithoutBrowser() {
   return describe.skip;
 }
 
-/** A browser of its own, which asks nobody but the page's server for anything. */
+/** An own browser, which sends requests to the page's server only. */
 export async function openBrowser(): Promise<{
   readonly context: BrowserContext;
   readonly close: () => Promise<void>;
@@ -61,5 +61,5 @@ export function watchPage(page: Page): { readonly complaints: string[]; readonly
   return { complaints, hosts };
 }
 
-/** Containers bring and take network interfaces, and Chromium cuts requests then; the page asks again. */
+/** Containers add and remove network interfaces, and Chromium then aborts requests; the page asks again. */
 const networkChanged = 'net::ERR_NETWORK_CHANGED';

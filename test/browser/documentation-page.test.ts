@@ -71,7 +71,7 @@ describeInBrowser('the documentation page', () => {
     const operation = page.locator('#operations-update-postV1Update');
     await operation.locator('.opblock-summary').click();
     await operation.locator('.responses-wrapper').waitFor();
-    // Of the words themselves, since their box is as wide as there is room.
+    // The width of the words themselves, because their box fills the available width.
     const overlaps = await page.evaluate(`(() => {
       const [heading, label] = ['h4', 'label'].map((name) => {
         const words = document.createRange();
@@ -96,7 +96,7 @@ describeInBrowser('the documentation page', () => {
       const { complaints } = watchPage(page);
       await page.goto(`http://${address}:${scene.port}/swagger/index.html`);
       await page.getByText('/v1/containers/details').waitFor();
-      // Without TLS, browsers ignore this one header, and say so.
+      // Without TLS, browsers ignore this header with a message.
       expect(complaints.filter((complaint) => !complaint.includes('Cross-Origin-Opener-Policy'))).toEqual([]);
       await page.close();
     },

@@ -1,14 +1,14 @@
 import { behaviours, type Behaviour } from '../../sandbox/base/behaviour.ts';
 import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/http/whole-service.ts';
 
-/** A container of a home server, and the release that its registry has besides. */
+/** A container of a home server, with the newer release in its registry. */
 export type HomeContainer = {
   readonly project?: string;
   readonly name: string;
   readonly image: string;
   readonly version: string;
   readonly newer?: string;
-  /** Its reference where it has another tag. */
+  /** Its reference if it has another tag. */
   readonly newerImage?: string;
   /** Of the newer release. */
   readonly behaviour?: Behaviour;
@@ -33,7 +33,7 @@ const migrationFails: Behaviour = {
   ],
 };
 
-/** The home server of the prototype: the same names, the same states as far as the service knows them. */
+/** The home server of the prototype, with the same names and, as far as the service supports them, the same states. */
 export const home: readonly HomeContainer[] = [
   {
     project: 'monitoring',
@@ -193,14 +193,16 @@ export async function startHome(
       if (from === 'digest') reference = `${image}@${digest}`;
       await service.sandbox.engine.pullImage({ reference });
     }
-    service.sandbox.control.runContainer(name, {
-      Image: reference,
-      Labels: all,
-      HostConfig: { RestartPolicy: { Name: 'unless-stopped' } },
-    });
+    const body = { Image: reference, Labels: all, HostConfig: { RestartPolicy: { Name: 'unless-stopped' } } };
+    service.sandbox.control.runContainer(name, body, upForMs(project ?? name));
   }
   publishNewer(service, containers);
   return service;
+}
+
+/** The containers of a project were started together, some days ago. */
+function upForMs(project: string): number {
+  return (1 + ((project.length * 7) % 27)) * 24 * hour;
 }
 
 /** Moves the tags to the newer releases. */

@@ -98,7 +98,7 @@ describeInBrowser('the page that is open all day', () => {
             atMs: Date.now(),
           });
         }
-        // What was sent is taken in before more comes.
+        // The page processes the sent events before the next ones.
         const marker = `marker ${sent} of ${count}`;
         service.announce({
           kind: 'update_failed',
@@ -205,7 +205,7 @@ function outcomeOf(name: string, outcome: 'updated' | 'failed', reason: string):
   return { name, image: name, outcome, reason, ...ids, downtimeMs: 900, log: reason };
 }
 
-/** The page over the HTTP interface, with what the test says in place of the service. */
+/** The page with the HTTP interface; the test replaces the service. */
 async function startScripted(service: ScriptedService, options: readonly ShownOption[] = []) {
   const built = buildPage();
   const scene = await startHttp(service, {

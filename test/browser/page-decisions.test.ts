@@ -128,7 +128,7 @@ describeInBrowser('decisions on the page', () => {
     await row(page, 'immich-server').locator('.c-name a').click();
     await page.locator('#drawer').getByRole('button', { name: 'Offer again' }).click();
     await row(page, 'immich-server').getByText('Update ready').waitFor();
-    // The other one still shows the skip, whose decision is gone.
+    // The other page still shows the skip, whose decision was withdrawn.
     await other.locator('#drawer').getByRole('button', { name: 'Offer again' }).click();
     await row(other, 'immich-server').getByText('Update ready').waitFor();
     expect(await decisions(stage)).toEqual(['snooze vaultwarden']);

@@ -19,7 +19,7 @@ describeInBrowser('the page while things happen', () => {
       globalThis.touched = new Set();
       new MutationObserver((records) => {
         for (const { target } of records) {
-          // It was replaced since, of which there is another record.
+          // It has been replaced since, which has another record.
           if (!target.isConnected) continue;
           const row = (target.closest ? target : target.parentElement)?.closest('tr.row');
           touched.add(row?.dataset.name ?? target.id);
@@ -33,7 +33,7 @@ describeInBrowser('the page while things happen', () => {
       .getByText(/^Updated just now, down/)
       .waitFor();
     const touched = await page.evaluate<string[]>('[...touched]');
-    // While a run is under way, the buttons of the others are off.
+    // During a run, the buttons of the other containers are disabled.
     const withButtons = home.filter(({ newer }) => newer !== undefined).map(({ name }) => name);
     expect(touched.filter((name) => name !== 'vaultwarden' && !withButtons.includes(name))).toEqual([]);
     expect(touched).toContain('vaultwarden');

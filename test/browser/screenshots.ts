@@ -93,7 +93,7 @@ describeInBrowser('the home server', () => {
     const names = 'immich-machine-learning,traefik,home-assistant,vaultwarden,immich-server';
     const done = stage.service.ask(`/v1/update?container=${names}`, { method: 'POST' });
     await row(page, 'home-assistant').locator('.steps li.now', { hasText: 'health' }).waitFor();
-    // Sorted anew, as for somebody who comes now.
+    // Sorted again, as for a new visitor.
     await page.locator('#group-by').selectOption('project');
     await page.locator('#group-by').selectOption('status');
     await shoot(page, 'running');

@@ -11,7 +11,7 @@ export type Stage = {
   readonly context: BrowserContext;
   /** The files of the page. */
   readonly folder: string;
-  /** A page that is signed in, at an address, once its rows are there. */
+  /** A signed-in page at an address, after its rows are shown. */
   readonly open: (options?: OpenOptions) => Promise<OpenPage>;
   readonly close: () => Promise<void>;
 };

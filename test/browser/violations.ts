@@ -4,7 +4,9 @@ import type { OpenPage } from './stage.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Rules that are broken, with the first node of each. The document has no policy against what a test evaluates. */
+/**
+ * Broken rules, with the first node of each. The test document has no content security policy against evaluated code.
+ */
 export async function violations(page: { readonly evaluate: OpenPage['evaluate'] }): Promise<readonly string[]> {
   await page.evaluate(axe);
   return page.evaluate<string[]>(

@@ -13,7 +13,7 @@ import { runUpkeep, startUpkeep, type UpkeepRun } from '../support/scene/run-upk
 import { createScriptedService } from '../support/http/scripted-service.ts';
 import { startWholeService, type WholeService } from '../support/http/whole-service.ts';
 
-/** The commands that show what a running service tells, as they are typed, over real HTTP. */
+/** The commands that show the state of a running service, over real HTTP. */
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-commands-'));
 const tokenFile = join(folder, 'token');
 writeFileSync(tokenFile, `${apiToken}\n`);

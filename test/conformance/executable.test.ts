@@ -9,7 +9,7 @@ import { followEvents } from '../support/http/event-reader.ts';
 import { ask, eventsToken } from '../support/http/http-scene.ts';
 import { runUpkeep, startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
 
-/** The executable, as it is started: what it refuses, what it says, how it ends. */
+/** The executable: refused arguments, output and exit codes. */
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-executable-'));
 const fixtures = fileURLToPath(new URL('../fixtures/tls', import.meta.url));
 writeFileSync(join(folder, 'empty'), '\n');

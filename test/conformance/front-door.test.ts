@@ -56,6 +56,21 @@ describe('the details of a container', () => {
     }
   });
 
+  test('tell since when it has been running, and of a stopped one nothing', async () => {
+    await start({ service: { includeStopped: true } });
+    const since = async () => (await details())[0].started_at;
+    await until(async () => (await since()) !== undefined);
+    const { sandbox } = scene;
+    const { state } = (await sandbox.engine.inspectContainer('web')) ?? {};
+    expect(await since()).toBe(state?.startedAt.replace(/\d{6}Z$/, 'Z'));
+    await sandbox.control.stopContainer('web', 0);
+    await until(async () => (await since()) === undefined);
+    expect((await details())[0]).toMatchObject({ status: 'exited' });
+    sandbox.control.startContainer('web');
+    await until(async () => (await since()) !== undefined);
+    expect(Date.parse(await since())).toBeGreaterThan(Date.parse(state?.startedAt ?? ''));
+  });
+
   test('name the newer version, its size and its age after a check, as the check does', async () => {
     await start();
     const [checked] = (await post('/v1/check')).json().containers;

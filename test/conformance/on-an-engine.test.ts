@@ -9,7 +9,9 @@ import { apiToken, ask as askAt, eventsToken, type HttpScene } from '../support/
 import { startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
 import { describedAsk } from './described/described.ts';
 
-/** The executable with its API on a real engine and a real registry: the core of what the other suites ask of the sandbox. */
+/**
+ * The executable with its API on a real engine and a real registry: the main cases of the suites that use the sandbox.
+ */
 describeInLab('the HTTP API on a real engine', (lab) => {
   const { engine, registry } = lab;
   const image = `${registry.host}/http-api/web:stable`;
@@ -229,7 +231,7 @@ describeInLab('the HTTP API on a real engine', (lab) => {
       socket: engine.socket,
       env: { UPKEEP_HTTP_API_TOKEN: apiToken },
     });
-    await polling.seen('Updates every 1s, besides those that the API is asked for');
+    await polling.seen('Updates every 1s, and on request over the API');
     const [, address = ''] = /"address":"([^"]+)"/.exec(polling.output()) ?? [];
     await until(async () => (await askAt(address, '/v1/history')).json().entries[0]?.trigger === 'schedule');
     polling.child.kill('SIGTERM');

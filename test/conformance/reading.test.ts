@@ -129,7 +129,7 @@ describe('GET /v1/containers/details', () => {
           labelsInEffect: { 'upkeep.scope': 'prod' },
           settings: [{ name: 'scope', value: 'prod', source: 'label upkeep.scope' }],
         }),
-        watchedContainer('db'),
+        watchedContainer('db', { startedAtMs: Date.UTC(2026, 0, 1, 12, 30, 1, 5) }),
       ],
       images: [],
     };
@@ -162,6 +162,7 @@ describe('GET /v1/containers/details', () => {
     });
     expect(containers[1]).toMatchObject({
       running: true,
+      started_at: '2026-01-01T12:30:01.005Z',
       watchtower: false,
       self: false,
       scope: '',

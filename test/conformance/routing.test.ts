@@ -32,14 +32,14 @@ beforeAll(async () => {
 });
 afterAll(() => scene.stop());
 
-/** A rollback wants to know of which container. */
+/** A rollback needs the name of a container. */
 const servedWith = (path: string) => (path === '/v1/rollback' ? [400] : [200, 204, 401]);
 
 describe('the groups', () => {
   test.each(endpointGroups)('%s alone serves its own endpoints and no others', async (group) => {
     const { ask, stop } = await startHttp(createScriptedService(), { settings: { groups: [group] } });
     for (const [itsGroup, method, path] of endpoints) {
-      // A HEAD of the events would do, but of them alone, so an unknown token tells the same.
+      // A HEAD with the events token would be valid, so an unknown token gets the same answer.
       const { status } = await ask(path, { method, token: itsGroup === 'events' ? 'wrong' : undefined } as never);
       if (itsGroup !== group) expect([path, status]).toEqual([path, 404]);
       else expect([path, servedWith(path).includes(status)]).toEqual([path, true]);

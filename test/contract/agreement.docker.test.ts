@@ -47,7 +47,7 @@ describeInLab('Sandbox and Docker', (lab) => {
     return JSON.parse(JSON.stringify(value, (key, item: unknown) => (hidden.includes(key) ? '' : item)));
   }
 
-  /** Waits for agreement: the real engine may need a moment. */
+  /** Repeats until they agree, because the real engine may need a moment. */
   async function agree(story: string): Promise<void> {
     const look = async () => [comparable(await facts(docker)), comparable(await facts(sandbox))] as const;
     const areAlike = async () => {
@@ -177,7 +177,7 @@ async function perform(fixture: EngineFixture, step: Step): Promise<object> {
   }
 }
 
-/** Everything that can be seen, without what chance and time have made. */
+/** The whole visible state, without random values and times. */
 async function facts(fixture: EngineFixture): Promise<unknown> {
   const known = await namesOf(fixture);
   const seen: unknown[] = [];

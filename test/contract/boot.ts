@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { create, eventually, inspect, run, type Body, type EngineFixture, type Program } from './engine/fixture.ts';
 
-/** An engine that may be taken down. */
+/** An engine that a test may take down. */
 export type BootFixture = EngineFixture & {
   /** Resolves when the engine answers again. */
   readonly restart: (kind: RestartKind) => Promise<void>;
@@ -78,7 +78,7 @@ function stopped(Name: string, program: Program = 'service'): Scene {
   };
 }
 
-/** A program that is told to stop before it listens is killed, which is another scene. */
+/** A program that gets the stop signal before it listens is killed, which is another case. */
 async function stop(fixture: EngineFixture, id: string, program: Program): Promise<void> {
   for (let tries = 0; tries < 5; tries += 1) {
     await fixture.engine.stopContainer(id, { timeoutSeconds: program === 'deaf' ? 0 : 5 });
@@ -134,7 +134,7 @@ const always: Statuses = {
 
 const statusAfter: Readonly<Record<RestartKind, Statuses>> = {
   graceful: always,
-  // The engine stops what survived it, and takes that for a stop by hand.
+  // The engine stops surviving containers, and counts this as a manual stop.
   crash: { ...always, 'running, unless-stopped': 'exited', 'stopped, started again, unless-stopped': 'exited' },
   'power-cut': { ...always, 'running, on-failure': 'running' },
 };
@@ -147,7 +147,7 @@ const statusAfterWithLiveRestore: Readonly<Record<RestartKind, Statuses>> = {
   'power-cut': statusAfter['power-cut'],
 };
 
-/** https://github.com/moby/moby/issues/46308, mended in 26 */
+/** https://github.com/moby/moby/issues/46308, fixed in 26 */
 async function exceptions({ engine }: EngineFixture, liveRestore: boolean, kind: string): Promise<Partial<Statuses>> {
   const { apiVersion } = await engine.info();
   const isMended = liveRestore && kind !== 'power-cut' && Number(apiVersion.split('.')[1]) >= 44;

@@ -11,8 +11,8 @@ import { runningRows } from './engine/running.ts';
 import { skipBecause } from '../lab/skip-because.ts';
 
 /**
- * Contract of every `Engine`: the same rows for the sandbox and the real one, except rows that the sandbox
- * cannot keep.
+ * Contract of every `Engine`: the same rows for the sandbox and the real one, except for rows that the sandbox cannot
+ * fulfil.
  */
 export function engineContract(
   name: string,

@@ -17,7 +17,7 @@ proberContract('The one for sockets', async () => {
     listen(
       createServer((request, response) => {
         const isAsked = request.method === 'GET' && request.url === '/healthz?deep=1';
-        // A body without end: whoever reads on does not come back.
+        // A body without end: a client that reads all of it never returns.
         response.writeHead(isAsked ? status : 400, { location: '/elsewhere' }).write('more');
       }),
     );

@@ -8,7 +8,7 @@ export type ProberFixture = {
   readonly prober: Prober;
   readonly address: string;
   readonly ports: Readonly<Record<ProbedPort, number>>;
-  /** Nobody has it. */
+  /** An unused address. */
   readonly nowhere: string;
   readonly close: () => Promise<void>;
 };

@@ -23,7 +23,7 @@ const username = 'reader';
 async function registryFixture(lab: Lab, auth: NonNullable<RegistryOptions['auth']>): Promise<RegistryFixture> {
   const registry = await lab.startRegistry({ auth });
   const { hostname, port } = new URL(registry.url);
-  // Our requests pass here, to be counted and refused; pushes go straight on.
+  // Our requests pass this proxy, which counts and refuses them; pushes are sent directly.
   let proxy = await createFaultProxy({ listen: { port: 0 }, upstream: { host: hostname, port: Number(port) } });
   const proxyPort = proxy.port;
   const host = `127.0.0.1:${proxyPort}`;
@@ -81,7 +81,7 @@ async function registryFixture(lab: Lab, auth: NonNullable<RegistryOptions['auth
   };
 }
 
-/** Neither the questions for credentials, nor what fell through to another place. */
+/** Without the requests for tokens, and those that were sent to another host. */
 function isAnswered({ path, status = 0 }: ProxiedCall): boolean {
   return path.includes('/manifests/') && (status === 200 || status === 304);
 }

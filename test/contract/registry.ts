@@ -8,9 +8,9 @@ import type { FoundSignature } from '../../src/domain/signature/signature.ts';
 /** Fixture of the rows, without the registry under test. */
 export type RegistryFixture = {
   readonly registry: Registry;
-  /** The same registries for another process: nothing is remembered from before. */
+  /** The same registries for another process, without any cache. */
   readonly connect: () => Registry;
-  /** As `connect`, without credentials and with wrong ones; undefined where anybody may come in. */
+  /** As `connect`, without credentials and with wrong ones; undefined if the registry needs none. */
   readonly strangers: { readonly nobody: Registry; readonly impostor: Registry } | undefined;
   /** Login for an engine's pull. */
   readonly credentials: RegistryCredentials | undefined;
@@ -23,7 +23,7 @@ export type RegistryFixture = {
   readonly requests: () => number;
   /** Requests for lists of tags since the start. */
   readonly listings: () => number;
-  /** Sends every request away, to come back after so long. */
+  /** Refuses every request, with this time until the next try. */
   readonly limit: (retryAfterS: number) => void;
   readonly goDown: () => Promise<void>;
   readonly comeUp: () => Promise<void>;

@@ -4,7 +4,7 @@ import { setStage, type Stage } from './rig/stage.ts';
 
 /** Failures around old images. */
 
-/** The removal of an image, and not of a tag that Upkeep keeps a note in. */
+/** The removal of an image, not of a tag that Upkeep uses as a note. */
 function isCleanUp({ kind, target }: Pick<SandboxCall, 'kind' | 'target'>): boolean {
   return kind === 'removeImage' && target.startsWith('sha256:');
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-/** The page is a promise: every row names tests that are there. */
+/** Every row of the page names tests that exist. */
 const page = new URL('../../docs/failures.md', import.meta.url);
 
 const [failures = '', pitfalls = ''] = readFileSync(page, 'utf8').split('## Pitfalls');

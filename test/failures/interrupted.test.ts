@@ -13,7 +13,7 @@ const batch: Cast = {
   blog: { body: always, next: { behaviour: { exitsAfterMs: 10, exitCode: 3 } } },
 };
 
-/** How many calls an undisturbed update of the batch makes. */
+/** Number of calls of an undisturbed update of the batch. */
 async function countCalls(): Promise<number> {
   const stage = await setStage(batch);
   const { connection, outcomes } = await stage.update();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Container } from '../../src/domain/container/container.ts';
 import { restart, setStage } from './rig/stage.ts';
 
-/** How containers are made and stopped. */
+/** Creation and stop of containers. */
 
 describe('making and stopping', () => {
   test('pitfall 18: what was read of a container is never changed, so that a second attempt begins from the truth', async () => {
@@ -66,7 +66,7 @@ function withFrozenAnswers(engine: Engine): Engine {
   return { ...engine, inspectContainer };
 }
 
-/** Code of modules is strict: whoever writes into a frozen object gets a `TypeError`. */
+/** Modules are in strict mode: writing to a frozen object throws a `TypeError`. */
 function freeze(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) {
     for (const part of Object.values(value)) freeze(part);

@@ -9,7 +9,7 @@ import {
 } from '../faults/memory/service-itself.ts';
 import { everything, inNetworkOf, restart, setStage, type Stage, type UpdateOptions } from './rig/stage.ts';
 
-/** The container that the updater itself runs in: a helper replaces it, or nobody does. */
+/** The container of the updater itself: only a helper may replace it. */
 
 const labels = {
   Labels: {

@@ -6,7 +6,7 @@ import { apiToken, ask } from '../support/http/http-scene.ts';
 import { startUpkeep } from '../support/scene/run-upkeep.ts';
 import { setRealStage } from './rig/real-stage.ts';
 
-/** Deaths in the middle of an update: the shipped executable, and the engine. */
+/** The shipped executable or the engine is killed during an update. */
 describeInLab('in the middle of an update of many', (lab) => {
   afterEach(() => lab.engine.clear());
   /** Takes three seconds to stop. */

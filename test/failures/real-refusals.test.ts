@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { catalogue, webServer } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
+import { fillDisk } from '../lab/fill-disk.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { setRealStage } from './rig/real-stage.ts';
@@ -85,10 +86,7 @@ describeInLab('the disk of a real engine is full', (lab) => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', data]);
     return lab.startEngine({ name: 'full' });
   };
-  const fill = () => {
-    const { bavail, bsize } = statfsSync(data);
-    writeFileSync(filler, Buffer.alloc(bavail * bsize));
-  };
+  const fill = () => fillDisk(data);
 
   test.each([
     ['create', '/containers/create', 'failed', 0],

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
+import { fillDisk } from '../lab/fill-disk.ts';
 import type { EngineOptions, LabEngine } from '../lab/engine/engine.ts';
 import { createFaultProxy } from '../lab/proxy/fault-proxy.ts';
 import { httpRequest } from '../lab/http.ts';
@@ -33,14 +34,14 @@ describeInLab('a registry', (lab) => {
     readonly front: Front;
     /** Of a repository, with the tag `stable`. */
     readonly image: (repository: string) => string;
-    /** From now on the front says this. */
+    /** Sets the answer of the front from now on. */
     readonly say: (says: (call: FrontCall) => Said) => void;
     /** Requests of the engine since the start, which pulls. */
     readonly pulls: () => number;
     readonly push: typeof push;
   };
 
-  /** A registry behind a front that counts, and may have other manners. */
+  /** A registry behind a front that counts requests, and may change answers. */
   async function place(options: { readonly name?: string } = {}): Promise<Place> {
     const registry = await lab.startRegistry({});
     closing.push(registry.remove);
@@ -106,7 +107,7 @@ describeInLab('a registry', (lab) => {
     [
       'is something else',
       ({ say }) => say(() => ({ refusal: { status: 200, body: '<html>' } })),
-      /cannot be understood|is not|no image/,
+      /sent an invalid answer|is not|no image/,
     ],
   ])(
     'failure 4: it %s: its containers are unknown and left alone, the engine is not sent there',
@@ -227,9 +228,7 @@ describeInLab('a registry', (lab) => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', data]);
     const engine = await engineOf({ name: 'fullpull' });
     const { id, next } = await stale(at, 'web', engine);
-    const filler = join(data, 'filler');
-    const { bavail, bsize } = statfsSync(data);
-    writeFileSync(filler, Buffer.alloc(bavail * bsize));
+    const filler = fillDisk(data);
     const scene = upkeepScene({ socket: engine.socket });
     const { run, outcomes } = await scene.update();
     expect(run.code).toBe(1);

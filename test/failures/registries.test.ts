@@ -10,7 +10,7 @@ import { setStage } from './rig/stage.ts';
 
 const rig = createOciRig();
 
-/** `web` comes from a registry of its own, which misbehaves. */
+/** `web` comes from its own registry, which has a fault. */
 const cast = { web: { image: 'bad.test/web:1' }, other: {} };
 
 describe('a registry', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { RestartKind } from '../../sandbox/containers/boot.ts';
 import { countCalls, runKilled, setStage, type Shape, shapes, type Stage } from './memory/stage.ts';
 
-/** The host dies with the service, and the engine comes up alone: what it starts then, nobody of ours has a say in. */
+/** The host is killed with the service, and the engine starts alone, without Upkeep. */
 
 const comesBack = (shape: Shape): boolean =>
   !shape.stopped && shape.desiredEndState === undefined && /always|unless-stopped/.test(JSON.stringify(shape.body));
@@ -45,7 +45,9 @@ function countRunning({ scene, before }: Stage): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Once the update is decided, the old policy is taken away before the new one is given: rather none than both. */
+/**
+ * Once the update is decided, the old policy is removed before the new one is set, because none is better than both.
+ */
 function betweenPolicies(calls: readonly string[], index: number, when: 'before' | 'during' | 'after'): boolean {
   const policies = calls.flatMap((call, at) => (call.startsWith('updateRestartPolicy') ? [at] : []));
   const decided = calls.findLastIndex((call) => /^renameContainer .*\.upkeep-drop-\S+$/.test(call));

@@ -6,14 +6,14 @@ import { afterAll, expect, test } from 'vitest';
 import { createRecordFile } from '../../src/adapters/files/records/record-file.ts';
 import { compactRecords, decisionsOf, type DecisionRecord } from '../../src/domain/decision/decisions.ts';
 import { readDecisionRecord } from '../../src/domain/decision/read-record.ts';
-import { bundled } from '../bench/bundled.ts';
+import { bundled } from '../bench/rig/bundled.ts';
 import { createTestLog } from '../support/notify/notify-scene.ts';
 
 const script = bundled(new URL('rig/decide-until-killed.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-decisions-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Each kills two processes. */
+/** Each round kills two processes. */
 const rounds = 100;
 
 const processes = ['a', 'b'] as const;
@@ -40,7 +40,7 @@ test(
   },
 );
 
-/** Kills it after a number of acknowledgements and a moment, both by chance; returns what it acknowledged. */
+/** Kills it after a random number of acknowledgements and a random time; returns the acknowledged decisions. */
 async function decideUntilKilled(path: string, from: number, name: string): Promise<readonly number[]> {
   const child = spawn(process.execPath, [script, path, String(from), name], { stdio: ['ignore', 'pipe', 'pipe'] });
   const enough = 1 + Math.floor(Math.random() * 40);
@@ -57,7 +57,7 @@ async function decideUntilKilled(path: string, from: number, name: string): Prom
   return lines.map((line) => Number(line.split(' ')[0]));
 }
 
-/** As the next process finds them. */
+/** The decisions that the next process reads. */
 async function decisionsAt(path: string): Promise<ReturnType<typeof decisionsOf>> {
   const log = createTestLog();
   const store = createRecordFile<DecisionRecord>({

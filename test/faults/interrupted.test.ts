@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { countCalls, faultsIn, runKilled, setStage, type Shape, shapes, startAgain } from './memory/stage.ts';
 
-/** The same campaign as on a real engine, in memory and to the last call: seconds instead of minutes. */
+/** The same campaign as on a real engine, but in memory and at every call: it takes seconds instead of minutes. */
 
 describe.each(shapes)('an update of a container: $name', (shape) => {
   test(shape.good ? 'replaces it' : 'is rolled back', async () => {
     const { outcomes, stage } = await countCalls(shape);
-    // Where nothing was stopped there is nothing to roll back.
+    // If nothing was stopped, a rollback is not needed.
     const ofBad = shape.stopped ? 'failed' : 'rolled_back';
     expect(outcomes).toEqual(outcomes.map(() => (shape.good ? 'updated' : ofBad)));
     expect(faultsIn(stage, shape)).toEqual([]);
@@ -103,14 +103,14 @@ describe.each(shapes)('an update of a container: $name', (shape) => {
   );
 });
 
-/** A crash of the engine before the first journal exists leaves down what it always leaves down, with us or without. */
+/** A crash of the engine before the first journal leaves the same containers down, with or without Upkeep. */
 function engineLeftItDown(how: string, index: number, calls: readonly string[], fault: string): boolean {
   const journal = calls.findIndex((call) => call.startsWith('createContainer'));
   const finished = calls.findLastIndex((call) => /^(?:removeContainer|startContainer) |\.upkeep-kept-\S+$/.test(call));
   return fault.includes(' is exited') && (index <= journal || index >= finished) && how !== '';
 }
 
-/** An engine that starts removes what removes itself, with us or without: until something stands in, and from the commit on. */
+/** A starting engine removes containers with `--rm`, with or without Upkeep, except while a stand-in exists. */
 function engineRemovedIt(shape: Shape, index: number, calls: readonly string[], fault: string): boolean {
   const autoRemoveReplica = calls.findIndex((call) => call.startsWith('createContainer web.upkeep-standin'));
   const commit = calls.findIndex((call) => call.startsWith('renameContainer web.upkeep-standin web.upkeep-drop'));

@@ -9,7 +9,7 @@ import {
   setServiceStage,
 } from './memory/service-itself.ts';
 
-/** Upkeep replaces the container that it runs in: at no call may it be lost, whoever dies. */
+/** Upkeep replaces the container that it runs in. At no call may it be lost, whichever process is killed. */
 
 const shapes: readonly ServiceShape[] = [
   { name: 'unless-stopped', next: {}, good: true, policy: 'unless-stopped' },
@@ -38,7 +38,7 @@ const shapes: readonly ServiceShape[] = [
 
 type Calls = Readonly<Record<Life['kind'], readonly string[]>>;
 
-/** One clean run tells which calls the first service and the first helper make. */
+/** A run without a fault shows the calls of the first service and the first helper. */
 async function clean(shape: ServiceShape): Promise<{ readonly stage: ServiceStage; readonly calls: Calls }> {
   const stage = await setServiceStage(shape);
   await stage.settle();

@@ -4,7 +4,7 @@ import { countCalls, runKilled, settings, setStage, type Shape, shapes, type Sta
 import { handsOn } from './memory/hands.ts';
 import { progressOf, type Resident, stories, type Story, wrongInAnyCase } from './rig/people/people.ts';
 
-/** Somebody does something between the death of an updater and its next start: that is their last word. */
+/** A person or program acts between the death of an updater and its next start. Their change must stay. */
 
 const lone = shapes.filter(
   ({ dependent, selfRemoving, desiredEndState }) => !dependent && !selfRemoving && desiredEndState !== 'completed',
@@ -33,7 +33,7 @@ describe.each(lone)('people and tools meet an update of a container: $name', (sh
 
   test.each([
     ['an hour', 3_600_000],
-    // Its HEALTHCHECK would be run once a second.
+    // Its HEALTHCHECK would run once a second.
     ['a day and an hour', shape.next.sick ? 7_200_000 : 90_000_000],
   ] as const)('it is stopped for good after its update was finished, and %s passes', async (_, waitMs) => {
     const stage = await setStage(shape);

@@ -62,7 +62,7 @@ function jitter(seed: number): Record<string, number> {
 
 type Race = {
   readonly round: number;
-  /** The first sets off at once, the others within so many milliseconds. */
+  /** The first one starts at once, the others within this number of milliseconds. */
   readonly withinMs: number;
   readonly settings: ServiceSettings;
   /** The first is killed at one of its calls, or once it is through. */
@@ -166,7 +166,7 @@ describe('several instances of the service at once', () => {
   });
 });
 
-/** 30 rounds for each shape: in every third one of them dies at one of its calls, and a start finds what it left. */
+/** 30 rounds for each shape. In every third one, one process is killed at one of its calls, and a start follows. */
 describe.each(shapes)('2 to 4 updaters at once of a container: $name', (shape) => {
   test('at most one does it, the others leave it to that one, and nothing is lost', async () => {
     const wrong: string[] = [];

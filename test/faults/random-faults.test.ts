@@ -3,11 +3,13 @@ import { describe, expect, test } from 'vitest';
 import type { Fault, PlannedFault } from '../../sandbox/engine/faults.ts';
 import { faultsIn, runKilled, setStage, type Shape, shapes, startAgain } from './memory/stage.ts';
 
-/** A bad day: several things go wrong in one update, and in the start that finds what it left. */
+/** Several faults in one update, and in the start after it. */
 
 const moment = fc.constantFrom('before', 'during', 'after');
 
-/** An engine that restarts leaves down, or removes, what has no policy or is `--rm`, with us and without. */
+/**
+ * A restarting engine leaves containers without a policy down and removes those with `--rm`, with or without Upkeep.
+ */
 function anyFault({ body, selfRemoving }: Shape): fc.Arbitrary<Fault> {
   const comesUpAgain = !selfRemoving && 'HostConfig' in body;
   return fc.oneof(

@@ -5,7 +5,9 @@ import { faultsAfter, lookBefore } from './rig/inspection.ts';
 import { shapes } from './rig/shapes.ts';
 import { type Circumstances, setStage } from './rig/stage.ts';
 
-/** A process in another PID namespace cannot be checked for life: the report must not call that well. */
+/**
+ * It cannot be checked whether a process in another PID namespace is alive; the report must not call that a success.
+ */
 
 const shape = shapes.find(({ name }) => name.startsWith('always'))!;
 const elsewhere: Circumstances = { within: ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'] };

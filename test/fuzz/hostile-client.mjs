@@ -1,4 +1,4 @@
-/** One hostile client, on a thread of its own: keeps sending what hurts until it is told to stop. */
+/** One hostile client on its own thread: sends attacks until it is told to stop. */
 import { connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 

@@ -17,11 +17,14 @@ export type FuzzReport = {
   /** Of the measuring client. */
   readonly asked: number;
   readonly statuses: Readonly<Record<string, number>>;
-  /** As the clock on the wall has it. */
+  /** In elapsed time. */
   readonly wallMs: Times;
-  /** Without what the machine let service and client wait for a processor: other work on it is no stall of ours. */
+  /**
+   * Without the time for which service and client waited for a processor, because other work on the machine is not a
+   * stall of ours.
+   */
   readonly netMs: Times;
-  /** Of the hostile clients: what they sent, and which replies came. */
+  /** Attacks of the hostile clients, and the replies to them. */
   readonly attacks: number;
   readonly replies: Readonly<Record<string, number>>;
   readonly refused: number;
@@ -37,8 +40,8 @@ export type Memory = { readonly resident: number; readonly used: number };
 export type Times = { readonly median: number; readonly p99: number; readonly longest: number };
 
 /**
- * The executable with its demo behind it, three hostile clients, and one that measures beside them. All
- * of it on the loopback, where each client has an address of its own.
+ * Runs the executable with its demo, three hostile clients, and one client that measures. All are on the loopback, each
+ * with its own address.
  */
 export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions): Promise<FuzzReport> {
   const folder = mkdtempSync(join(tmpdir(), 'upkeep-fuzz-'));
@@ -105,7 +108,7 @@ export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions):
   }
 }
 
-/** Of the measuring client; one that takes longer is a failure in itself. */
+/** Timeout of the measuring client; a longer time is a failure. */
 const longestReplyMs = 60_000;
 
 type Told = { readonly sent: number; readonly replies: Readonly<Record<string, number>> };
@@ -118,7 +121,7 @@ async function stopHostile(worker: Worker): Promise<Told> {
   return result;
 }
 
-/** Bytes of the lines about requests that are not the measuring client's. */
+/** Bytes of the log lines about requests of the hostile clients. */
 function watchLog(stream: NodeJS.ReadableStream | null): () => number {
   let bytes = 0;
   let rest = '';

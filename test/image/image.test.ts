@@ -69,7 +69,7 @@ describeImage('the image', (lab) => {
     });
   });
 
-  /** Started as an ordinary user of the socket's group, without capabilities, on a file system that cannot be written. */
+  /** Started as an ordinary user of the socket's group, without capabilities, on a read-only file system. */
   async function startUpkeep(image: string, ...options: readonly string[]): Promise<void> {
     const group = statSync(engine.socket).gid;
     const restraint = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];

@@ -12,7 +12,7 @@ import { importBase } from './rig/base.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
 
-/** What somebody meets who has only a checkout and the README: each command as it stands there, with what it says. */
+/** The commands of the README, unchanged, in a new checkout, with their output. */
 describeImage('the README, read by a new user', (lab) => {
   const { engine } = lab;
   let checkout: string;
@@ -27,7 +27,7 @@ describeImage('the README, read by a new user', (lab) => {
   });
 
   async function shell(command: string): Promise<string> {
-    // At the address where people have it.
+    // At the address that users have.
     const env = dockerEnvironment(lab.dir, '/run/docker.sock');
     const { stdout } = await run('bash', ['-c', command], { cwd: checkout, env, maxBuffer: 64 << 20 });
     return stdout;
@@ -46,7 +46,7 @@ describeImage('the README, read by a new user', (lab) => {
     ]);
     for (const { command, output } of steps) {
       const printed = await shell(command);
-      // A build says much that nobody quotes.
+      // Build output that the README does not show.
       if (output !== '') expect([command, printed]).toEqual([command, output]);
     }
     const container = await engine.waitFor('upkeep', ({ State }) => State.Health?.Status !== 'unhealthy');
@@ -68,7 +68,7 @@ describeImage('the README, read by a new user', (lab) => {
   });
 });
 
-/** The files that git has, as they are here: the tests are of a working copy. */
+/** The files of the git repository with their uncommitted changes. */
 function cleanCheckout(labDir: string): string {
   const folder = mkdtempSync(join(labDir, 'checkout-'));
   const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
@@ -82,7 +82,7 @@ function cleanCheckout(labDir: string): string {
   return folder;
 }
 
-/** The commands of a block, each with the output that stands below it. */
+/** The commands of a block, each with the output below it. */
 function stepsIn(block: string): readonly { readonly command: string; readonly output: string }[] {
   return block
     .split(/^\$ /m)

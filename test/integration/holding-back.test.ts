@@ -122,7 +122,7 @@ describeInLab('a newer version that is held back', (lab) => {
     service = await serve();
     expect(await decisions()).toHaveLength(1);
     const there = await runUpkeep(['unskip', 'web', '--url', service.url, '--token', apiToken]);
-    expect(there).toMatchObject({ code: 0, stdout: expect.stringContaining('web: taken back') });
+    expect(there).toMatchObject({ code: 0, stdout: expect.stringContaining('web: withdrawn') });
     await check();
     const approved = await runUpkeep(['approve', 'web', '--url', service.url], { env: { UPKEEP_TOKEN: apiToken } });
     expect(approved).toMatchObject({ code: 0, stderr: '' });

@@ -21,7 +21,7 @@ describeInLab('lifecycle hooks', (lab) => {
     env: { REPO_USER: 'me', REPO_PASS: 'hunter2' },
   });
 
-  /** A running container of v1, while v2 is out; hooks by the end of their label. */
+  /** A running container of v1, with v2 published; hooks by the end of their label. */
   async function stale(
     name: string,
     hooks: Readonly<Record<string, string>>,
@@ -54,7 +54,7 @@ describeInLab('lifecycle hooks', (lab) => {
     stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
   const saidBy = (stderr: string, name: string) =>
     linesIn(stderr)
-      .filter(({ msg, container }) => msg === 'A lifecycle hook says' && container === name)
+      .filter(({ msg, container }) => msg === 'Output of a lifecycle hook' && container === name)
       .map(({ line }) => line);
 
   test('are run at the four moments, before the update in the old container and after it in the new', async () => {
@@ -202,7 +202,7 @@ describeInLab('lifecycle hooks', (lab) => {
     });
     expect(found).toBe('0');
     expect(red).toBe(String.raw`\x1b[31mred`);
-    const others = linesIn(run.stderr).filter(({ msg }) => msg !== 'A lifecycle hook says');
+    const others = linesIn(run.stderr).filter(({ msg }) => msg !== 'Output of a lifecycle hook');
     expect(JSON.stringify(others) + run.stdout).not.toMatch(/hunter[234]/);
   });
 });

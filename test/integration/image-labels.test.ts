@@ -10,7 +10,7 @@ import { composeLabels, effectsScene } from './effects/scene.ts';
 
 const labelled = (version: string, Labels: Readonly<Record<string, string>>) => webServer(version, { Labels });
 
-/** Of what nobody but the maker of an image asks for, and who claims to be whom. */
+/** Labels that only the maker of an image has set, and false identities. */
 describeInLab('labels that come from an image', (lab) => {
   const { engine } = lab;
   const { run, stale, inspect } = effectsScene(lab, 'image-labels');

@@ -11,7 +11,7 @@ describeInLab('a container that is kept after its update', (lab) => {
   const upkeep = upkeepScene({ socket: engine.socket });
   afterEach(() => engine.clear());
 
-  /** Podman before 5 keeps only what has none. */
+  /** Podman before 5 can keep only containers without a restart policy. */
   const restartPolicy = (Name: string) => (isPodman ? {} : { RestartPolicy: { Name, MaximumRetryCount: 0 } });
   const run = (...args: string[]) => runUpkeep(args, { socket: engine.socket });
   const keptName = async () => (await scene.names()).filter((name) => name.startsWith('web.upkeep-kept-'));
@@ -90,14 +90,14 @@ describeInLab('a container that is kept after its update', (lab) => {
     const { outcomes, run: updated } = await upkeep.update('--keep-old', '2h');
     expect(outcomes['web'], updated.stderr).toMatchObject({ outcome: 'updated' });
     expect(await keptName()).toHaveLength(isPodman ? 0 : 1);
-    if (isPodman) expect(updated.stderr).toContain('a restart policy that this engine cannot take from it');
+    if (isPodman) expect(updated.stderr).toContain('a restart policy that this engine cannot remove');
   });
 
   test('goes when its time is over, by whichever run comes next', async () => {
     await scene.stale('web', { config: { Labels: { 'upkeep.keep-old': '1s' } } });
     await upkeep.update();
     expect(await keptName()).toHaveLength(1);
-    // By the engine's clock, which nobody here can set.
+    // By the engine's clock, which this test cannot set.
     await expect.poll(async () => (await upkeep.update(), await keptName()), { timeout: 30_000 }).toEqual([]);
     expect(await scene.names()).toEqual(['web']);
   });

@@ -6,7 +6,7 @@ import { imageIdOf } from '../lab/engine/image-id.ts';
 import { startNotified } from '../support/notify/notified.ts';
 import { logOf, type StartOptions, startInContainer, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
 
-/** Upkeep in a container of a real engine, whose own image has moved on. */
+/** Upkeep in a container of a real engine, with a newer version of its own image. */
 describeInLab('an update of its own container', (lab) => {
   const { engine } = lab;
   afterEach(() => engine.clear());

@@ -25,7 +25,7 @@ type Outcome = {
   readonly downtime_ms?: number;
 };
 
-/** The main task, on a real engine and a real registry, with the shipped executable. */
+/** An update on a real engine and a real registry, with the shipped executable. */
 describeInLab('upkeep on a real engine', (lab) => {
   const { engine, registry } = lab;
   afterEach(() => engine.clear());
@@ -202,7 +202,7 @@ describeInLab('upkeep on a real engine', (lab) => {
       const { run, outcomes } = await update();
       expect(run.code).toBe(1);
       expect(outcomes['web']?.outcome).toBe('rolled_back');
-      // Where a policy cannot be changed later, an end may show as a restart.
+      // If a policy cannot be changed later, an exit may show as a restart.
       expect(outcomes['web']?.reason).toMatch(isPodman ? new RegExp(`${reason}|it was restarted`) : reason);
       const after = (await engine.inspect('web'))!;
       expect(after).toMatchObject({

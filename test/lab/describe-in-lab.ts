@@ -3,8 +3,8 @@ import { lab } from './lab.ts';
 import type { Lab } from './lab.ts';
 
 /**
- * `describe()` for tests that need the lab. Outside of it they are skipped, and say so; with
- * `CI=true` they fail instead, because a CI that quietly tests nothing is worse than a red one.
+ * `describe()` for tests that need the lab. Outside of it they are skipped with a notice. With `CI=true` they fail
+ * instead, so that a CI cannot pass without testing.
  */
 export function describeInLab(name: string, suite: (lab: Lab) => void): void {
   if (lab) {

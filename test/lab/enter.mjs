@@ -29,8 +29,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 }
 
 /**
- * Runs the command with private namespaces, an engine and a registry; resolves to its exit code. All ends with it.
- * `environment`: what `obtainEngine()` says for another engine than the installed one.
+ * Runs the command with private namespaces, an engine and a registry; resolves to its exit code. Everything ends with
+ * it. `environment`: from `obtainEngine()`, for another engine than the installed one.
  */
 export async function enterLab(command, { stdio = 'inherit', onChild = () => {}, environment = {} } = {}) {
   removeLeftovers();
@@ -46,7 +46,7 @@ export async function enterLab(command, { stdio = 'inherit', onChild = () => {},
   }
 }
 
-/** The lab's TypeScript, for a Node that cannot run it as it is. */
+/** The lab's TypeScript, compiled for a Node that cannot run it directly. */
 function build(outDir) {
   const tsc = join(root, 'node_modules/.bin/tsc');
   const result = spawnSync(tsc, ['-p', join(here, 'tsconfig.json'), '--outDir', outDir], { encoding: 'utf8' });
@@ -74,7 +74,7 @@ function run(dir, command, { stdio, onChild, environment }) {
   });
 }
 
-/** Removes the leftovers of killed runs. */
+/** Removes the remains of killed runs. */
 function removeLeftovers() {
   for (const name of readdirSync(temporary)) {
     const pid = /^upk-(\d+)-/.exec(name)?.[1];
@@ -93,7 +93,7 @@ function clean(dir) {
   rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** A cgroup's files cannot be removed, its folders can, from the leaves. One still busy is left to the next run. */
+/** The files of a cgroup cannot be removed, its folders can, from the leaves. A busy one is left to the next run. */
 function removeCgroup(folder) {
   try {
     for (const entry of readdirSync(folder, { withFileTypes: true }))

@@ -19,7 +19,7 @@ export type HttpReply = {
   readonly body: Buffer;
 };
 
-/** One request on a connection of its own, its whole reply in memory. Rejects when no reply arrives in time. */
+/** One request on its own connection, with the whole reply in memory. Rejects if no reply arrives in time. */
 export function httpRequest(request: HttpRequest): Promise<HttpReply> {
   const url = new URL(request.url);
   return new Promise((resolve, reject) => {

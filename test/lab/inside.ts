@@ -1,4 +1,4 @@
-// The lab's second process: brings up what every test may use, then runs the command and ends with its exit code.
+// The lab's second process: starts engine and registry, then runs the command and ends with its exit code.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { catalogue } from './registry/catalogue.ts';
@@ -28,7 +28,7 @@ const child = spawn(command, args, {
     LAB_REGISTRY: registry.host,
   },
 });
-// An interrupt from the keyboard is for the command; we end when it ends.
+// An interrupt from the keyboard is for the command; we end with it.
 process.on('SIGINT', () => {});
 child.on('error', (error) => {
   console.error(`lab: cannot run "${command}": ${error.message}`);

@@ -36,7 +36,7 @@ const browserNeeds = [
   ['/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf', 'fonts-dejavu-core'],
 ];
 
-/** Whom notifications are sent to. */
+/** Servers that receive notifications. */
 const receiverNeeds = [
   ['mosquitto', 'mosquitto'],
   ['mosquitto_sub', 'mosquitto-clients'],
@@ -65,7 +65,7 @@ const aptOptions = [
 
 const policyFile = '/usr/sbin/policy-rc.d';
 
-/** Undefined when the lab can run here; otherwise the reason why not, for people. */
+/** Undefined if the lab can run here; otherwise the reason, as a message. */
 export function installLab({ log = () => {} } = {}) {
   if (process.platform !== 'linux') return 'the lab needs Linux';
   if (process.getuid?.() !== 0) return 'the lab needs root';
@@ -75,43 +75,43 @@ export function installLab({ log = () => {} } = {}) {
   return probe.status === 0 ? undefined : `no private namespaces here: ${probe.stderr.trim()}`;
 }
 
-/** Likewise for a lab with Podman. */
+/** The same for a lab with Podman. */
 export function installPodman({ log = () => {} } = {}) {
   return install(podmanNeeds, log);
 }
 
-/** Likewise for the tests in a browser. */
+/** The same for the tests in a browser. */
 export function installBrowser({ log = () => {} } = {}) {
   if (process.platform !== 'linux') return 'no browser is looked for but on Linux';
   return install(browserNeeds, log);
 }
 
-/** Likewise for the tests that send mails and MQTT. */
+/** The same for the tests that send mails and MQTT. */
 export function installReceivers({ log = () => {} } = {}) {
   return install(receiverNeeds, log);
 }
 
-/** Likewise for what asks a server faster than it can answer. */
+/** The same for a client that is faster than the servers. */
 export function installBench({ log = () => {} } = {}) {
   return install(benchNeeds, log);
 }
 
-/** Likewise for the tests of the examples. */
+/** The same for the tests of the examples. */
 export function installExamples({ log = () => {} } = {}) {
   return install(exampleNeeds, log);
 }
 
 const folderOfArch = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
 
-/** For LD_PRELOAD, to have a process see another time. */
+/** For LD_PRELOAD, to change the time of a process. */
 export const faketimeLibrary = `/usr/lib/${folderOfArch[process.arch] ?? process.arch}/faketime/libfaketime.so.1`;
 
-/** Likewise for that. */
+/** The same for libfaketime. */
 export function installFaketime({ log = () => {} } = {}) {
   return install([[faketimeLibrary, 'libfaketime']], log);
 }
 
-/** Undefined when all is there now; otherwise the reason why not. */
+/** Undefined if everything is available now; otherwise the reason. */
 function install(needs, log) {
   const missing = missingPackages(needs);
   if (missing.length === 0) return undefined;
@@ -141,7 +141,7 @@ function find(name) {
   });
 }
 
-/** The lists may be stale or absent: the second try begins by fetching them. */
+/** The package lists may be stale or absent, so the second attempt begins by fetching them. */
 function aptInstall(packages) {
   const install = ['install', ...aptOptions, ...packages];
   if (apt(install) === undefined) return undefined;

@@ -12,16 +12,16 @@ import type { LabRegistry, RegistryOptions } from './registry/registry.ts';
 
 /** The lab of a test. Images come from `push.ts` and `catalogue.ts`, faults from `fault-proxy.ts`. */
 export type Lab = {
-  /** A place for files, short enough for sockets; removed with the lab. */
+  /** A folder with a path short enough for sockets; removed with the lab. */
   readonly dir: string;
-  /** The engine that all tests of this run share: leave it as you found it, with `clear()`. */
+  /** The engine that all tests of this run share. Restore it with `clear()`. */
   readonly engine: EngineClient & { readonly socket: string; readonly pid: () => number };
   /** The registry that all tests of this run share, without authentication; `app` in it holds the catalogue. */
   readonly registry: PushTarget & { readonly host: string };
   readonly pki: Pki;
-  /** An engine of one's own, to be killed and restarted; `remove()` it afterwards. */
+  /** An own engine, to be killed and restarted; call `remove()` afterwards. */
   readonly startEngine: (options: EngineOptions) => Promise<LabEngine>;
-  /** A registry of one's own; `remove()` it afterwards. */
+  /** An own registry; call `remove()` afterwards. */
   readonly startRegistry: (options?: RegistryOptions) => Promise<LabRegistry>;
 };
 

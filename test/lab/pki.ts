@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Files of a throw-away certificate authority and what it signed; `dockerClient` is a DOCKER_CERT_PATH. */
+/** Files of a temporary certificate authority and its certificates; `dockerClient` is a DOCKER_CERT_PATH. */
 export type Pki = {
   readonly caFile: string;
   readonly ca: string;
@@ -18,7 +18,7 @@ const names = [
   ...['DNS:registry-1.docker.io', 'DNS:auth.docker.io'],
 ].join(',');
 
-/** Made once per lab (about 100 ms), found there afterwards. */
+/** Made once per lab (about 100 ms), and then reused. */
 export function pki(labDir: string): Pki {
   const dir = join(labDir, 'pki');
   if (!existsSync(join(dir, 'complete'))) makePki(dir);

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * SIGKILL to the shims and containers of an engine whose dockerd is dead, found by what their
- * command line and cgroup say and never by a remembered pid, because pids are used again.
+ * SIGKILL to the shims and containers of an engine whose dockerd is dead. They are found by their command line and
+ * cgroup, not by a stored pid, because pids are reused.
  */
 export async function killEngineProcesses(dir: string, cgroup: string): Promise<void> {
   for (let round = 0; round < 50; round += 1) {
@@ -13,6 +13,19 @@ export async function killEngineProcesses(dir: string, cgroup: string): Promise<
     if (pids.length === 0) return;
     for (const pid of pids) tryKill(pid);
     await sleep(10);
+  }
+}
+
+/** Removes a folder with the mounts below it, also those that a helper of a dead dockerd lays in the meantime. */
+export async function removeWithMounts(dir: string): Promise<void> {
+  for (let round = 1; ; round += 1) {
+    unmountBelow(dir);
+    try {
+      return rmSync(dir, { recursive: true, force: true });
+    } catch (error) {
+      if (round === 100) throw error;
+      await sleep(50);
+    }
   }
 }
 

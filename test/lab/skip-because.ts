@@ -1,6 +1,6 @@
 import type { TestContext } from 'vitest';
 
-/** Skips a test with a reason that also stands in the JSON report, from where `npm run test:engines` prints it. */
+/** Skips a test with a reason. The reason is also in the JSON report, which `npm run test:engines` prints. */
 export function skipBecause({ task, skip }: TestContext, reason: string): never {
   Object.assign(task.meta, { reason });
   return skip(reason);

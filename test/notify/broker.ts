@@ -8,16 +8,16 @@ import { startProgram, type Program } from './program.ts';
 
 export type MqttBroker = {
   readonly port: number;
-  /** A subscriber to everything: `TOPIC RETAINED QOS PAYLOAD` lines, once it is there. */
+  /** A subscriber to all topics: resolves to `TOPIC RETAINED QOS PAYLOAD` lines, after it is subscribed. */
   readonly watch: (topic?: string) => Promise<Program>;
-  /** Starts it again without all it knew. */
+  /** Starts it again without its earlier data. */
   readonly restart: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 export type BrokerOptions = {
   readonly tls?: boolean;
-  /** Logins by name; anybody may come unless given. */
+  /** Logins by name; default: everybody may connect. */
   readonly passwords?: Readonly<Record<string, string>>;
   /** Lines of an `acl_file`. */
   readonly rights?: readonly string[];
@@ -69,7 +69,7 @@ export async function startBroker(options: BrokerOptions = {}): Promise<MqttBrok
       const args = ['-h', tls ? 'localhost' : '127.0.0.1', '-p', String(port), '-t', topic, '-F', '%t %r %q %p'];
       const watcher = startProgram('mosquitto_sub', [...args, ...secure, ...login]);
       watchers.push(watcher);
-      // Its own output stays in its buffer until the first message.
+      // Its output is buffered until the first message.
       await broker.line((line) => line.includes('Sending SUBACK'));
       return watcher;
     },
@@ -84,7 +84,7 @@ export async function startBroker(options: BrokerOptions = {}): Promise<MqttBrok
   };
 }
 
-/** Nobody else takes it in the moment between. */
+/** No other process takes the port in the moment between. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

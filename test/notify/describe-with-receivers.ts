@@ -10,7 +10,7 @@ const needs = [
   '/usr/lib/dovecot/submission-login',
 ];
 
-/** Fails in CI and is skipped elsewhere, with a notice, where there is no mail server or broker. */
+/** Without a mail server or broker, fails in CI and is skipped elsewhere with a notice. */
 export const describeWithReceivers = needs.every((path) => existsSync(path)) ? describe : describeWithout();
 
 function describeWithout() {

@@ -10,7 +10,7 @@ export type Submission = {
   readonly port: number;
   /** A token that it takes for the user, until then; Unix seconds. */
   readonly tokenUntil: (expiresAt: number) => string;
-  /** How the next user has logged in: `CRAM-MD5`. */
+  /** The login method of the next user: `CRAM-MD5`. */
   readonly mechanism: () => Promise<string | undefined>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -63,11 +63,11 @@ export async function startSubmission({
     'mail_location = maildir:~/mail',
     'submission_relay_host = 127.0.0.1',
     `submission_relay_port = ${relayPort}`,
-    // Nobody waits for the answer to a wrong login.
+    // The answer to a wrong login is not delayed.
     'auth_failure_delay = 0',
     ...section('service submission-login', ...section('inet_listener submission', `port = ${port}`)),
   );
-  // Its parts run as users of their own.
+  // Its parts run as their own users.
   chmodSync(folder, 0o755);
   chmodSync(join(folder, 'home'), 0o777);
   const program = startProgram('dovecot', ['-F', '-c', config]);
@@ -78,7 +78,7 @@ export async function startSubmission({
     mechanism: async () => /method=([\w-]+)/.exec(await program.line((line) => line.includes('Login: user=')))?.[1],
     async [Symbol.asyncDispose]() {
       const ended = new Promise((resolve) => program.child.once('close', resolve));
-      // Unlike a kill it ends its parts too.
+      // Unlike a kill, it also ends its parts.
       program.child.kill('SIGTERM');
       await ended;
       await program[Symbol.asyncDispose]();

@@ -16,7 +16,7 @@ import { describeWithReceivers as describe } from './describe-with-receivers.ts'
 type Mirror = {
   readonly topics: Map<string, string>;
   readonly connection: MqttConnection;
-  /** Resolves when what is known passes. */
+  /** Resolves when the state passes. */
   readonly until: (passes: (topics: ReadonlyMap<string, string>) => boolean) => Promise<void>;
 };
 
@@ -211,7 +211,7 @@ describe('Home Assistant', () => {
     for (const topic of ['my_db', 'nobody', 'web', 'web']) await press(`upkeep/h1/${topic}/install`);
     await press('upkeep/h1/web/install', 'INSTALL');
     await press('upkeep/h1/check', 'check');
-    // It came behind all of these.
+    // It arrived after all of these.
     await expect.poll(checks).toBe(1);
     expect(installed).toEqual(['web']);
   });

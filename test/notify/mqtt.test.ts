@@ -101,7 +101,7 @@ describe('a message to a broker', () => {
 });
 
 describe('a connection', () => {
-  test('that ends in good stopAndHealth leaves no will, and one that breaks does', async () => {
+  test('that ends cleanly leaves no will, and one that breaks does', async () => {
     await using server = await startBroker();
     const watcher = await server.watch();
     const will = { topic: 'status', payload: 'offline', qos: 1, retain: true } as const;

@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** A program of Debian's that listens; what it prints, line by line. */
+/** A server program from a Debian package, with its output by lines. */
 export type Program = {
   readonly child: ChildProcess;
-  /** The next line that passes; lines before it are gone. */
+  /** The next line that passes; earlier lines are dropped. */
   readonly line: (passes?: (line: string) => boolean) => Promise<string>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };

@@ -3,7 +3,7 @@ import type { Endpoint, HostConfig, ImageConfig } from '../../src/domain/contain
 import { idOf } from './scene/builders.ts';
 import type { CreateBody } from './engine/engine-inspect.ts';
 
-/** Names and values are few, so that containers and images often say the same; `__proto__` is among them. */
+/** There are few names and values, so that containers and images often have equal ones; `__proto__` is among them. */
 const word = fc.constantFrom('a', 'b', 'c', '__proto__');
 const value = fc.constantFrom('', '1', '2', 'x y');
 const words = fc.option(fc.array(fc.constantFrom('run', '-x', ''), { maxLength: 2 }), { nil: null });
@@ -136,7 +136,7 @@ export const userBody: fc.Arbitrary<CreateBody> = fc
     return {
       ...own,
       Volumes,
-      // Arbitrary JSON is whatever an engine may come to show.
+      // Arbitrary JSON, for any field that an engine may show.
       HostConfig: { ...host, ...mounted } as HostConfig,
       NetworkingConfig: { EndpointsConfig: endpoints },
     };

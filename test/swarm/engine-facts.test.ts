@@ -4,7 +4,7 @@ import { digestIn, pinnedImage } from '../lab/swarm/pinned-image.ts';
 import { hasEnded, runningTasks, serviceSpec } from '../lab/swarm/service-spec.ts';
 import type { ServiceWish } from '../lab/swarm/service-spec.ts';
 
-/** What Swarm itself does, on which `src/` is built: a new engine that does otherwise fails here first. */
+/** Behaviour of Swarm on which `src/` depends. A new engine that behaves differently fails here first. */
 describeInSwarm('a swarm', {}, (swarm) => {
   const image = (tag: string) => pinnedImage(swarm().registry, tag);
   const runs = async (name: string, wish: ServiceWish = {}, tag = 'v1') => {
@@ -28,7 +28,8 @@ describeInSwarm('a swarm', {}, (swarm) => {
   });
 
   test('says "completed" of a service that crashes after the monitor period', async () => {
-    const id = await runs('late', { replicas: 1 });
+    // It has run for two seconds when it crashes; on a busy machine the swarm notices both later.
+    const id = await runs('late', { replicas: 1, update: { Monitor: 100_000_000 } });
     const bad = await updateTo(id, 'crash-later');
     expect((await swarm().until(id, hasEnded)).service.UpdateStatus?.State).toBe('completed');
     await swarm().until(id, (_, tasks) =>
@@ -110,6 +111,9 @@ describeInSwarm('a swarm', {}, (swarm) => {
       const { service } = await swarm().until(
         id,
         (now, tasks) => hasEnded(now) && tasks.every(({ Spec: { ContainerSpec } }) => ContainerSpec.Image !== bad),
+        // A task waits a minute for the end of its predecessor, if that is removed first:
+        // https://github.com/moby/swarmkit/blob/master/manager/orchestrator/restart/restart.go
+        150_000,
       );
       expect(service.UpdateStatus?.State).toBe('rollback_completed');
     } finally {
@@ -148,10 +152,10 @@ describeInSwarm('a swarm', {}, (swarm) => {
     await swarm().node(3).lose();
     await swarm().until(id, (_, tasks) => runningTasks(tasks, digestIn(next)).length >= 1);
     expect((await swarm().service(id)).UpdateStatus?.State).toBe('updating');
-    // A way back that places a task on the lost node, before the managers miss it, waits for ever as well.
+    // A rollback that places a task on the lost node, before the managers notice, waits for ever as well.
     await swarm().allReady(2);
     expect((await swarm().change(id, () => {}, '&rollback=previous')).status).toBe(200);
-    // Where it waits for a task that never ran it does so for a minute.
+    // If it waits for a task that never ran, it waits for a minute.
     const { service: after } = await swarm().until(id, hasEnded, 120_000);
     expect(after.UpdateStatus?.State).toBe('rollback_completed');
   });

@@ -7,11 +7,11 @@ import { pinnedImage } from '../lab/swarm/pinned-image.ts';
 import { registryAuth } from '../lab/swarm/registry-auth.ts';
 import { hasEnded, runningTasks, serviceSpec } from '../lab/swarm/service-spec.ts';
 
-/** What becomes of a spec that is read, changed and posted, and of credentials. */
+/** A spec that is read, changed and posted, and the credentials in it. */
 describeInSwarm('the spec of a service', {}, (swarm) => {
   const image = (tag: string) => pinnedImage(swarm().registry, tag);
   const rawService = async (id: string, api = '') => (await swarm().send({ path: `${api}/services/${id}` })).text;
-  /** The version moves by itself after the creation: a person would try again. */
+  /** The swarm changes the version after the creation: a person would try again. */
   const post = async (id: string, body: string, { api = '', headers = {} } = {}) => {
     for (;;) {
       const version = (await swarm().service(id)).Version.Index;

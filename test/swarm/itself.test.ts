@@ -8,7 +8,7 @@ import { deploy } from './rig/deployed.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Node and what is built here are mounted, so that the image need not hold them. */
+/** Node and the build are mounted, so that the image need not contain them. */
 const mounts = [
   { Source: '/usr', Target: '/usr' },
   { Source: '/usr/lib', Target: '/lib' },
@@ -31,7 +31,7 @@ describeInSwarm('the service that Upkeep runs in', {}, (swarm) => {
         Args: ['run', '--swarm', '--interval', '3s', '--health-window', '1s'],
         Mounts: [...mounts, { Type: 'bind', Source: socket, Target: '/var/run/docker.sock' }],
       },
-      // The node's own network: the registry is reached as the engine reaches it.
+      // The node's own network, so that the registry has the same address as for the engine.
       task: { Placement: { Constraints: ['node.hostname==n1'] }, Networks: [{ Target: 'host' }] },
     });
     /** Of all its containers so far. */
@@ -56,7 +56,7 @@ describeInSwarm('the service that Upkeep runs in', {}, (swarm) => {
     expect(service.Spec.TaskTemplate.ContainerSpec.Image).toContain(next);
     expect(service.Spec.Labels?.['upkeep.tx.from']).toBe(self.image);
     await expect
-      .poll(self.logs, { timeout: 30_000 })
+      .poll(self.logs, { timeout: 120_000 })
       .toMatch(/Finished an interrupted update of upkeep|earlier update.*upkeep.*finished/);
   });
 
@@ -69,19 +69,19 @@ describeInSwarm('the service that Upkeep runs in', {}, (swarm) => {
         UpdateStatus?.State === 'rollback_completed' && runningTasks(tasks, self.digest).length === 1,
     );
     await expect
-      .poll(self.logs, { timeout: 30_000 })
+      .poll(self.logs, { timeout: 120_000 })
       .toMatch(/Undid an interrupted update of upkeep|earlier update.*upkeep.*undone/);
     const notes = await swarm().must<{ Spec: { Labels: Record<string, string> } }[]>('GET', '/configs');
     expect(notes.map(({ Spec }) => Object.values(Spec.Labels))).toEqual([expect.arrayContaining([next])]);
     const { Version } = await swarm().service(self.id);
-    await expect.poll(self.logs, { timeout: 30_000 }).toMatch(/held/);
+    await expect.poll(self.logs, { timeout: 120_000 }).toMatch(/held/);
     expect((await swarm().service(self.id)).Version).toEqual(Version);
   });
 
   test('is left alone where nobody would bring it back', async () => {
     const self = await deployUpkeep('pause');
     await self.publish(upkeep('v2'));
-    await expect.poll(self.logs, { timeout: 30_000 }).toMatch(/nobody would be left to bring it back/);
+    await expect.poll(self.logs, { timeout: 120_000 }).toMatch(/nobody would be left to bring it back/);
     expect((await swarm().service(self.id)).Spec.TaskTemplate.ContainerSpec.Image).toBe(self.image);
   });
 });

@@ -7,7 +7,7 @@ import { isDrawn } from '../support/drawn.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { deploy, reportOf } from './rig/deployed.ts';
 
-/** Changing calls of a whole update, with the note of a failure: beyond the last one nobody is killed. */
+/** Changing calls of a whole update, including the note of a failure; beyond the last one no process is killed. */
 const versions = [
   { name: 'a good version', next: catalogue.v2, action: 'rollback', changes: 1 },
   { name: 'a crashing version that the swarm takes back', next: catalogue.crash, action: 'rollback', changes: 2 },

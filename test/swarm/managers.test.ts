@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
+import { untilLeaderless } from '../lab/swarm/leaderless.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { deploy, reportOf } from './rig/deployed.ts';
@@ -36,8 +37,10 @@ describeInSwarm('an update of a service of three managers', { managers: 3 }, (sw
     const web = await deploy(swarm(), 'web', catalogue.v1, { replicas: 1 });
     await web.publish(catalogue.v2);
     await Promise.all([swarm().node(2).lose(), swarm().node(3).lose()]);
+    const { socket } = swarm().node(1).engine;
+    await untilLeaderless(swarm(), socket);
     const begunAt = performance.now();
-    const { code, stdout, stderr } = await run(swarm().node(1).engine.socket);
+    const { code, stdout, stderr } = await run(socket);
     expect(performance.now() - begunAt).toBeLessThan(25_000);
     expect(code).not.toBe(0);
     expect(stdout + stderr).toMatch(/leader/);

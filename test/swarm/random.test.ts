@@ -9,8 +9,9 @@ import { deploy, update, type Deployed, type DeployWish } from './rig/deployed.t
 import { untruth } from './rig/truth.ts';
 
 const servicesAtOnce = 8;
-/** 200 of them with `npm run test:swarm -- --cases 200`; the draw of a push decides which ones it sees. */
+/** 200 of them with `npm run test:swarm -- --cases 200`; the draw of a push selects some. */
 const rounds = Math.ceil(Number(process.env['SWARM_CASES'] ?? '8') / servicesAtOnce);
+const onlyRound = process.env['SWARM_ROUND'];
 const seed = process.env['TEST_DRAW'] ?? 'all';
 
 const faults = ['none', 'none', 'a node is lost', 'the registry is away'] as const;
@@ -18,7 +19,7 @@ const faults = ['none', 'none', 'a node is lost', 'the registry is away'] as con
 describeInSwarm('updates at random', {}, (swarm) => {
   const outcomes = new Map<string, number>();
   let untrue = 0;
-  /** After each round, so that a run that is stopped has told what it saw. */
+  /** Prints after each round, so that an interrupted run has shown its results. */
   async function report(file: string): Promise<void> {
     const { body } = await swarm().node(1).engine.call('GET', '/version');
     const cases = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
@@ -27,7 +28,7 @@ describeInSwarm('updates at random', {}, (swarm) => {
     writeFileSync(file, `${JSON.stringify(told, undefined, 2)}\n`);
   }
 
-  test.each(Array.from({ length: rounds }, (_, round) => round))(
+  test.each(onlyRound === undefined ? Array.from({ length: rounds }, (_, round) => round) : [Number(onlyRound)])(
     'are told as the tasks are (round %i)',
     async (round) => {
       const draw = drawFrom(`${seed} ${round}`);

@@ -28,32 +28,34 @@ import { createDockerSwarm } from './swarm/swarm.ts';
 export type DockerEngineOptions = {
   /** `unix:///path`, `tcp://host:port`, `http(s)://host:port` or `ssh://user@host:port`. */
   readonly host: string;
-  /** Given, `tcp://` is encrypted. */
+  /** With it, `tcp://` is encrypted. */
   readonly tls?: TlsFiles;
-  /** Instead of the newest that both sides speak, where both speak it. */
+  /** Preferred to the newest common version, if both sides speak it. */
   readonly apiVersion?: string;
   readonly clock: Clock;
   readonly log?: Pick<Log, 'warn'>;
-  /** Kept connections for short reads; default 16. */
+  /** Number of kept connections for short reads; default 16. */
   readonly maxSockets?: number;
   readonly deadlines?: Partial<Deadlines>;
-  /** Between two attempts to follow the events of an engine that is away; default 10 s. */
+  /** The longest pause between attempts to follow the events of an engine that is away; default 10 s. */
   readonly longestRetryMs?: number;
+  /** From 0 to 1: when in that time it tries again, for one of many engines. */
+  readonly retryPhase?: number;
   /** Events of a swarm's services come with the others. */
   readonly followsServices?: boolean;
 };
 
-/** `swarm` is the one that the engine is a manager of, over the same connection. */
+/** `swarm` is the swarm that the engine manages, over the same connection. */
 export type DockerEngine = Engine & { readonly swarm: Swarm };
 
 /**
- * Docker and Podman, over the Docker Engine API. Connects with the first call; throws
- * `invalid-input` for an address that cannot be.
+ * Docker and Podman over the Docker Engine API. Connects with the first call. Throws `invalid-input` for an invalid
+ * address.
  */
 export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
   const { clock, tls, maxSockets = 16 } = options;
   const address = parseAddress(options.host, tls !== undefined);
-  const connection = createConnection(address, { maxSockets, ...(tls && { tls }) });
+  const connection = createConnection(address, { clock, maxSockets, ...(tls && { tls }) });
   const client = createClient({
     connection,
     clock,
@@ -85,7 +87,10 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     hasPruned: (time) => hasPruned(client, time),
     pastEvents: (query) => pastEvents(client, query),
     events: (signal, onBreak) =>
-      engineEvents(client, AbortSignal.any([signal, closing.signal]), onBreak, kinds, options.longestRetryMs),
+      engineEvents(client, {
+        signal: AbortSignal.any([signal, closing.signal]),
+        ...{ onBreak, kinds, longestPauseMs: options.longestRetryMs, retryPhase: options.retryPhase },
+      }),
 
     pullImage: (request, signal) => pullImage(client, request, signal),
     tagImage: (imageId, reference) => tagImage(client, imageId, reference),

@@ -8,7 +8,7 @@ import { ServiceError } from '../../domain/errors.ts';
 const id = 'a'.repeat(64);
 const soon = { deadlines: { readMs: 300, changeMs: 300 } };
 
-/** Everything that only reads. */
+/** All reading calls. */
 const reads: readonly (readonly [string, (engine: Engine) => Promise<unknown>])[] = [
   ['a list of containers', (engine) => engine.listContainers()],
   ['a list of images', (engine) => engine.listImages()],
@@ -30,7 +30,7 @@ function answer(text: string, headers: Readonly<Record<string, string>> = {}): A
   return (_, response) => void response.writeHead(200, headers).end(text);
 }
 
-/** Past the HTTP of the server. */
+/** Writes to the socket directly, without the HTTP server. */
 function raw(text: string): Answer {
   return (_, response) => void response.socket?.end(text);
 }
@@ -102,7 +102,7 @@ describe('a list with entries that are too large', () => {
   const other = 'b'.repeat(64);
   const bulk = { some: 'x'.repeat(9_000_000) };
 
-  /** Entries of kilobytes, between which there is no time for anything. */
+  /** Entries of some kilobytes, without a pause between them. */
   function sending(entries: readonly object[]): Answer {
     return (_, response) => void response.writeHead(200).end(JSON.stringify(entries));
   }
@@ -135,7 +135,7 @@ describe('a list with entries that are too large', () => {
     const { engine } = await connectedEngine({ script: { '*': sending(entries) } }, { log });
     expect(await list(engine)).toMatchObject([{ id }]);
     expect(await list(engine)).toMatchObject([{ id }]);
-    expect(warnings).toEqual([expect.stringMatching(/^The .* is left out of everything/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^The .* is ignored/)]);
     expect(warnings[0]).toContain(named);
   });
 
@@ -171,7 +171,7 @@ test('events of hostile attributes are handed on as data; lines that are none en
     if (each.kind === 'container') leaving.abort();
   }
   const kinds = heard.map(({ kind }) => kind);
-  // The line that is too long says that something has happened.
+  // A line that is too long counts as a change.
   expect(kinds).toEqual(['connected', 'connected', 'connected', 'connected', 'container']);
   expect(heard.at(-1)).toMatchObject({ action: 'start\ndie', id, attributes: evil, timeMs: 0 });
 });

@@ -17,7 +17,7 @@ async function release(lock: FolderLock): Promise<void> {
   if (lock.kind === 'held') await lock.release();
 }
 
-/** Another process, which has the folder until it is killed. */
+/** Another process, which holds the folder until it is killed. */
 async function holder(folder: string): Promise<ChildProcess> {
   const path = join(folder, 'lock-00000000000000aa.sock');
   const child = spawn(process.execPath, [

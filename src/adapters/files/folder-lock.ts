@@ -4,17 +4,20 @@ import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** `taken`: another process has the folder. `impossible`: it cannot be known who has it, such as on a file system without sockets. */
+/**
+ * `taken`: another process has the folder. `impossible`: the owner cannot be found out, for example on a file system
+ * without sockets.
+ */
 export type FolderLock =
   | { readonly kind: 'held'; readonly release: () => Promise<void> }
   | { readonly kind: 'taken' }
   | { readonly kind: 'impossible'; readonly reason: string };
 
 /**
- * Gives a folder to one process at a time, until its release or its end. Each process first listens on a socket of
- * its own in the folder, `lock-ID.sock`, then looks for others: of two, the later one finds the earlier, and leaves.
- * The kernel closes a socket with its process, whatever ends it, and processes in other containers see that too;
- * a process id would mean nothing to them. Never throws.
+ * Gives a folder to one process at a time, until its release or the end of the process. Each process first listens on
+ * its own socket in the folder, `lock-ID.sock`, then looks for others: the later of two finds the earlier, and gives
+ * up. The kernel closes a socket with its process, and processes in other containers see that too; a process id would
+ * mean nothing to them. Never throws.
  */
 export async function lockFolder(folder: string, mostTries = usualTries): Promise<FolderLock> {
   try {
@@ -22,7 +25,7 @@ export async function lockFolder(folder: string, mostTries = usualTries): Promis
       const release = await tryToLock(folder);
       if (release !== undefined) return { kind: 'held', release };
       if (tries === mostTries) return { kind: 'taken' };
-      // Two that came at the same moment have both left.
+      // Two processes that began at the same moment have both given up.
       await sleep(20 + Math.random() * 80);
     }
   } catch (error) {
@@ -40,7 +43,7 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   const own = `lock-${randomBytes(8).toString('hex')}.sock`;
   let server: Server | undefined;
   const release = async () => {
-    // It removes its socket from the folder.
+    // `close` also removes the socket from the folder.
     await new Promise((resolve) => (server === undefined ? resolve(0) : server.close(resolve)));
     await place.close();
   };
@@ -56,7 +59,10 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   return undefined;
 }
 
-/** Resolves to whether no other process holds the folder. Each name is used by one process only, so a dead name stays dead. */
+/**
+ * Removes sockets of dead processes. Resolves to whether no other process holds the folder. Each name is used by one
+ * process only, so a dead name stays dead.
+ */
 async function removeTheDead(folder: string, place: Place, own: string): Promise<boolean> {
   for (const name of await readdir(folder)) {
     if (name === own || !/^lock-[0-9a-f]{16}\.sock$/.test(name)) continue;
@@ -68,7 +74,10 @@ async function removeTheDead(folder: string, place: Place, own: string): Promise
 
 type Place = { readonly pathOf: (name: string) => string; readonly close: () => Promise<void> };
 
-/** Linux has a short path for each open folder, and room for 107 bytes in the address of a socket: https://man7.org/linux/man-pages/man7/unix.7.html */
+/**
+ * Linux has a short path for each open folder. The address of a socket has room for 107 bytes:
+ * https://man7.org/linux/man-pages/man7/unix.7.html
+ */
 async function openPlace(folder: string): Promise<Place> {
   if (Buffer.byteLength(folder) <= 70) return { pathOf: (name) => join(folder, name), close: () => Promise.resolve() };
   const handle = await open(folder, 'r');
@@ -80,14 +89,14 @@ function listen(path: string): Promise<Server> {
     const server = createServer((socket) => socket.destroy());
     server.once('error', reject);
     server.listen(path, () => {
-      // A connection that cannot be accepted has found out what it wanted to know.
+      // A caller only tests whether it can connect, so failures of accepted connections do not matter.
       server.off('error', reject).on('error', () => undefined);
       resolve(server.unref());
     });
   });
 }
 
-/** Only a refusal says so: a socket that may not be asked belongs to somebody. */
+/** Only a refused connection shows it. A socket without permission belongs to a living process. */
 function isDead(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(path);

@@ -7,14 +7,14 @@ import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 export type OutboxFile = OutboxStore & {
-  /** The current records, perhaps of another process; changes nothing. Throws if the file cannot be read. */
+  /** The current records, possibly of another process. Changes nothing. Throws if the file cannot be read. */
   readonly peek: () => Promise<readonly OutboxRecord[]>;
 };
 
 /**
- * Keeps an outbox in `outbox.jsonl` of the folder, a record to a line. Lines are only appended, each time up to the
- * disk; a file that has grown is written anew beside it and renamed. Target URLs are not in it, texts of messages are:
- * it is for its owner's eyes.
+ * Keeps an outbox in `outbox.jsonl` of the folder, one record per line. Lines are only appended, and synced each time.
+ * A file that has grown is written again beside the old one and renamed. It contains texts of messages but no target
+ * URLs, and only its owner can read it.
  */
 export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): OutboxFile {
   const path = join(folder, 'outbox.jsonl');
@@ -41,7 +41,7 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
         const file = await opened();
         const { text, isCut } = await readBounded(file);
         if (isCut) log.warn('The outbox of notifications is too large, and only its beginning is read', { path });
-        // A line that a crash has torn must not damage the next one.
+        // A line that was cut by a crash must not damage the next one.
         if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
         return recordsIn(text, path, log);
       } catch (error) {
@@ -93,12 +93,12 @@ function recordsIn(text: string, path: string, log: Pick<Log, 'warn'>): readonly
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const records = lines.flatMap((line) => readRecord(line) ?? []);
   const unreadable = lines.length - records.length;
-  // The last line of a process that was killed in the middle of it is nothing to worry about.
+  // One cut line is normal after a kill during a write.
   if (unreadable > 1) log.warn('Lines of the outbox of notifications cannot be read', { path, lines: unreadable });
   return records;
 }
 
-/** Several times what the outbox ever holds; a file that somebody else put there must not fill the memory. */
+/** Several times the size of a full outbox. A foreign file must not fill the memory. */
 const mostBytes = 64 * 1024 * 1024;
 
 async function readBounded(file: FileHandle): Promise<{ readonly text: string; readonly isCut: boolean }> {
@@ -113,7 +113,7 @@ async function readBounded(file: FileHandle): Promise<{ readonly text: string; r
   return { text: buffer.subarray(0, filled).toString(), isCut: size > mostBytes };
 }
 
-/** Over what an earlier one may have left, whose mode would stay. */
+/** Removes a leftover first, because its file mode would stay. */
 async function writeWhole(path: string, text: string): Promise<void> {
   await rm(path, { force: true });
   const file = await open(path, 'wx', 0o600);
@@ -125,7 +125,7 @@ async function writeWhole(path: string, text: string): Promise<void> {
   }
 }
 
-/** The name of a new file is in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
+/** The name of a new file is stored in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -2,10 +2,10 @@ import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { lockFolder } from './folder-lock.ts';
 
-/** The folder of `--state-dir`, while it is ours. */
+/** The folder of `--state-dir`, while this process owns it. */
 export type StateFolder = { readonly path: string; readonly close: () => Promise<void> };
 
-/** Undefined where another process keeps its state there, which is logged: then nothing is to be kept. */
+/** Undefined if another process uses the folder, which is logged. Nothing is stored then. */
 export async function openStateFolder(path: string, log: Pick<Log, 'warn'>): Promise<StateFolder | undefined> {
   const lock = await lockFolder(path);
   const which = `the folder ${quoted(path, 300)} of --state-dir`;

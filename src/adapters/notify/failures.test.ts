@@ -127,7 +127,7 @@ const message = {
   isRepeat: false,
 } as const;
 
-/** Says all that a service may want to hear. */
+/** Sends every reply that a service may need. */
 const taken: Answer = ({ url }) => {
   if (url.includes('hc-ping')) return { body: 'OK' };
   if (url.includes('hooks.slack.com')) return { body: 'ok' };
@@ -160,7 +160,7 @@ const json = ({ body }: Received): Any => JSON.parse(body) as Any;
 type Any = { readonly [key: string]: Any } & string & readonly Any[];
 const atMost = (limit: number, size: number): void => expect(size).toBeLessThanOrEqual(limit);
 
-/** From the services' own pages. */
+/** From the documentation of the services. */
 const limits: Readonly<Record<string, (request: Received) => void>> = {
   discord(request) {
     const { embeds } = json(request);

@@ -12,7 +12,7 @@ export type OpenTarget = Target & { readonly close: () => Promise<void> };
 
 type Naming = { readonly name: string; readonly service: string; readonly hearsStart: boolean };
 
-/** A target that sends. A message that was taken in part goes on, at the next try, with what was not. */
+/** A target that sends. After a message was accepted in part, the next attempt sends the other parts. */
 export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange, deps: NotifyDeps): OpenTarget {
   const { deadlineMs = 10_000 } = deps;
   const delivery = read.open(deps);
@@ -49,7 +49,7 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
   };
 }
 
-/** The service may have taken it. */
+/** The service may have accepted the message. */
 function unanswered(words: string): SendOutcome {
   return { kind: 'failed', failure: 'network', reason: words, mayHaveArrived: true };
 }
@@ -71,7 +71,7 @@ function wordsOfError(error: unknown): string {
 
 type Conversation = { readonly exchange: Exchange; readonly taken: Set<number>; readonly signal: AbortSignal };
 
-/** One after the other, because receivers show them as they come. */
+/** Sends parts one after the other, because receivers show them in the order of arrival. */
 async function sendParts(
   { requests, judge }: Extract<Delivery, { requests: unknown }>,
   message: Message,
@@ -113,12 +113,12 @@ async function sendPart(
   return `status ${answer.status}${words === '' ? '' : `: ${words}`}`;
 }
 
-/** Of several refusals, one that another try may overcome decides about it. */
+/** Of several refusals, a temporary one decides. */
 function together(refusals: readonly Refused[], receivers: number): Refused {
   const order = ['rate', 'network', 'auth', 'rejected', 'gone'];
   const sorted = refusals.toSorted((a, b) => order.indexOf(a.failure) - order.indexOf(b.failure));
   const [first] = sorted;
-  if (first === undefined || receivers === 1) return first ?? new Refused('rejected', 'there is nobody to send to');
+  if (first === undefined || receivers === 1) return first ?? new Refused('rejected', 'it has no recipient');
   const { failure, said, retryAfterMs } = first;
   const why = `${refusals.length} of ${receivers} receivers: ${first.message}`;
   return new Refused(failure, why, { said, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });

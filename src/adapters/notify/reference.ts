@@ -3,7 +3,7 @@ import type { Service } from './service/service.ts';
 import { services } from './services/table.ts';
 import type { ParameterTable } from './url/parameters.ts';
 
-/** `docs/notifications.md`, whole, in Markdown. */
+/** The complete `docs/notifications.md` in Markdown. */
 export function notificationsPage(): string {
   return [introduction, overview(), ...[...services, homeAssistant].map(section), webhookSchema]
     .join('\n\n')
@@ -50,7 +50,7 @@ function keyTable(parameters: ParameterTable): string {
   return table(['Key', 'Value', 'Default', 'Meaning'], rows);
 }
 
-/** No target for messages, and described like one. */
+/** Not a target for messages, but described like one. */
 export const homeAssistant: Described = {
   title: 'Home Assistant',
   form: homeAssistantForm,
@@ -96,7 +96,10 @@ function escaped(text: string): string {
   return text.replaceAll('|', String.raw`\|`);
 }
 
-/** As GitHub makes them: https://docs.github.com/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links */
+/**
+ * Section links as GitHub makes them:
+ * https://docs.github.com/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links
+ */
 function anchor(title: string): string {
   return title
     .toLowerCase()

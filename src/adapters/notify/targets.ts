@@ -13,17 +13,17 @@ import { createExchange } from './wire/exchange.ts';
 
 export type ParsedTargets = {
   readonly targets: readonly OpenTarget[];
-  /** Home Assistants: they show containers and get no messages; openHomeAssistant() begins. */
+  /** Home Assistants show containers and get no messages. openHomeAssistant() connects them. */
   readonly homeAssistants: readonly HomeAssistantSettings[];
-  /** Why some cannot be used, each a sentence for people without any secret. */
+  /** Why some values cannot be used: one sentence each, without secrets. */
   readonly problems: readonly string[];
-  /** Of those that are used all the same. */
+  /** Warnings about values that are used nevertheless. */
   readonly warnings: readonly string[];
 };
 
 /**
- * The targets of an option's values: one or more URLs each, with or without a name (`ops=discord://…`), or the path of
- * a file with one URL to a line. Nothing is connected before the first message.
+ * The targets of an option's values. A value is one or more URLs, each with an optional name (`ops=discord://…`), or
+ * the path of a file with one URL per line. Nothing is connected before the first message.
  */
 export function parseTargets(values: readonly string[], deps: NotifyDeps): ParsedTargets {
   const targets: OpenTarget[] = [];
@@ -67,7 +67,7 @@ type Outcome =
   | { readonly kind: 'home assistant'; readonly settings: HomeAssistantSettings }
   | { readonly kind: 'unusable'; readonly why: string };
 
-/** Never throws; what it says holds no part of the URL but the scheme. */
+/** Never throws. Its messages contain no part of the URL except the scheme. */
 export function readTarget(url: string): Outcome {
   let scheme = '';
   try {
@@ -77,7 +77,7 @@ export function readTarget(url: string): Outcome {
     const service = serviceOf(scheme);
     if (service === undefined) return { kind: 'unusable', why: unknownService(scheme) };
     if (parts.variant !== '' && service.variants?.includes(parts.variant) !== true)
-      return { kind: 'unusable', why: `${scheme}: nothing may stand behind a + in its scheme` };
+      return { kind: 'unusable', why: `${scheme}: its scheme takes nothing after a +` };
     try {
       return { kind: 'usable', scheme, service, read: service.read(parts) };
     } catch (error) {
@@ -102,7 +102,7 @@ function expanded(values: readonly string[], problems: string[]): readonly Writt
   });
 }
 
-/** The scheme itself, or with a number where that is taken. */
+/** The scheme itself, with a number if that name is taken. */
 function freeName(scheme: string, isTaken: (name: string) => boolean): string {
   for (let count = 1; ; count += 1) {
     const name = count === 1 ? scheme : `${scheme}-${count}`;
@@ -116,7 +116,7 @@ function unknownService(scheme: string): string {
   return `${shownScheme(scheme)} is no service; there are ${known.join(', ')}`;
 }
 
-/** A text that is no plain word may be a misplaced secret. */
+/** A text that is not a plain word may be a misplaced secret. */
 function shownScheme(scheme: string): string {
   return /^[a-z]{1,20}$/.test(scheme) ? `"${scheme}"` : 'its scheme';
 }

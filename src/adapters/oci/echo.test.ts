@@ -6,7 +6,7 @@ import type { Answer } from '../../../test/support/http/http-server.ts';
 const rig = createOciRig();
 
 type Echo = (secret: string, login: string) => ReturnType<Answer>;
-/** A HEAD has no words; they come with the GET after it. */
+/** The answer to a HEAD has no text; the GET after it has one. */
 const saying = (message: string) => ({
   status: 403,
   body: JSON.stringify({ errors: [{ code: 'DENIED', message }] }),
@@ -38,12 +38,12 @@ const echoes: Readonly<Record<string, Echo>> = {
   'the password with 500': (secret) => ({ ...saying(`oh, ${secret}`), status: 500 }),
 };
 
-/** Without digits: those of a port that the text names may happen to be in it. */
+/** Without digits, because the text may contain the number of a port. */
 function newSecret(): string {
   return [...randomBytes(16)].map((byte) => String.fromCharCode(97 + (byte % 26))).join('');
 }
 
-/** No four letters or digits in a row are in the text. */
+/** The text has no four consecutive letters or digits of it. */
 function expectNothingOf(secret: string, text: string): void {
   for (let start = 0; start + 4 <= secret.length; start += 1)
     expect(text.toLowerCase()).not.toContain(secret.slice(start, start + 4).toLowerCase());
@@ -76,7 +76,7 @@ describe('a registry that sends back what it was sent', () => {
     );
     const options = { repoUser: 'jo', repoPass, repoHost: registry.host };
     const { message } = await failureOf(rig.registry(options).resolve(at(registry)));
-    expect(message).toContain('its words are withheld');
+    expect(message).toContain('its message is withheld');
     expectNothingOf(repoPass, message);
     expect(message).not.toContain(token.slice(0, 8));
   });

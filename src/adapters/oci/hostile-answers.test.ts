@@ -105,7 +105,7 @@ test.each([
   expect(error.message).toMatch(/^Cannot check .{20,400}$/);
 });
 
-/** A server that says one text to every request, and then waits. */
+/** A server that sends the same text to every request, and then waits. */
 async function serveRaw(text: string): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -243,7 +243,7 @@ describe('resolve()', () => {
     const server = await rig.serve(serveContent(content));
     const registry = rig.registry();
     for (let i = 0; i < 20; i += 1) await registry.resolve(at(server, `team/app${i}:1`));
-    // One for the attempt at TLS.
+    // One connection for the attempt with TLS.
     expect(server.connections()).toBe(2);
   });
 });
@@ -353,7 +353,7 @@ describe('describe()', () => {
   });
 
   test.each([
-    ['names no digest', { config: { digest: 'sha256:short' }, layers: [] }, 'names a digest that is none'],
+    ['names no digest', { config: { digest: 'sha256:short' }, layers: [] }, 'contains an invalid digest'],
     ['is of schema 1', { schemaVersion: 1, fsLayers: [] }, 'outdated manifest format'],
   ])('refuses a manifest that %s', async (_, manifest, why) => {
     const content = emptyContent();

@@ -28,7 +28,7 @@ import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
 import { until } from './async/until.ts';
 
 export type KeptListings = {
-  /** The lists of tags of earlier processes; unless given they last as long as this one. */
+  /** The tag lists of earlier processes. By default they last as long as this process. */
   readonly listings?: SharedRecords<KeptListing> | undefined;
 };
 
@@ -49,7 +49,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   const closeAll = () => Promise.all([close(), listings.settled()]).then(() => undefined);
   return { foresee, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close: closeAll };
 
-  /** Each list takes the place of the one before. */
+  /** Each call replaces the list of the one before. */
   async function foresee(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
     const scopes = new Map<string, Set<string>>();
     for (const reference of references) {
@@ -77,7 +77,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
     return resolving(key, ask, signal);
   }
 
-  /** A mirror may list only what it has been asked for, so it is asked last. */
+  /** A mirror may list only tags that it was asked for, so it is asked last. */
   function listTags(reference: ImageReference, signal?: AbortSignal): Promise<TagList> {
     const { repository } = reference;
     const find = async (endpoint: Endpoint, shared: AbortSignal): Promise<TagList> => {
@@ -95,7 +95,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
     );
   }
 
-  /** Content that a digest names never changes, so it is asked for once. */
+  /** The content of a digest never changes, so it is requested once. */
   async function describe(request: DescribeRequest, signal?: AbortSignal): Promise<RemoteImage> {
     const { reference, digest, platform } = request;
     const key = `${digest} ${formatPlatform(platform)}`;
@@ -116,7 +116,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
     return listingPlatforms(`${repositoryName(reference)}@${digest}`, work, signal);
   }
 
-  /** A mirror need not have them, so it is asked last. */
+  /** A mirror may not have signatures, so it is asked last. */
   async function signaturesOf(
     reference: ImageReference,
     digest: Digest,
@@ -143,7 +143,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
     }
   }
 
-  /** From the first place that has it; the failure of the registry itself, not of a mirror, is the answer when none has. */
+  /** From the first place that has it. If none has, the failure of the registry itself counts, not that of a mirror. */
   async function firstOf<Found>(
     reference: ImageReference,
     doing: string,
@@ -167,7 +167,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   }
 }
 
-/** In a single turn no request would leave before the last is made; with a turn for each, every one would wake the network anew. */
+/** Requests per tick of the event loop: see `createTurns`. */
 const requestsInTurn = 16;
 
 const maxTags = 10_000;

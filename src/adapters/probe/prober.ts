@@ -3,8 +3,8 @@ import { request } from 'node:http';
 import { connect, isIP } from 'node:net';
 
 /**
- * Asks over real sockets. An HTTP answer is read to the end of its head and not further; no redirect
- * is followed, no proxy used and no name looked up.
+ * Probes over real sockets. Only the head of an HTTP answer is read. Redirects are not followed, no proxy is used, and
+ * no name is looked up.
  */
 export function createProber(): Prober {
   return {
@@ -47,7 +47,7 @@ function askHttp({ address, port, path }: ProbeQuestion, signal: AbortSignal): P
   });
 }
 
-/** Node's codes, with words for those that people meet: https://nodejs.org/api/errors.html#common-system-errors */
+/** Node's codes, with texts for the common ones: https://nodejs.org/api/errors.html#common-system-errors */
 function describeSocketError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
   return words.get(code) ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : `it cannot be reached (${code})`);

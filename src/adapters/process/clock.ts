@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/outside/outside.ts';
 
-/** The machine's clock. A sleep of any length is one; an aborted one leaves no timer behind. */
+/** The machine's clock. A sleep may have any length, and an aborted one leaves no timer. */
 export function createSystemClock(): Clock {
   return {
     nowMs: () => Date.now(),

@@ -94,7 +94,7 @@ describe('createInstance() where the kernel tells nothing', () => {
     children.push(child);
     await once(child, 'spawn');
     const owner = self.owner.replace(`:${process.pid}:`, `:${child.pid}:`);
-    // Nobody can say whether it is still the same process.
+    // It is unknown whether it is still the same process.
     expect(self.ownerState(owner)).toBe('unknown');
     child.kill('SIGKILL');
     await once(child, 'exit');

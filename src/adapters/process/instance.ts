@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { Instance } from '../../domain/outside/outside.ts';
 
 export type InstanceOptions = {
-  /** Of the container that this process runs in, where that is known: tells its own restarts from other instances. */
+  /** The container of this process, if it is known. It separates own restarts from other instances. */
   readonly containerId?: string | undefined;
-  /** Its own and its parent's, as the process sees them. */
+  /** Its own process id and its parent's, as the process sees them. */
   readonly pids?: readonly [number, number];
-  /** Directories of the kernel's and the system's files; tests use others. */
+  /** The kernel's and the system's folders; tests use others. */
   readonly procDir?: string;
   readonly machineIdFile?: string;
 };
@@ -46,7 +46,7 @@ type Identity = {
   readonly boot: string;
   readonly pidNamespace: string;
   readonly pid: string;
-  /** Ticks since the boot: a pid is given again, but not with the same start. */
+  /** Ticks since the boot. A process id is reused, but not with the same start time. */
   readonly startTime: string;
   readonly container: string;
 };
@@ -67,7 +67,7 @@ function parse(owner: string): Identity | undefined {
 
 type State = ReturnType<Instance['ownerState']>;
 
-/** A machine has one boot at a time and a container one life: a process from an earlier one of ours is dead. */
+/** A machine has one boot at a time, and a container one life. A process of an earlier one is dead. */
 function stateOf(other: Identity, self: Identity, procDir: string): State {
   const sameContainer = other.container !== '' && other.container === self.container;
   const sameMachine = other.machine === self.machine;
@@ -79,7 +79,7 @@ function stateOf(other: Identity, self: Identity, procDir: string): State {
   return startTime === other.startTime ? 'alive' : 'dead';
 }
 
-/** Without its start time, a process of that pid may be another one. */
+/** Without a start time, a process with that id may be another one. */
 function stateByPid(pid: string): State {
   try {
     process.kill(Number(pid), 0);
@@ -89,10 +89,10 @@ function stateByPid(pid: string): State {
   }
 }
 
-/** Field 22 of `stat`; undefined when there is no such process, or no way to see it. A zombie (field 3) has ended. */
+/** Field 22 of `stat`. Undefined when there is no such process, or it cannot be seen. A zombie (field 3) has ended. */
 function startTimeOf(procDir: string, pid: number): string | undefined {
   const stat = readText(join(procDir, String(pid), 'stat'));
-  // The second field is the program's name in parentheses, and may hold anything.
+  // The second field is the program's name in parentheses, which may contain any text.
   const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (stat === '') return undefined;
   return state === 'Z' || state === 'X' ? 'ended' : rest[startTimeAfterState];

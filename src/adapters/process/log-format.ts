@@ -1,6 +1,6 @@
 import { printable, printableJson } from '../../domain/text/printable.ts';
+import { columnsOf, cutToColumns } from './columns.ts';
 import type { Field } from './redact.ts';
-import { remembering } from './remembering.ts';
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
@@ -11,7 +11,7 @@ export type LogLine = {
   readonly fields: readonly Field[];
 };
 
-/** How a line looks, without its end; none of them lets a control character through. */
+/** The format of a line, without its end. No format lets a control character through. */
 export const formats: Readonly<Record<'pretty' | 'json' | 'logfmt', (line: LogLine, colour: boolean) => string>> = {
   pretty,
   json,
@@ -19,75 +19,76 @@ export const formats: Readonly<Record<'pretty' | 'json' | 'logfmt', (line: LogLi
 };
 
 /**
- * One line of at most 160 columns: fields that the message repeats or that only programs read are left out, and the
- * others stand as far as they fit. A warning or an error is never cut.
+ * One line of at most 160 columns: fields that the message repeats or that only programs read are left out, and a long
+ * text is cut. The other formats have all of it.
  */
 function pretty({ atMs, level, message, fields }: LogLine, colour: boolean): string {
   const paint = (code: number, text: string) => (colour && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text);
   const [time, severity, text] = [localTime(atMs), level.padEnd(5), shown(message)];
   const room = widest - time.length - severity.length - 2;
-  const isGrave = level === 'error' || level === 'warn';
-  const said = isGrave || text.length <= room ? text : `${text.slice(0, room - 1)}…`;
-  const rest = fittingPairs(fields, message, room - said.length - 1);
+  const said = cutToColumns(text, room);
+  const rest = fittingPairs(fields, message, room - columnsOf(said) - 1);
   const parts = [paint(grey, time), paint(colours[level], severity), said, paint(grey, rest)];
   return parts.filter((part) => part !== '').join(' ');
 }
 
 const widest = 160;
 
-/** Names of fields that identify things for programs, or that the line's message is made of. */
-const forPrograms =
-  /^(?:event|purpose|run_id|request_id|status|phases|log|container|containers|outcome|image|from|to|(?:\w+_)?(?:id|digest|image_id|container_id))$/;
+/** Names of fields that identify things for programs. */
+const forPrograms = /^(?:event|purpose|at_ms|(?:\w+_)?(?:id|digest))$/;
+
+/** Fields of an event that its message is made of. */
+const ofMessage = /^(?:status|phases|log|container|containers|outcome|image|from|to)$/;
 
 function fittingPairs(fields: readonly Field[], message: string, room: number): string {
+  const isEvent = fields.some(([name]) => name === 'event');
   let text = '';
   for (const field of fields) {
     const [name, value] = field;
-    if (forPrograms.test(name) || value === '' || isRepeated(value, message)) continue;
-    const next = text === '' ? pairs([field]) : `${text} ${pairs([field])}`;
-    if (next.length <= room) text = next;
+    if (forPrograms.test(name) || (isEvent && ofMessage.test(name)) || value === '') continue;
+    if (typeof value === 'string' && isIn(message, value)) continue;
+    const space = text === '' ? '' : ' ';
+    const pair = fittingPair(field, room - columnsOf(text + space));
+    if (pair !== undefined) text += space + pair;
   }
   return text;
 }
 
-function isRepeated(value: unknown, message: string): boolean {
-  return typeof value === 'string' && message.includes(value);
+/** Undefined where there is no room for a part that says something. */
+function fittingPair(field: Field, room: number): string | undefined {
+  const whole = pairs([field]);
+  if (columnsOf(whole) <= room) return whole;
+  if (typeof field[1] !== 'string' || room < leastCut) return undefined;
+  return whole.endsWith('"') ? `${cutToColumns(whole, room - 1)}"` : cutToColumns(whole, room);
 }
 
-/** Written piece by piece, which is twice as fast. */
-function json({ atMs, level, message, fields }: LogLine): string {
-  let text = `{"time":"${utcTime(atMs)}","level":"${level}","msg":${inJson(message)}`;
-  for (const [name, value] of fields) text += keyInJson(name) + inJson(value);
-  return `${text}}`;
+const leastCut = 30;
+
+/** As a whole: the container `app` is not in "happens". */
+function isIn(message: string, value: string): boolean {
+  for (let at = message.indexOf(value); at >= 0; at = message.indexOf(value, at + 1)) {
+    const [before = ' ', after = ' '] = [message[at - 1], message[at + value.length]];
+    if (!inName.test(before) && !inName.test(after)) return true;
+  }
+  return false;
 }
+
+const inName = /[\w.-]/;
 
 /** A field that would hide one of the line's own three gets an underscore. */
-const keyInJson = remembering((name) => `,${inJson(ownNames.has(name) ? `${name}_` : name)}:`);
-
-/** Most values need no escape, so a plain text skips `JSON.stringify`. */
-function inJson(value: unknown): string {
-  return typeof value === 'string' && plainInJson.test(value) ? `"${value}"` : printableJson(JSON.stringify(value));
+function json({ atMs, level, message, fields }: LogLine): string {
+  const own = { time: utcTime(atMs), level, msg: message };
+  const others = fields.map(([name, value]) => [Object.hasOwn(own, name) ? `${name}_` : name, value] as const);
+  return printableJson(JSON.stringify({ ...own, ...Object.fromEntries(others) }));
 }
-
-const plainInJson = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
-
-const ownNames: ReadonlySet<string> = new Set(['time', 'level', 'msg']);
 
 /** https://brandur.org/logfmt */
 function logfmt({ atMs, level, message, fields }: LogLine): string {
   return `time=${utcTime(atMs)} level=${level} msg=${quotedWhereNeeded(message)} ${pairs(fields)}`.trimEnd();
 }
 
-let lastSecond = { startMs: Number.NaN, text: '' };
-
-/** Many lines fall into one second. */
 function utcTime(atMs: number): string {
-  const ms = atMs - lastSecond.startMs;
-  if (!(ms >= 0 && ms < 1000)) {
-    const startMs = Math.floor(atMs / 1000) * 1000;
-    lastSecond = { startMs, text: new Date(startMs).toISOString().slice(0, -4) };
-  }
-  return `${lastSecond.text}${String(Math.floor(atMs - lastSecond.startMs)).padStart(3, '0')}Z`;
+  return new Date(atMs).toISOString();
 }
 
 /** SGR codes: https://en.wikipedia.org/wiki/ANSI_escape_code#Colors */

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { createLog, type LogOptions } from './log.ts';
 
@@ -53,7 +54,7 @@ describe('createLog()', () => {
           name,
           value,
         ]);
-        // A person need not read that a value is empty.
+        // An empty value is not shown.
         const shown = format === 'pretty' && evil === '' ? ['own'] : ['evil', 'own'];
         expect(pairs.slice(-shown.length).map(([name]) => name)).toEqual(shown);
         expect(pairs.length).toBe(format === 'logfmt' ? 5 : shown.length);
@@ -71,14 +72,45 @@ describe('createLog()', () => {
         downtimeMs: 214.9932,
         path: `/${'x'.repeat(200)}`,
       });
-      log.info('z'.repeat(300));
-      log.warn(`${'z'.repeat(300)} remedy`);
     };
-    const [updated, long = '', warning] = linesOf({ format: 'pretty' }, write);
-    expect(updated?.slice('2026-11-20 12:30:17 '.length)).toBe('info  web: updated (down for 215ms) downtime_ms=215');
-    expect(long).toHaveLength(160);
-    expect(long).toMatch(/z…$/);
-    expect(warning).toMatch(/z remedy$/);
+    const [updated = ''] = linesOf({ format: 'pretty' }, write);
+    expect(updated).toHaveLength(160);
+    expect(updated.slice('2026-11-20 12:30:17 '.length)).toMatch(
+      /^info {2}web: updated \(down for 215ms\) downtime_ms=215 path=\/x+…$/,
+    );
+  });
+
+  test('pretty cuts a long name or reason of any script, also of a warning or an error, and JSON has all of it', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', ' ', '"', '\\', '漢', 'é', 'e\u0301', '👩‍💻', '\n'),
+      maxLength: 400,
+      size: 'max',
+    });
+    const levels = fc.constantFrom('error', 'warn', 'info', 'debug');
+    fc.assert(
+      fc.property(levels, text, text, text, (level, name, reason, error) => {
+        const write = (log: ReturnType<typeof createLog>) =>
+          log[level](`${name}: rolled back: ${reason}`, { container: name, error, attempts: 3 });
+        const [line = '', ...more] = linesOf({ format: 'pretty', level: 'debug' }, write);
+        expect(more).toEqual([]);
+        expect(stringWidth(line)).toBeLessThanOrEqual(160);
+        const [whole = ''] = linesOf({ format: 'json', level: 'debug' }, write);
+        expect(JSON.parse(whole)).toMatchObject({ msg: `${name}: rolled back: ${reason}`, container: name, error });
+      }),
+      { endOnFailure: true },
+    );
+  });
+
+  test('pretty shows the reason in a field as far as it fits, and the container that it is about', () => {
+    const error = `it is ${'very '.repeat(60)}locked`;
+    const lines = linesOf({ format: 'pretty' }, (log) => {
+      log.warn('A kept container cannot be removed', { container: 'app', error });
+      log.info('It happens', { container: 'app', status: 404 });
+    });
+    const said = lines.map((line) => line.slice('2026-11-20 12:30:17 '.length));
+    expect(lines[0]?.length).toBeGreaterThan(155);
+    expect(said[0]).toMatch(/^warn {2}A kept container cannot be removed container=app error="it is very .*…"$/);
+    expect(said[1]).toBe('info  It happens container=app status=404');
   });
 
   test.each(['json', 'logfmt'] as const)('as %s has all fields, with one casing and rounded numbers', (format) => {

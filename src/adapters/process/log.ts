@@ -9,7 +9,7 @@ export type LogOptions = {
   readonly level: LogLevel;
   readonly stream: { readonly write: (text: string) => unknown; readonly isTTY?: boolean | undefined };
   readonly colour: boolean;
-  /** Values that must not be written wherever they turn up. */
+  /** Values that are never written. */
   readonly secrets?: readonly string[];
   /** Wall clock, milliseconds since the epoch. */
   readonly nowMs: () => number;

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * The id of the container that this process runs in, 64 hex digits; undefined outside of one. The
- * engine mounts `/etc/hostname` and its like out of a folder with that name (Docker
- * `…/containers/<id>/hostname`, Podman `…/<id>/userdata/hostname`); with cgroups of version 1 it is
- * in the cgroup's path too. See https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html.
+ * The id of the container that this process runs in, 64 hex digits. Undefined outside of a container. The engine mounts
+ * `/etc/hostname` and similar files from a folder with that name (Docker `…/containers/<id>/hostname`, Podman
+ * `…/<id>/userdata/hostname`). With cgroups of version 1 it is also in the cgroup's path. See
+ * https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html.
  */
 export function ownContainerId(procDir = '/proc'): string | undefined {
   for (const line of read(join(procDir, 'self/mountinfo')).split('\n')) {

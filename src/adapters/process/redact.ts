@@ -1,16 +1,15 @@
 import type { LogFields } from '../../domain/outside/outside.ts';
-import { remembering } from './remembering.ts';
 
 /** Removes secrets from messages and fields. */
 export type Redaction = {
   readonly text: (text: string) => string;
-  /** Names and values, which are plain data: at most four levels deep and 50 entries wide. */
+  /** Names and values, as plain data with at most four levels and 50 entries each. */
   readonly fields: (fields: LogFields) => readonly Field[];
 };
 
 /**
- * Hides the given values wherever they turn up, passwords in URLs, and fields with a telling name.
- * Values shorter than four characters stay: they would take half of every line with them.
+ * Hides the given values everywhere, passwords in URLs, and fields with a sensitive name. Values of fewer than four
+ * characters stay, because they would match ordinary text.
  */
 export function createRedaction(secrets: readonly string[]): Redaction {
   const known = secrets.filter(({ length }) => length >= 4);
@@ -19,7 +18,7 @@ export function createRedaction(secrets: readonly string[]): Redaction {
     for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, hidden);
     return shown.includes('://') ? shown.replace(passwordInUrl, `$1${hidden}@`) : shown;
   };
-  const name = remembering((raw): Name => ({ shown: text(raw), isTelling: tellingName.test(raw) }));
+  const name = (raw: string): Name => ({ shown: text(raw), isTelling: tellingName.test(raw) });
   return { text, fields: (fields) => plainEntries(fields, { text, name }, 1) };
 }
 
@@ -31,15 +30,16 @@ const deepest = 4;
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{0,1024}@/gi;
 const tellingName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
 
-/** A field's name. The value of a telling name, such as `password`, is a secret. */
+/** A field's name. The value of a sensitive name, such as `password`, is a secret. */
 type Name = { readonly shown: string; readonly isTelling: boolean };
 
 type Redact = { readonly text: (raw: string) => string; readonly name: (raw: string) => Name };
 
-/** Field names have one casing, that of the documents of the API. */
-const snakeCase = remembering((name) =>
-  /^[a-z][A-Za-z\d]*$/.test(name) ? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : name,
-);
+/** Field names are in snake case, as in the documents of the API. */
+function snakeCase(name: string): string {
+  if (!/^[a-z][A-Za-z\d]*$/.test(name)) return name;
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
 
 /** A name, and plain data. */
 export type Field = readonly [string, unknown];

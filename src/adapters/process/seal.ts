@@ -6,15 +6,15 @@ import type { Seal } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 export type KeyPlace = {
-  /** Undefined: `journal.key` in the folder, where there is one. */
+  /** Undefined: `journal.key` in the folder, if there is one. */
   readonly keyFile: string | undefined;
   readonly folder: string | undefined;
 };
 
 /**
- * The seal by the key that a file holds; undefined where neither a file nor a folder is given. In the folder the
- * key is made on first use. Throws `invalid-input` for a key that cannot be had: without it, everything that
- * was sealed with it would be left alone.
+ * The seal with the key of a file. Undefined if neither a file nor a folder is given. In the folder the key is created
+ * on first use. Throws `invalid-input` if there is no key: without it, everything that was sealed with it would be
+ * ignored.
  */
 export function openSeal({ keyFile, folder }: KeyPlace): Seal | undefined {
   if (keyFile !== undefined)
@@ -24,7 +24,7 @@ export function openSeal({ keyFile, folder }: KeyPlace): Seal | undefined {
   return sealBy(makeKey(folder, file) ?? readKey(file, 'remove the file to have a new key made'));
 }
 
-/** Undefined where there is one already. It is on the disk before anything is sealed with it. */
+/** Undefined if there is a key already. The key is synced to the disk before its first use. */
 function makeKey(folder: string, file: string): string | undefined {
   const key = randomBytes(32).toString('hex');
   try {
@@ -44,7 +44,7 @@ function makeKey(folder: string, file: string): string | undefined {
   }
 }
 
-/** The name of a new file is in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
+/** The name of a new file is stored in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {
@@ -66,7 +66,7 @@ function readKey(file: string, remedy: string): string {
   throw refusal('use', file, new Error(why), remedy);
 }
 
-/** Length of a seal in a tag: a shorter key would be easier to guess than the seal. */
+/** The length of a seal in a tag. A shorter key would be easier to guess than the seal. */
 const leastKeyBytes = 16;
 
 function refusal(doing: string, file: string, error: unknown, remedy: string): ServiceError {
@@ -90,5 +90,5 @@ function sealBy(key: string): Seal {
   };
 }
 
-/** 128 bits, as much of it as a tag has room for. */
+/** 128 bits, which is the part that fits into a tag. */
 const leastSealDigits = 32;

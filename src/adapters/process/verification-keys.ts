@@ -6,8 +6,8 @@ import type { FoundSignature, VerificationKey } from '../../domain/signature/sig
 import { quoted } from '../../domain/text/printable.ts';
 
 /**
- * Reads public keys, as `cosign public-key` prints them: PEM with ECDSA P-256 or Ed25519. A key is named after its
- * file, `team.pub` is `team`. Throws `invalid-input` for a file that holds no such key, and for a name that is there twice.
+ * Reads public keys in the format of `cosign public-key`: PEM with ECDSA P-256 or Ed25519. A key is named after its
+ * file: `team.pub` is `team`. Throws `invalid-input` for a file without such a key, and for a repeated name.
  */
 export function readVerificationKeys(files: readonly string[]): readonly VerificationKey[] {
   const keys = files.map(readKey);
@@ -42,7 +42,7 @@ function hasSigned(key: KeyObject, algorithm: 'sha256' | null, { payload, signat
   }
 }
 
-/** A private key would be taken for the public one in it; it has no place here. */
+/** A private key must not be here. Node would derive the public key from it. */
 function parseKey(text: string, file: string): KeyObject {
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw refusal(file, 'it holds a private key');
   try {

@@ -4,7 +4,7 @@ import { connectionFailure, notUpkeep, refusal } from './failure.ts';
 
 type Asked = { readonly base: string; readonly path: string; readonly nowMs: number };
 
-/** The document that a service answers with; throws a `ServiceError` for anything else. */
+/** The document that a service answers with. Throws a `ServiceError` for anything else. */
 export async function readDocument(response: IncomingMessage, asked: Asked): Promise<JsonObject> {
   await refuseFailure(response, asked);
   const document = parse(await readText(response, asked.base, largestDocument));
@@ -12,11 +12,11 @@ export async function readDocument(response: IncomingMessage, asked: Asked): Pro
   return document;
 }
 
-/** Throws why there is nothing to read, unless the status is a success. */
+/** Throws the reason for any status but success. */
 export async function refuseFailure(response: IncomingMessage, { base, path, nowMs }: Asked): Promise<void> {
   const status = response.statusCode ?? 0;
   if (status === 200 || status === 201) return;
-  // The status tells enough where the body cannot be had.
+  // If the body cannot be read, the status has to do.
   const body = parse(await readText(response, base, largestProblem).catch(() => ''));
   const said = typeof body?.['error'] === 'string' ? body['error'] : undefined;
   throw refusal({ base, path, status, said, retryAfterMs: retryAfterMs(response, nowMs) });

@@ -63,9 +63,12 @@ describe('read()', () => {
       /Check the address/,
     ],
   ])('says of %s what it is and what to do', async (_, status, body, code, why, remedy) => {
-    const { service } = await serve((_request, response) => {
-      response.writeHead(status, { 'Retry-After': '30', Location: 'http://elsewhere/' }).end(body);
-    });
+    const { service } = await serve(
+      (_request, response) => {
+        response.writeHead(status, { 'Retry-After': '30', Location: 'http://elsewhere/' }).end(body);
+      },
+      { waitMs: 20_000 },
+    );
     const failure: unknown = await service.read('history', never).catch((error: unknown) => error);
     expect(failure).toMatchObject({ name: 'ServiceError', code, message: expect.stringContaining(why) });
     if (remedy !== undefined) expect(failure).toMatchObject({ remedy: expect.stringMatching(remedy) });
@@ -168,8 +171,8 @@ describe('follow()', () => {
 
   test.each([
     ['text/html', frame(1), /no stream of events/],
-    ['text/event-stream', 'data: [1]\n\n', /what is no event/],
-    ['text/event-stream', 'data: {\n\n', /what is no event/],
+    ['text/event-stream', 'data: [1]\n\n', /invalid data/],
+    ['text/event-stream', 'data: {\n\n', /invalid data/],
   ])('%s %j is no Upkeep', async (type, body, why) => {
     const { service } = await serve((_request, response) => {
       response.writeHead(200, { 'Content-Type': type }).end(body);

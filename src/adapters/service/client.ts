@@ -6,7 +6,7 @@ import { follow } from './follow.ts';
 import { type Call, open } from './request.ts';
 
 export type ServiceClientOptions = {
-  /** `http://server:8080`, without a slash at its end. */
+  /** `http://server:8080`, without a trailing slash. */
   readonly url: string;
   readonly token: string | undefined;
   readonly clock: Clock;
@@ -15,15 +15,15 @@ export type ServiceClientOptions = {
 };
 
 const usualLimits = {
-  /** For the whole of a document. */
+  /** For a whole document. */
   replyMs: 30_000,
-  /** Without any byte of the stream; a service sends one every 15 s. */
+  /** Silence in the stream; a service sends a byte every 15 s. */
   silenceMs: 60_000,
-  /** Longest wait for a service that has gone away: longer than a restart of its machine. */
+  /** The longest wait for a service that is away; longer than a restart of its machine. */
   patienceMs: 600_000,
 };
 
-/** A running service over its HTTP API. Each request has a connection and a deadline of its own. */
+/** A running service over its HTTP API. Each request has its own connection and deadline. */
 export function createServiceClient({ url: base, token, clock, log, limits }: ServiceClientOptions): RunningService {
   const { replyMs, silenceMs, patienceMs } = { ...usualLimits, ...limits };
   const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };

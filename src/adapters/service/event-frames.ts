@@ -1,9 +1,9 @@
 /** One frame of https://html.spec.whatwg.org/multipage/server-sent-events.html. */
 export type EventFrame = {
   readonly id?: string;
-  /** How long to wait before the next connection. */
+  /** The pause before the next connection. */
   readonly retryMs?: number;
-  /** Empty: none, as in a comment. */
+  /** Empty for a comment. */
   readonly data: string;
 };
 

@@ -2,7 +2,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
-/** Whether the same request may well succeed a little later. */
+/** Whether the same request is likely to succeed soon. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'service-unreachable' || error.code === 'busy');
 }
@@ -74,8 +74,7 @@ export type Refusal = {
 export function refusal({ base, path, status, said, retryAfterMs }: Refusal): ServiceError {
   const cannot = `Cannot read ${path} of the service at ${quoted(base)}`;
   const group = path.split('/')[2] ?? '';
-  // A rate limiter answers without a body, ours or a proxy's:
-  // https://www.rfc-editor.org/rfc/rfc6585#section-4
+  // A rate limiter answers without a body: ours, or that of a proxy: https://www.rfc-editor.org/rfc/rfc6585#section-4
   if (status === 429) {
     const wait = retryAfterMs === undefined ? '' : `; try again in ${formatDuration(retryAfterMs)}`;
     return new ServiceError(

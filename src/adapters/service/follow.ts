@@ -8,15 +8,15 @@ export type Following = {
   readonly base: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Opens the stream after the event of that id; throws a `ServiceError`. */
+  /** Opens the stream after the event with that id. Throws a `ServiceError`. */
   readonly connect: (lastEventId: string | undefined, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** How long the service may stay away once it has been there. */
+  /** How long the service may be away after a first connection. */
   readonly patienceMs: number;
 };
 
 /**
- * Follows the events. An error of the first connection goes to the user. A later connection resumes after
- * the last event's id, while the errors may be temporary and the patience lasts.
+ * Follows the events. An error of the first connection is thrown. Later connections resume after the last event's id,
+ * while errors are temporary and `patienceMs` lasts.
  */
 export async function* follow(
   { base, clock, log, connect, patienceMs }: Following,
@@ -62,7 +62,7 @@ function eventIn({ data }: EventFrame, base: string): JsonObject {
     const event: unknown = JSON.parse(data);
     if (isJsonObject(event) && typeof event['type'] === 'string') return event;
   } catch {
-    // Told below.
+    // The error is reported below.
   }
-  throw notUpkeep(base, 'its stream holds what is no event');
+  throw notUpkeep(base, 'its stream contains invalid data');
 }

@@ -3,21 +3,24 @@ import { request as requestTls } from 'node:https';
 import { connectionFailure } from './failure.ts';
 
 export type Call = {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly base: string;
   /** `/v1/history` */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** How long the other side may be silent, before its answer and within it. */
+  /** The longest silence of the server, before and within its answer. */
   readonly silenceMs: number;
-  /** A GET unless given. */
+  /** GET by default. */
   readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
   /** JSON. */
   readonly body?: string;
   readonly signal: AbortSignal;
 };
 
-/** One request on a connection of its own; redirects are not followed, so that a token stays where it belongs. Throws a `ServiceError`. */
+/**
+ * One request on its own connection. Redirects are not followed, so that a token stays on its host. Throws a
+ * `ServiceError`.
+ */
 export function open({ base, path, headers, silenceMs, signal, method = 'GET', body }: Call): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const send = base.toLowerCase().startsWith('https:') ? requestTls : requestPlain;

@@ -71,7 +71,7 @@ describe('createSlots()', () => {
         log.push(`${name} ends`);
       });
     await Promise.all([job('a', 10), job('b', 200), job('c', 1)]);
-    // `b` keeps the slot that `a` has lent, because one is paused already; `c` waits until both have ended.
+    // `b` keeps the slot that `a` has released, because one is paused already; `c` waits until both have ended.
     expect(log).toEqual([
       ...['a begins', 'b begins', 'a goes on', 'a ends'],
       ...['b goes on', 'b ends', 'c begins', 'c goes on', 'c ends'],

@@ -32,8 +32,8 @@ export type Slots = { readonly run: <Result>(work: (slot: Slot) => Promise<Resul
 
 export type Slot = {
   /**
-   * Lends the slot to others for the time of a mere wait. The return from it never waits: until so many others have
-   * ended, no further function begins. At most `pauseLimit` are paused at once; beyond it, the slot stays taken.
+   * Lends the slot to others for the length of `wait`. The caller resumes without waiting; no new function begins until
+   * as many others have ended. At most `pauseLimit` callers are paused at once; beyond it, the slot stays taken.
    */
   readonly pause: <Result>(wait: () => Promise<Result>) => Promise<Result>;
 };

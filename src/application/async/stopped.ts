@@ -1,20 +1,20 @@
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
 
-/** Whether time ran out (`AbortSignal.timeout`, or a `ServiceError` that says so) or somebody wanted it to end. */
+/** `timeout` if time ran out (`AbortSignal.timeout`, or a `ServiceError` with that code), else `cancelled`. */
 export function stopCode(signal: AbortSignal): Extract<ErrorCode, 'timeout' | 'cancelled'> {
   const reason: unknown = signal.reason;
   if (reason instanceof ServiceError) return reason.code === 'timeout' ? 'timeout' : 'cancelled';
   return reason instanceof Error && reason.name === 'TimeoutError' ? 'timeout' : 'cancelled';
 }
 
-/** `what` is the failed action, for the message: `check containers`. */
+/** `what` is the failed action as the message words it: `check containers`. */
 export function stoppedError(signal: AbortSignal, what: string): ServiceError {
   const code = stopCode(signal);
   const why = code === 'timeout' ? 'it did not end in time' : 'it was cancelled';
   return new ServiceError(code, `Cannot ${what}: ${why}`, { cause: signal.reason });
 }
 
-/** Stops waiting when the signal aborts; the work itself goes on. */
+/** Stops waiting when the signal aborts. The work itself continues. */
 export function orStopped<Result>(
   work: Promise<Result>,
   what: string,

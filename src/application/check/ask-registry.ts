@@ -19,7 +19,7 @@ import type { TagWatch } from './newer/tag-watch.ts';
 
 export type Question = {
   readonly subject: Subject;
-  /** Absent: the engine's, or that of the image that runs. */
+  /** Absent: the engine's platform, or that of the running image. */
   readonly platform?: Platform;
   readonly settle: (verdict: Verdict) => void;
 };
@@ -29,15 +29,15 @@ export type AskOptions = {
   readonly images: ImageIndex;
   readonly tags: TagWatch;
   readonly find: FindCandidate;
-  /** References asked about at once. */
+  /** Number of references that are asked about at once. */
   readonly limit: number;
   readonly signal?: AbortSignal | undefined;
 };
 
 /**
- * Asks the registries: each distinct reference once for its digest; for a new digest, once per platform
- * for its manifest and config. A failure becomes the verdict of every question about that reference. Then, where a
- * policy asks for it, higher tags. After an abort the rest stay unsettled.
+ * Asks the registries: once per distinct reference for its digest, and once per platform for the manifest and config of
+ * a new digest. A failure becomes the verdict of every question about that reference. Then it looks for higher tags
+ * where a policy allows them. After an abort the other questions stay unsettled.
  */
 export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
   const groups = new Map<string, Question[]>();
@@ -64,7 +64,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
   });
 }
 
-/** The verdict on the own tag, completed by signatures and higher tags; undefined after an abort. */
+/** The verdict on the container's own tag, completed by signatures and higher tags. Undefined after an abort. */
 async function conclude(
   { subject, platform }: Question,
   own: Verdict,
@@ -138,8 +138,8 @@ async function judgeWhole(
 }
 
 /**
- * The registry may have deleted the manifest that its tag pointed at before. For an image missing in the
- * engine, the id may be a config's; docker-registry answers such a request with 500.
+ * The registry may have deleted the manifest that its tag pointed at before. Where the engine does not have the image,
+ * the id may be that of a config; docker-registry answers such a request with 500.
  */
 function isNoAnswer({ code }: ServiceError, { image }: Subject): boolean {
   return code === 'registry-not-found' || image === undefined;
@@ -172,7 +172,7 @@ function createPlatformReader({ outside: { engine }, signal }: AskOptions): Plat
   );
 }
 
-/** Calls once for each key; for the length of one check, so its memory needs no other bound. */
+/** Calls once for each key. It lives for one check, so the questions of the check bound it. */
 function remember<Args extends readonly unknown[], Result>(
   call: (...args: Args) => Promise<Result>,
   keyOf: (...args: Args) => string,

@@ -166,7 +166,7 @@ describe('createCheck()', () => {
     const { check } = checkIn(scene);
     expect((await check(everything)).containers[0]).toMatchObject({
       status: 'unknown',
-      reason: 'What the tag points at has nothing for linux/amd64',
+      reason: 'The tag has no image for linux/amd64',
     });
   });
 

@@ -30,15 +30,15 @@ import {
 } from './select-containers.ts';
 
 export type CheckReport = EngineRuns & {
-  /** In listing order. */
+  /** Containers in listing order. */
   readonly containers: readonly CheckedContainer[];
   /** Filters of the request that match no container. */
   readonly unmatched: readonly UnmatchedFilter[];
   /** Containers that are not watched. The reason follows the name: `is stopped`. */
   readonly unwatched: readonly { readonly name: string; readonly reason: string; readonly engine?: string }[];
-  /** Of those that a request is about, watched containers that an update has not come to an end with. */
+  /** Watched containers of the request whose update was interrupted. */
   readonly unfinished: readonly UnfinishedContainer[];
-  /** Remembered, though they hold nothing back any more. */
+  /** Remembered failures that no longer hold an update back. */
   readonly obsoleteFailures: readonly FailedVersion[];
   readonly startedAtMs: number;
   readonly durationMs: number;
@@ -62,15 +62,15 @@ export type JudgeOrder = {
   readonly asApproved?: boolean;
   /** Asked in place of the registries of the outside. */
   readonly registry?: Registry;
-  /** Holds verdicts on newer versions back, before people and windows do. */
+  /** Treats every version as approved, for a plan that shows the effect of an approval. */
   readonly hold?: HoldChecked;
 };
 
-/** A failure for one container is its verdict. After an abort the containers without an answer are `unknown`. */
+/** A failure for one container becomes its verdict. After an abort, containers without an answer are `unknown`. */
 export type Judge = (selected: SelectedContainers, order: JudgeOrder, signal?: AbortSignal) => Promise<JudgedReport>;
 
 export type JudgedReport = CheckReport & {
-  /** The same containers as a run by the schedule would find them, whatever this order leaves aside. */
+  /** The same containers as a scheduled run would judge them, without the exceptions of this order. */
   readonly standing: readonly CheckedContainer[];
 };
 
@@ -95,7 +95,10 @@ export function createCheck(outside: ReadOnlyOutside, settings: ServiceSettings)
   });
 }
 
-/** What holds newer versions back, what people have decided, and what was seen; the same for all of a process. */
+/**
+ * The rules that hold newer versions back, the decisions of people, and the digests seen. They are shared by the whole
+ * process.
+ */
 export type HoldParts = { readonly holdBack: HoldBack; readonly decisions: DecisionBook; readonly tags: TagWatch };
 
 /** Asks the registries about selected containers. */
@@ -122,7 +125,7 @@ export function createJudge(
       const { noPull, approve: approval, window } = effectiveSettings(settings, watched.wishes);
       const read = references.get(watched.container.id);
       const isService = services.has(watched.container.id);
-      const kind = isService ? ('service' as const) : listing.services && ('container' as const);
+      const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
       const nowMs = clock.nowMs();
       const judged = describeChecked(watched.container, {
         ...{ kind, read, verdict, images, nowMs },
@@ -190,12 +193,12 @@ function inMemory({ clock }: ReadOnlyOutside): TagWatch {
   return createTagWatch({ clock, store: undefined });
 }
 
-/** How a run by the schedule would find what this one question finds to be ready. */
+/** The status that a scheduled run would give to a version that this order finds ready. */
 function heldOtherwise({ status, otherwise }: Verdict) {
   return status === 'stale' && otherwise !== undefined ? ({ ...otherwise, status: 'held' } as const) : {};
 }
 
-/** A verdict where there is nothing to ask about. */
+/** The verdict on a container without a question for a registry. */
 function subjectOf(
   { container, wishes }: WatchedContainer,
   { references, images, failedVersions }: Known,

@@ -16,38 +16,41 @@ import { type ImageVersions, versionsOf } from './newer-image.ts';
 export type CheckedContainer = ImageVersions & {
   readonly id: string;
   readonly name: string;
-  /** Present where there are several. */
+  /** Present with several engines. */
   readonly engine?: string;
-  /** The reference it was created from, as people write it. */
+  /** The reference that it was created from, in its short form. */
   readonly image: string;
   /** The same reference verbatim. */
   readonly reference: string;
-  /** The reference that its successor is created from: the same, or that with the tag of a candidate. */
+  /** The reference that its successor is created from: the same one, or the one with the tag of a candidate. */
   readonly successorReference: string;
   readonly imageId: string;
   /** The registry digest of its image; undefined for a local build. */
   readonly digest: Digest | undefined;
   readonly status: Staleness;
-  /** A sentence without a final period that names the why. */
+  /** A sentence without a final period that gives the reason. */
   readonly reason: string;
-  /** True also for `held`: there is something newer, it is just not applied. */
+  /** Also true for `held`: a newer version exists but is not applied. */
   readonly updateAvailable: boolean;
   readonly latestDigest: Digest | undefined;
-  /** The newer image's id when the engine holds it already. */
+  /** The id of the newer image if the engine already has it. */
   readonly latestImageId: string | undefined;
-  /** With `stale` and `held`: what the newer image goes by, as people write it; the container's own reference for `digest`. */
+  /**
+   * With `stale` and `held`: the name of the newer image in short form. For `digest` it is the container's own
+   * reference.
+   */
   readonly candidate?: string;
-  /** How it differs from the container's own tag: `digest` is the same tag with another content. */
+  /** The difference from the container's own tag. `digest` means the same tag with other content. */
   readonly candidateKind?: CandidateKind;
   /** Digest that an update pulls; undefined when it pulls nothing (`no-pull` uses the engine's image). */
   readonly pullDigest: Digest | undefined;
   /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
   readonly eligibleAtMs: number | undefined;
-  /** Of the newest version, whether it is over or not; undefined: there is none. */
+  /** The cooldown of the newest version, over or not. Undefined: it has none. */
   readonly cooldown?: Cooldown;
   /** Present when the check failed; then the status is `unknown`. */
   readonly error: string | undefined;
-  /** A failure of the newest version in this container, also where it is to be tried again. */
+  /** A failure of the newest version in this container, also when the version is to be tried again. */
   readonly failedVersion: FailedVersion | undefined;
   /** Failures of other newer versions that still count. */
   readonly otherFailures?: readonly FailedVersion[];
@@ -61,7 +64,7 @@ export type CheckedContainer = ImageVersions & {
   readonly unrestrained?: Unrestrained;
 };
 
-/** The verdict on a container with all that is known of it. */
+/** Combines the verdict on a container with its other facts. */
 export function describeChecked(
   { id, name, image: listed, imageId }: ContainerSummary,
   { kind, read, verdict, noPull, images, nowMs }: DescribeFacts,
@@ -133,13 +136,16 @@ export function imageIn(read: ReadReference | undefined, listed: string): string
   return read?.kind === 'known' ? familiarReference(read.reference) : (read?.text ?? listed);
 }
 
-/** What holds a container back besides its verdict. `window` undefined: somebody has asked for the update now. */
+/**
+ * Rules that can hold a newer version back after the verdict. `window` is undefined when a person has asked for the
+ * update now.
+ */
 export type Restraints = { readonly approval: ApprovalFrom; readonly window: WindowSetting | undefined };
 
-/** The verdict on its newer version without them, from which it can be judged again. */
+/** The verdict on the newer version without these rules, so that it can be judged again. */
 export type Unrestrained = Restraints & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
 
-/** What an update would apply: the digest of the registry, or the id of an image that the engine holds already. */
+/** The digest of the version that an update would apply, or the id of an image that the engine already has. */
 export function candidateDigest({
   updateAvailable,
   pullDigest,

@@ -20,8 +20,8 @@ export type ReferenceReader = (
 ) => Promise<ContainerReferences>;
 
 /**
- * Reads the references that containers were created from. The engine's list shows them, except when the
- * tag has moved on: such a container is inspected once, because its reference cannot change.
+ * Reads the references that containers were created from. The engine's list shows them unless the tag has moved. In
+ * that case the container is inspected once, because its reference cannot change.
  */
 export function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'>): ReferenceReader {
   const inspected = new Map<string, string>();
@@ -51,5 +51,5 @@ export function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'
   };
 }
 
-/** An engine answers an inspect in less than a millisecond; more at once only queue up there. */
+/** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
 const inspectionsAtOnce = 16;

@@ -1,17 +1,17 @@
 import { type DecisionRecord, type Decisions, decisionsOf } from '../../domain/decision/decisions.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 
-/** What people have decided, as this process knows it. */
+/** The decisions of people that this process knows. */
 export type DecisionBook = {
-  /** With what other processes have written meanwhile. Never throws. */
+  /** Reads the decisions that other processes have written. Never throws. */
   readonly refresh: () => Promise<Decisions>;
-  /** As of the last refresh, and with what was written here since. */
+  /** Decisions as of the last refresh and the writes of this process. */
   readonly known: () => Decisions;
-  /** `not-kept`: it counts until the end of this process. */
+  /** `not-kept`: the decision was not stored and ends with this process. */
   readonly write: (records: readonly DecisionRecord[]) => Promise<'kept' | 'not-kept'>;
 };
 
-/** Without a store it is kept in memory. */
+/** Without a store, decisions are kept in memory. */
 export function createDecisionBook(store?: SharedRecords<DecisionRecord>): DecisionBook {
   let read: readonly DecisionRecord[] = [];
   let unkept: readonly DecisionRecord[] = [];
@@ -35,7 +35,7 @@ export function createDecisionBook(store?: SharedRecords<DecisionRecord>): Decis
     async write(records) {
       const written = store === undefined ? 'not-kept' : await store.append(records);
       if (written === 'kept') {
-        // What came first here and could not be kept is older than these.
+        // Unstored decisions about the same containers are older than these.
         const over = new Set(records.map(containerOf));
         unkept = unkept.filter((record) => !over.has(containerOf(record)));
         read = (await store?.read()) ?? read;
@@ -48,7 +48,7 @@ export function createDecisionBook(store?: SharedRecords<DecisionRecord>): Decis
   };
 }
 
-/** As many as decisions stay. */
+/** The same limit as for stored decisions. */
 const mostUnkept = 10_000;
 
 function containerOf(record: DecisionRecord): string {

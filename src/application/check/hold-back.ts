@@ -7,14 +7,17 @@ import { createWindows, type Windows } from '../../domain/window/windows.ts';
 import { candidateDigest, type CheckedContainer, type Restraints, type Unrestrained } from './checked-container.ts';
 
 export type HoldBack = {
-  /** A fresh verdict, with the first reason why its newer version waits. Others than `stale` and `held` stay as they are. */
+  /**
+   * Judges a fresh verdict: adds the first reason why its newer version waits. Verdicts other than `stale` and `held`
+   * stay as they are.
+   */
   readonly judge: (
     checked: CheckedContainer,
     restraints: Restraints,
     decisions: Decisions,
     nowMs: number,
   ) => CheckedContainer;
-  /** An earlier verdict, by the decisions and the time as they are now. */
+  /** Judges an earlier verdict again, by the present decisions and time. */
   readonly again: (checked: CheckedContainer, decisions: Decisions, nowMs: number) => CheckedContainer;
 };
 
@@ -51,7 +54,7 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
       candidateKind: checked.candidateKind ?? 'digest',
       approval: restraints.approval,
       decision: digest && decisionFor(decisions, { container, digest, nowMs }),
-      // A cooldown ends by itself too, and says so.
+      // A cooldown has its own end and its own message.
       windows: isYoung ? undefined : windowsOf(restraints.window),
       nowMs,
     });
@@ -79,5 +82,5 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
   };
 }
 
-/** Different texts; labels name few. */
+/** Number of different label texts. Fleets have far fewer. */
 const mostKnown = 1000;

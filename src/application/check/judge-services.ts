@@ -20,8 +20,8 @@ export type ServiceJudgement = {
 };
 
 /**
- * Settles the verdict on a service, or returns the questions about it, one for each platform of the nodes; the last
- * answer settles it.
+ * Settles the verdict on a service, or returns its questions, one for each platform of the nodes. The last answer
+ * settles the verdict.
  */
 export function questionsAbout(
   watched: WatchedContainer,

@@ -1,7 +1,7 @@
 import type { Log } from '../../domain/outside/outside.ts';
 import type { Selection } from '../../domain/check/selection.ts';
 
-/** Logs errors in containers' labels, each once in the life of the process. */
+/** Logs errors in containers' labels, each once per process. */
 export function createLabelWarnings(log: Log): (selection: Selection) => void {
   const said = new Set<string>();
   return ({ watched, unwatched }) => {
@@ -17,5 +17,5 @@ export function createLabelWarnings(log: Log): (selection: Selection) => void {
   };
 }
 
-/** Beyond it all is forgotten, and said once more. */
+/** Beyond this number all entries are dropped, and warnings are logged once more. */
 const mostRemembered = 5000;

@@ -1,16 +1,19 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 
-/** To be called before each comparison of a request's filters with a container; throws once they have taken too long. */
+/**
+ * Returns a function to call before each comparison of a filter with a container. It throws once the comparisons have
+ * taken too long.
+ */
 export function stopMatchingInTime({ monotonicMs }: Pick<Clock, 'monotonicMs'>): () => void {
   const endMs = monotonicMs() + longestMatchingMs;
   return () => {
     if (monotonicMs() <= endMs) return;
-    throw new ServiceError('invalid-input', 'Cannot find what is meant: the names and patterns take too long', {
-      remedy: 'Ask for fewer, or for simpler ones',
+    throw new ServiceError('invalid-input', 'Cannot match the containers: the names and patterns take too long', {
+      remedy: 'Use fewer or simpler patterns',
     });
   };
 }
 
-/** Nothing else is answered meanwhile. A hundred patterns and a thousand containers take 30 ms. */
+/** Comparisons block the event loop. A hundred patterns and a thousand containers take 30 ms. */
 const longestMatchingMs = 250;

@@ -5,7 +5,10 @@ import { changeBetween, type VersionChange, versionOf } from '../../domain/conta
 import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';
 
-/** The version that runs, and the facts of a newer image; absent where they are not known or there is none. */
+/**
+ * The running version, and facts about a newer image. A field is absent where it is not known or there is no newer
+ * image.
+ */
 export type ImageVersions = {
   /** Version for display: see `versionOf`. */
   readonly version?: string;
@@ -13,12 +16,12 @@ export type ImageVersions = {
   readonly change?: VersionChange;
   /** When the newer image was built, milliseconds since the epoch. */
   readonly releasedAtMs?: number;
-  /** The compressed size of its layers; absent where the engine has it already. */
+  /** The compressed size of its layers. Absent when the engine already has it. */
   readonly downloadBytes?: number;
   readonly sourceUrl?: string;
 };
 
-/** Names the version that runs and the newer one. Everything has been asked for already. */
+/** Names the running version and the newer one, from answers that are already known. */
 export function versionsOf(
   { imageId }: Pick<ContainerSummary, 'imageId'>,
   image: string,

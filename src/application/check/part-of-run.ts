@@ -1,19 +1,22 @@
 import type { CheckedContainer } from './checked-container.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
 
-/** What the engines of a fleet share in one run. */
+/** Objects that the engines of a fleet share in one run. */
 export type PartOfRun = {
   readonly runId: string;
   /** Answers each question once, so that all engines get the same digest. */
   readonly registry: Registry;
-  /** Waited for before our own container is replaced: the other engines of the run have ended then. */
+  /** Resolves when the other engines of the run have ended. Our own container is replaced after that. */
   readonly beforeSelf: () => Promise<void>;
-  /** Holds the newer version of a container back until the engines before it have proven it; absent: nothing waits. */
+  /**
+   * Holds the newer version of a container back until engines of earlier waves have proven it. Absent: no wave holds it
+   * back.
+   */
   readonly hold?: HoldChecked;
 };
 
-/** The verdict itself, or one that is held. */
+/** Returns the same verdict, or one that is held. */
 export type HoldChecked = (checked: CheckedContainer) => CheckedContainer;
 
-/** An order to one engine; with a part where the run is that of a fleet. */
+/** An order to one engine, with `part` if it belongs to a run of a fleet. */
 export type InRun<Order> = Order & { readonly part?: PartOfRun };

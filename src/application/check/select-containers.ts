@@ -25,9 +25,9 @@ import { createUpdaterWarnings, type UpdaterWarnings } from './updater-warnings.
 /** The containers of one request, from one listing. */
 export type SelectedContainers = {
   readonly listing: Listing;
-  /** Of the watched containers of the listing. */
+  /** References of the watched containers of the listing. */
   readonly references: ContainerReferences;
-  /** Watched, and part of the request; in listing order. */
+  /** Watched containers of the request, in listing order. */
   readonly watched: readonly WatchedContainer[];
   /** Filters of the request that match no container. */
   readonly unmatched: readonly UnmatchedFilter[];
@@ -45,7 +45,7 @@ export type SelectContainers = (
   signal?: AbortSignal,
 ) => Promise<SelectedContainers>;
 
-/** Selects the containers of a request and announces them. Inspects only containers whose tag has moved on. */
+/** Selects the containers of a request and announces them. Only containers whose tag has moved are inspected. */
 export function createSelectContainers(
   outside: ReadOnlyOutside,
   settings: ServiceSettings,

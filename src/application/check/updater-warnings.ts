@@ -5,10 +5,10 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { scopeInForce } from '../../domain/check/scope-in-force.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 
-/** Without the images' labels, before those are listed, all labels are taken for the containers' own. */
+/** Before the images are listed, all labels count as the containers' own. */
 export type UpdaterWarnings = (containers: readonly ContainerSummary[], imageLabelsOf?: ImageLabelsOf) => void;
 
-/** Logs which other updaters run on the engine, each container once in the life of the process. */
+/** Logs other updaters on the same engine, each container once per process. */
 export function createUpdaterWarnings(
   { log, instance }: Pick<ReadOnlyOutside, 'log' | 'instance'>,
   settings: Pick<ServiceSettings, 'scope'>,
@@ -26,5 +26,5 @@ export function createUpdaterWarnings(
   };
 }
 
-/** Beyond it all is forgotten, and said once more. */
+/** Beyond this number all entries are dropped, and warnings are logged once more. */
 const mostRemembered = 1000;

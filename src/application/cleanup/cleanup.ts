@@ -18,9 +18,9 @@ export type Reached = {
 };
 
 /**
- * Removes the images that updated containers ran before, and those that an earlier clean-up of the same
- * containers left. Removal is by id and never forced. An image stays if a container uses it, running or
- * stopped, or if it has a tag, other than that which a container has left for another. A failed removal is not an error: the image stays.
+ * Removes the images that updated containers ran before, and leftovers of earlier clean-ups of the same containers.
+ * Removal is by id and never forced. An image stays if a container uses it, running or stopped, or if it has a tag; a
+ * tag that a container has left for another does not count. A failed removal is not an error: the image stays.
  */
 export async function cleanUpImages(
   outside: Pick<Outside, 'engine' | 'log' | 'seal'>,
@@ -55,13 +55,13 @@ export async function cleanUpImages(
   });
 }
 
-/** With a key, a journal without its seal tells nothing. */
+/** With a key, a journal without its seal is ignored. */
 function isSealed({ seal }: Pick<Outside, 'seal'>, { labels }: Successor): boolean {
   const reading = readJournal(labels);
   return seal === undefined || (reading.kind === 'journal' && bearsSeal(reading.journal, labels, seal));
 }
 
-/** The same for images that are known to have been superseded. */
+/** The same for images that are known to be superseded. */
 export async function removeUnusedImages(
   outside: Pick<Outside, 'engine' | 'log'>,
   superseded: readonly RemovedImage[],
@@ -92,7 +92,7 @@ async function removeUnused(
   return removed;
 }
 
-/** The one spelling of a tag. */
+/** The full form of a tag, for comparisons. */
 function fullName(tag: string): string {
   const reference = tryParseImageReference(tag);
   return reference === undefined ? tag : formatReference(reference);

@@ -42,7 +42,7 @@ describe('with --keep-old, the restart policy that a person sets after an update
   });
 });
 
-/** `web` has been updated, and what it was is kept. */
+/** `web` has been updated, and its old container is kept. */
 async function updatedScene(): Promise<SandboxScene> {
   const scene = createSandboxScene();
   scene.registry.store.publish('web:1', { version: '1' });
@@ -56,7 +56,7 @@ async function updatedScene(): Promise<SandboxScene> {
 
 type Work<Result> = (application: Application) => Promise<Result>;
 
-/** Runs one action in a new process of the service, which is gone afterwards. */
+/** Runs one action in a new process of the service, which ends afterwards. */
 async function as<Result>(scene: SandboxScene, work: Work<Result>): Promise<Result> {
   const { outside, connection } = scene.startProcess();
   try {

@@ -14,7 +14,7 @@ const HostConfig = { RestartPolicy: { Name: 'unless-stopped', MaximumRetryCount:
 
 type Scene = { readonly scene: SandboxScene; readonly id: string };
 
-/** `web` runs version 1, and version 2 is out. */
+/** `web` runs version 1, and version 2 is published. */
 async function staleScene(body: object = { HostConfig }, next: Behaviour = {}, first: Behaviour = {}): Promise<Scene> {
   const scene = createSandboxScene();
   scene.registry.store.publish('web:1', { version: '1', behaviour: first });
@@ -26,7 +26,7 @@ async function staleScene(body: object = { HostConfig }, next: Behaviour = {}, f
 
 type Work<Result> = (application: Application, outside: Outside) => Promise<Result>;
 
-/** Runs one action in a new process of the service, which is gone afterwards. */
+/** Runs one action in a new process of the service, which ends afterwards. */
 async function as<Result>(
   { clock, sandbox, startProcess }: SandboxScene,
   work: Work<Result>,
@@ -166,7 +166,7 @@ describe('a rollback to what was kept', () => {
     ]);
     expect(containersOf(scene)).toMatchObject([{ id, name: 'web', running: true }]);
     expect(policyOf(webOf(scene))).toBe('unless-stopped');
-    // The version that was left does not come back by itself.
+    // The abandoned version is not applied again on its own.
     expect((await update(scene)).containers).toMatchObject([{ outcome: 'skipped' }]);
   });
 
@@ -236,7 +236,7 @@ describe('a rollback to what was kept', () => {
           const { scene, id } = await staleScene(always);
           await update(scene);
           await rollBack(scene, [{ at, fault: { kind: 'engine-restart', how, when } }]).catch(() => undefined);
-          // The engine has to come up again first.
+          // The engine has to start first.
           await scene.clock.run(() => scene.clock.sleep(60_000));
           for (const _ of [1, 2]) await as(scene, (application) => application.recover());
           const web = webOf(scene);

@@ -36,7 +36,7 @@ export async function removeOverdue(
   } catch (error) {
     if (signal?.aborted) return;
     if (!(error instanceof ServiceError)) throw error;
-    outside.log.warn('Kept containers cannot be looked at', { error: describeError(error) });
+    outside.log.warn('Kept containers cannot be inspected', { error: describeError(error) });
   }
 }
 
@@ -53,7 +53,7 @@ async function removeUnlessBroken(
     await removeKept(outside, one, removal);
   } catch (error) {
     const { message } = await objectErrorOrThrow(outside.engine, error, signal);
-    outside.log.warn('A kept container cannot be looked at', { container: one.container.name, error: message });
+    outside.log.warn('A kept container cannot be inspected', { container: one.container.name, error: message });
   }
 }
 

@@ -4,8 +4,8 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 
 /**
- * Removes the anonymous volumes of updated containers; the engine refuses a volume in use. After an
- * interruption the volumes stay until somebody prunes them.
+ * Removes the anonymous volumes of updated containers; the engine refuses a volume in use. After an interruption the
+ * volumes stay until a prune.
  */
 export async function removeOldVolumes(
   { engine, log }: Outside,

@@ -10,8 +10,8 @@ export type InspectedContainers = {
 };
 
 /**
- * Inspects every container of a list; one that is gone meanwhile is in neither part of the answer.
- * Throws a `ServiceError` when the engine itself is lost.
+ * Inspects every container of a list. A container that has gone since is in neither part of the answer. Throws a
+ * `ServiceError` when the engine itself cannot be reached.
  */
 export async function inspectContainers(
   { engine, log }: Pick<ReadOnlyOutside, 'engine' | 'log'>,
@@ -35,5 +35,5 @@ export async function inspectContainers(
   return { containers: containers.filter((container) => container !== undefined), unreadable };
 }
 
-/** An engine answers an inspect in less than a millisecond; more at once only queue up there. */
+/** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
 const inspectionsAtOnce = 16;

@@ -7,20 +7,23 @@ import { listServices, type ServiceListing } from './service-listing.ts';
 import { objectErrorOrThrow } from './object-error.ts';
 import { stoppedError } from '../async/stopped.ts';
 
-/** The engine's containers and images: one listing serves a whole run, which inspects what it is about to touch. */
+/**
+ * The engine's containers and images. One listing serves a whole run, which inspects only the containers that it may
+ * change.
+ */
 export type Listing = {
   readonly containers: readonly ContainerSummary[];
   readonly images: ImageIndex;
-  /** As the engine lists them: with the marks of updates, without untagged images that others were built on. */
+  /** Images as the engine lists them: with the tags that mark updates, without untagged parents of other images. */
   readonly listedImages: readonly ImageSummary[];
   readonly failedVersions: readonly FailedVersion[];
-  /** Absent where no services are watched. */
+  /** Absent unless services are watched. */
   readonly services?: ServiceListing;
-  /** Before the first call. */
+  /** The time before the first call. */
   readonly begunAt: { readonly wallMs: number; readonly monotonicMs: number };
 };
 
-/** Two calls, and one for each image that the engine does not list. Throws a `ServiceError`. */
+/** Makes two calls, and one more for each image that the engine does not list. Throws a `ServiceError`. */
 export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | undefined): Promise<Listing> {
   const { engine, clock } = outside;
   const begunAt = { wallMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
@@ -32,7 +35,7 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
     ]);
     const listed = new Set(images.map(({ id }) => id));
     const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => !listed.has(id)));
-    // The list leaves out untagged images that others were built on.
+    // The list leaves out untagged parents of other images.
     const found = await mapConcurrently([...unlisted], 4, (id) => inspectImage(outside, id, signal));
     return {
       containers,
@@ -47,7 +50,7 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
   }
 }
 
-/** An image that the engine cannot show is to its containers as one that is gone. */
+/** An image that the engine cannot show is treated as absent. */
 async function inspectImage(
   { engine, log }: ReadOnlyOutside,
   id: string,

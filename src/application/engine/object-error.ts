@@ -2,8 +2,8 @@ import type { EngineReader } from '../../domain/outside/engine-reader.ts';
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
 
 /**
- * The failure of an inspection that concerns the inspected object alone: a broken one must not keep
- * the others from being updated. Throws it when the engine itself is lost, or the caller aborts.
+ * Returns the error of an inspection if it concerns the inspected object alone, so that other containers can still be
+ * updated. Throws it if the engine itself fails or the caller aborts.
  */
 export async function objectErrorOrThrow(
   engine: Pick<EngineReader, 'ping'>,
@@ -11,7 +11,7 @@ export async function objectErrorOrThrow(
   signal: AbortSignal | undefined,
 ): Promise<ServiceError> {
   if (signal?.aborted || !(error instanceof ServiceError) || fatal.includes(error.code)) throw error;
-  // A container whose process hangs in the kernel makes its own inspection hang, and no other.
+  // A process that hangs in the kernel blocks the inspection of its own container only.
   if (error.code === 'timeout') await engine.ping(signal);
   return error;
 }

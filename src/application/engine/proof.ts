@@ -3,7 +3,7 @@ import { isDigest, type Digest } from '../../domain/reference/digest.ts';
 import type { ProvingContainer } from '../../domain/wave/wave-rule.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
-/** What an engine proves, or speaks against, about the versions of its containers. */
+/** The versions that an engine's containers prove or disprove. */
 export type EngineProof = {
   /** The engine's own clock, milliseconds since the epoch. */
   readonly nowMs: number;
@@ -11,13 +11,13 @@ export type EngineProof = {
 };
 
 export type ProvenContainer = ProvingContainer & {
-  /** As people write it. */
+  /** In its short form. */
   readonly reference: string;
-  /** The newest digest of that reference, where it was taken back in this container. */
+  /** The newest digest of that reference, if it failed in this container. */
   readonly failed: Digest | undefined;
 };
 
-/** One container of which the registry has been asked. */
+/** A container with a known answer of its registry. */
 export type AskedContainer = {
   readonly id: string;
   readonly name: string;
@@ -28,7 +28,9 @@ export type AskedContainer = {
   readonly failedVersion: object | undefined;
 };
 
-/** Inspects the containers: a list does not say since when they run. One that has gone proves nothing. */
+/**
+ * Inspects the containers, because a list does not show their start times. A container that has gone proves nothing.
+ */
 export async function readProof(
   { engine }: Pick<ReadOnlyOutside, 'engine'>,
   asked: readonly AskedContainer[],

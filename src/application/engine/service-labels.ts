@@ -5,7 +5,7 @@ import type { Log } from '../../domain/outside/outside.ts';
 import { labelsWithoutEffect } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 
-/** The labels of a service are all its own: this engine need not have its image. */
+/** All labels of a service count as its own: this engine may not have its image. */
 export function withoutImages(services: readonly SwarmService[], imageLabelsOf: ImageLabelsOf): ImageLabelsOf {
   if (services.length === 0) return imageLabelsOf;
   return (container) => (container.imageId === '' ? noLabels : imageLabelsOf(container));
@@ -13,7 +13,7 @@ export function withoutImages(services: readonly SwarmService[], imageLabelsOf: 
 
 const noLabels: Labels = {};
 
-/** Logs the labels of watched services that have no effect, each once in the life of the process. */
+/** Logs the labels of watched services that have no effect, each once per process. */
 export function createServiceWarnings(
   log: Pick<Log, 'warn'>,
 ): (services: readonly SwarmService[], watched: readonly WatchedContainer[]) => void {
@@ -34,5 +34,5 @@ export function createServiceWarnings(
   };
 }
 
-/** Beyond it all is forgotten, and said once more. */
+/** Beyond this number all entries are dropped, and warnings are logged once more. */
 const mostRemembered = 5000;

@@ -3,7 +3,7 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { FailedServiceVersion, SwarmReader, SwarmState } from '../../domain/outside/swarm.ts';
 import type { SwarmNode, SwarmService } from '../../domain/swarm/swarm-service.ts';
 
-/** The services of a swarm, in one look. */
+/** The services of a swarm with their tasks and nodes, from one reading. */
 export type ServiceListing = {
   readonly services: readonly SwarmService[];
   readonly nodes: readonly SwarmNode[];
@@ -11,8 +11,8 @@ export type ServiceListing = {
 };
 
 /**
- * Lists the services; undefined where there is no swarm to list, or none of ours. Asks the node first, because a swarm
- * without a leader takes 20 s to say so. Throws a `ServiceError`.
+ * Lists the services. Undefined outside a swarm, and where no service is watched. Asks the node for its role first,
+ * because a swarm without a leader takes 20 s to answer. Throws a `ServiceError`.
  */
 export async function listServices(
   { swarm, log }: Pick<ReadOnlyOutside, 'swarm' | 'log'>,
@@ -33,7 +33,7 @@ export async function listServices(
   return { services: services.toSorted((one, other) => compare(one.name, other.name)), nodes, failures };
 }
 
-/** Throws what a person must know who asked for services where there can be none. */
+/** Throws an error for a person who asked for services on an engine that cannot have any. */
 export async function requireManager(swarm: Pick<SwarmReader, 'state'>, signal?: AbortSignal): Promise<void> {
   const state = await swarm.state(signal);
   if (state.kind === 'leaderless') throw leaderless(state.message);
@@ -55,7 +55,7 @@ function leaderless(message: string): ServiceError {
   });
 }
 
-/** A proxy may forbid configs: then the swarm's own words are all the memory there is. */
+/** A proxy may forbid configs. The swarm's own update state is then the only memory. */
 async function readFailures(
   swarm: SwarmReader,
   log: Pick<ReadOnlyOutside['log'], 'warn'>,

@@ -3,7 +3,7 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 import { shareEvents } from './share-events.ts';
 
-/** An engine whose streams are under the test's control. */
+/** An engine with event streams that the test controls. */
 function controlledEngine() {
   const { sandbox } = createSandboxScene();
   const streams: { readonly signal: AbortSignal; readonly onBreak: () => void; next: (event: EngineEvent) => void }[] =

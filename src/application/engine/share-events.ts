@@ -1,8 +1,8 @@
 import type { EngineEvent, EngineReader } from '../../domain/outside/engine-reader.ts';
 
 /**
- * The same engine with one event stream for all listeners. It is opened for the first and closed after the last. A later
- * listener begins with `connected`, like the first, as soon as the stream stands.
+ * The same engine with one event stream for all listeners. The stream is opened for the first listener and closed after
+ * the last. A later listener also begins with `connected`, as soon as the stream is open.
  */
 export function shareEvents<Each extends Pick<EngineReader, 'events'>>(engine: Each): Each {
   const listeners = new Set<Listener>();
@@ -18,9 +18,9 @@ export function shareEvents<Each extends Pick<EngineReader, 'events'>>(engine: E
   }
 
   async function pump(opened: Stream): Promise<void> {
-    const noteBreak = () => {
+    const noteBreak = (failure?: unknown) => {
       opened.isConnected = false;
-      if (stream === opened) for (const { onBreak } of listeners) onBreak();
+      if (stream === opened) for (const { onBreak } of listeners) onBreak(failure);
     };
     for await (const event of engine.events(opened.closing.signal, noteBreak)) {
       if (stream !== opened) return;
@@ -42,7 +42,10 @@ export function shareEvents<Each extends Pick<EngineReader, 'events'>>(engine: E
     stream = undefined;
   }
 
-  async function* events(signal: AbortSignal, onBreak = () => {}): AsyncGenerator<EngineEvent, void, undefined> {
+  async function* events(
+    signal: AbortSignal,
+    onBreak: OnBreak = () => {},
+  ): AsyncGenerator<EngineEvent, void, undefined> {
     const { listener, next } = createListener(onBreak);
     const wake = () => listener.end({ error: undefined });
     signal.addEventListener('abort', wake, { once: true });
@@ -67,11 +70,13 @@ type End = { readonly error: Error | undefined };
 type Listener = {
   readonly push: (event: EngineEvent) => void;
   readonly end: (how: End) => void;
-  readonly onBreak: () => void;
+  readonly onBreak: OnBreak;
 };
 
+type OnBreak = (failure?: unknown) => void;
+
 /** `next` resolves to undefined at the end of the stream, and rejects with its error. */
-function createListener(onBreak: () => void): {
+function createListener(onBreak: OnBreak): {
   readonly listener: Listener;
   readonly next: () => Promise<EngineEvent | undefined>;
 } {
@@ -100,5 +105,5 @@ function createListener(onBreak: () => void): {
   };
 }
 
-/** A slower listener loses its queue and hears `connected` instead: anything may have happened. */
+/** A slower listener loses its queue and gets `connected` instead, as after a reconnect. */
 const longestQueue = 10_000;

@@ -2,8 +2,8 @@ import type { EngineInfo, EngineReader } from '../../domain/outside/engine-reade
 import type { Clock } from '../../domain/outside/outside.ts';
 
 /**
- * The same engine, whose answer about itself serves for ten seconds: one run asks several times, and a Docker engine
- * counts all its containers and images for each answer. Its clock goes on by our monotonic one meanwhile.
+ * The same engine, but `info` is asked once in ten seconds. A run needs it several times, and a Docker engine counts
+ * all containers and images for each answer. In between, the engine's clock is advanced by our monotonic one.
  */
 export function shareInfo<Each extends Pick<EngineReader, 'info'>>(
   engine: Each,
@@ -24,5 +24,5 @@ export function shareInfo<Each extends Pick<EngineReader, 'info'>>(
   return { ...engine, info };
 }
 
-/** Long against the steps of one update, short against a restart of the engine with other settings. */
+/** Longer than the steps of one update, shorter than a restart of the engine with other settings. */
 const sharedForMs = 10_000;

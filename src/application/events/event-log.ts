@@ -3,19 +3,19 @@ import type { Log } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { createPublisher, type Listen } from './publisher.ts';
 
-/** An event as the history keeps it, without the bulk that only its run needs. */
+/** An event in the history, without the large fields that only its run needs. */
 export type LoggedEvent = {
   readonly kind: TimedEvent['kind'];
-  /** Of the first one 1, and one more each time. */
+  /** Starts at 1 and grows by one. */
   readonly id: number;
   readonly atMs: number;
   readonly event: TimedEvent;
 };
 
-/** Events with a time; the history keeps these. The others are intermediate steps. */
+/** Events with a time; the history keeps them. The others are intermediate steps. */
 export type TimedEvent = Extract<ServiceEvent, { readonly atMs: number }>;
 
-/** Steps on the way to the events with a time, for who follows a run as it goes. They are told once, and not kept. */
+/** Steps between the events with a time, for listeners that follow a run live. They are published once and not kept. */
 export type StepEvent = Extract<ServiceEvent, { kind: 'phase_entered' | 'pull_progress' | 'container_checked' }>;
 
 export type EventLog = {
@@ -25,13 +25,13 @@ export type EventLog = {
   readonly since: (id: number) => readonly LoggedEvent[];
   /** True if an event after the one with that id has been dropped. */
   readonly isGone: (id: number) => boolean;
-  /** A listener must not wait; one that throws is logged and kept. */
+  /** A listener must not block. One that throws is logged and stays subscribed. */
   readonly subscribe: Listen<LoggedEvent>;
-  /** The same for the steps. Both kinds of listeners hear in the order of what happened. */
+  /** The same for steps. Both kinds of listeners are called in the order of the events. */
   readonly subscribeToSteps: Listen<StepEvent>;
 };
 
-/** Numbers the events that it hears, and keeps the last of them. */
+/** Numbers the events that it receives, and keeps the newest. */
 export function createEventLog(
   log: Log,
   mostEvents = defaultMostEvents,
@@ -64,7 +64,7 @@ function isStep(event: ServiceEvent): event is StepEvent {
   return event.kind === 'phase_entered' || event.kind === 'pull_progress' || event.kind === 'container_checked';
 }
 
-/** Updates of three hundred containers; less than a megabyte without sessions and logs. */
+/** Enough for updates of three hundred containers; less than a megabyte without sessions and logs. */
 const defaultMostEvents = 1000;
 
 function withoutBulk(event: TimedEvent): TimedEvent {

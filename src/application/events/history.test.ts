@@ -1,19 +1,27 @@
 import { describe, expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
+import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { summarise } from '../../domain/run/session.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import { createHistory, type HistoryEntry } from './history.ts';
 import { compactHistory, readHistoryEntry } from './kept-history.ts';
 
-function completed(runId: string, atMs: number): ServiceEvent {
+function completed(runId: string, atMs: number, engines?: EngineRuns['engines']): ServiceEvent {
   const run = session([
     containerOutcome('a', { outcome: 'updated' }),
     containerOutcome('b', { outcome: 'failed' }),
     containerOutcome('c', { outcome: 'rolled_back', reason: `it said \x1b[2J${'x'.repeat(600)}` }),
     containerOutcome('d', { outcome: 'deferred' }),
   ]);
-  return { kind: 'scan_completed', runId, purpose: 'update', ...summarise(run), session: { ...run, runId }, atMs };
+  return {
+    kind: 'scan_completed',
+    runId,
+    purpose: 'update',
+    ...summarise(run),
+    session: { ...run, runId, ...(engines && { engines }) },
+    atMs,
+  };
 }
 
 test('remembers what a run was, and what became of it', () => {
@@ -101,6 +109,24 @@ describe('with a store', () => {
       expect(readHistoryEntry({ ...written, [field]: { odd: [null] } })).toBeUndefined();
     }
     expect(readHistoryEntry({ ...written, containers: [{ name: 'web' }] })).toBeUndefined();
+  });
+
+  test('reads back the engines of a run, and refuses other things in their place', () => {
+    const engines = [
+      { name: 'nas', result: 'ran', durationMs: 5.5 },
+      { name: 'pi', result: 'unreachable', durationMs: 30, error: `it said \x1b[2J${'x'.repeat(600)}` },
+    ] as const;
+    const history = createHistory();
+    history.hear(completed('r1', 77, engines));
+    const [entry] = history.entries();
+    expect(entry?.engines).toEqual([
+      engines[0],
+      { ...engines[1], error: expect.stringMatching(/^it said \\x1b\[2Jx{1,490}…$/) },
+    ]);
+    const written = JSON.parse(JSON.stringify(entry)) as object;
+    expect(readHistoryEntry(written)).toEqual(entry);
+    for (const strange of [{}, [{}], [{ ...engines[0], result: 'slept' }], [{ ...engines[1], error: 7 }]])
+      expect(readHistoryEntry({ ...written, engines: strange })).toBeUndefined();
   });
 
   test('keeps the newest 10,000 of 90 days', () => {

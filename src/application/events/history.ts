@@ -1,22 +1,24 @@
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
+import type { EngineRun, EngineRuns } from '../../domain/fleet/engine-run.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, SessionSummary, Trigger } from '../../domain/run/session.ts';
 
 /** History entry of an update run; checks leave none. */
-export type HistoryEntry = SessionSummary & {
-  readonly runId: string;
-  readonly trigger: Trigger;
-  /** When it ended, milliseconds since the epoch. */
-  readonly timestampMs: number;
-  readonly durationMs: number;
-  /** Containers that are back on their old image; they count as failed too. */
-  readonly rolledBack: number;
-  /** Containers with a failed update, rolled back or not: the first 20. */
-  readonly failures: readonly PastFailure[];
-  /** Containers with another outcome than `fresh`, without logs: the first 100. */
-  readonly containers: readonly ContainerOutcome[];
-};
+export type HistoryEntry = SessionSummary &
+  EngineRuns & {
+    readonly runId: string;
+    readonly trigger: Trigger;
+    /** When it ended, milliseconds since the epoch. */
+    readonly timestampMs: number;
+    readonly durationMs: number;
+    /** Containers that are back on their old image; they count as failed too. */
+    readonly rolledBack: number;
+    /** Containers with a failed update, rolled back or not: the first 20. */
+    readonly failures: readonly PastFailure[];
+    /** Containers with another outcome than `fresh`, without logs: the first 100. */
+    readonly containers: readonly ContainerOutcome[];
+  };
 
 export type PastFailure = Pick<ContainerOutcome, 'name' | 'outcome' | 'engine'> & {
   /** At most 500 characters. */
@@ -24,9 +26,9 @@ export type PastFailure = Pick<ContainerOutcome, 'name' | 'outcome' | 'engine'> 
 };
 
 export type History = {
-  /** Reads the runs of earlier processes; without them, an entry is from this one. */
+  /** Reads the runs of earlier processes. Without this call the history begins with this process. */
   readonly load: () => Promise<void>;
-  /** Resolves when all that was heard is written, or cannot be. */
+  /** Resolves when every write has ended, successfully or not. */
   readonly settled: () => Promise<unknown>;
   readonly hear: (event: ServiceEvent) => void;
   /** In the order in which the runs ended, at most 500. */
@@ -34,7 +36,7 @@ export type History = {
   readonly last: () => HistoryEntry | undefined;
 };
 
-/** Keeps the last runs, from their events; with a store for longer than the process. */
+/** Keeps the last runs, from their events. With a store they outlive the process. */
 export function createHistory(store?: SharedRecords<HistoryEntry>): History {
   const entries: HistoryEntry[] = [];
   let written: Promise<unknown> = Promise.resolve();
@@ -57,7 +59,7 @@ export function createHistory(store?: SharedRecords<HistoryEntry>): History {
     hear(event) {
       if (event.kind !== 'scan_completed' || event.session === undefined) return;
       const { runId, scanned, updated, failed, restarted, skipped, atMs, session } = event;
-      const { trigger, durationMs, containers } = session;
+      const { trigger, durationMs, containers, engines } = session;
       const rolledBack = containers.filter(({ outcome }) => outcome === 'rolled_back').length;
       const counts = { scanned, updated, failed, restarted, skipped };
       keep({
@@ -69,6 +71,7 @@ export function createHistory(store?: SharedRecords<HistoryEntry>): History {
         rolledBack,
         failures: failuresIn(containers),
         containers: newsIn(containers),
+        ...(engines && { engines: engines.map(bounded) }),
       });
     },
     entries: () => [...entries],
@@ -81,6 +84,10 @@ function newsIn(containers: readonly ContainerOutcome[]): readonly ContainerOutc
     .filter(({ outcome }) => outcome !== 'fresh')
     .slice(0, mostContainers)
     .map(({ log: _, ...outcome }) => ({ ...outcome, reason: printable(outcome.reason, longestReason) }));
+}
+
+function bounded({ error, ...run }: EngineRun): EngineRun {
+  return { ...run, ...(error !== undefined && { error: printable(error, longestReason) }) };
 }
 
 const mostContainers = 100;

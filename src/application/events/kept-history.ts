@@ -1,7 +1,8 @@
 import type { ContainerOutcome, OutcomeKind, Trigger } from '../../domain/run/session.ts';
+import type { EngineRun } from '../../domain/fleet/engine-run.ts';
 import type { HistoryEntry, PastFailure } from './history.ts';
 
-/** The entries that stay in a file: of the last 90 days, the newest 10,000. Oldest first. */
+/** The entries of the last 90 days, at most the newest 10,000, oldest first. The file keeps only these. */
 export function compactHistory(entries: readonly HistoryEntry[], nowMs: number): readonly HistoryEntry[] {
   return entries.filter(({ timestampMs }) => timestampMs > nowMs - longestMs).slice(-mostKept);
 }
@@ -9,19 +10,30 @@ export function compactHistory(entries: readonly HistoryEntry[], nowMs: number):
 const longestMs = 90 * 86_400_000;
 const mostKept = 10_000;
 
-/** An entry from a file; undefined for anything else. */
+/** Reads an entry of the file. Undefined for any other value. */
 export function readHistoryEntry(value: unknown): HistoryEntry | undefined {
   if (!isObject(value)) return undefined;
   const { runId, timestampMs, durationMs, scanned, updated, failed, restarted, skipped, rolledBack } = value;
   const trigger = triggers.find((each) => each === value['trigger']);
-  const { failures, containers } = value;
+  const { failures, containers, engines } = value;
   if (trigger === undefined || typeof runId !== 'string' || !isTime(timestampMs) || !isCount(durationMs))
     return undefined;
   if (!isCount(scanned) || !isCount(updated) || !isCount(failed) || !isCount(restarted)) return undefined;
   if (!isCount(skipped) || !isCount(rolledBack)) return undefined;
   if (!isListOf(failures, isFailure) || !isListOf(containers, isOutcome)) return undefined;
+  if (engines !== undefined && !isListOf(engines, isEngineRun)) return undefined;
   const counts = { scanned, updated, failed, restarted, skipped };
-  return { runId, trigger, timestampMs, durationMs, ...counts, rolledBack, failures, containers };
+  return {
+    runId,
+    trigger,
+    timestampMs,
+    durationMs,
+    ...counts,
+    rolledBack,
+    failures,
+    containers,
+    ...(engines && { engines }),
+  };
 }
 
 const triggers: readonly Trigger[] = ['command', 'schedule', 'start', 'http'];
@@ -37,6 +49,13 @@ function isFailure(value: unknown): value is PastFailure {
 
 function isOutcome(value: unknown): value is ContainerOutcome {
   return isFailure(value) && hasTexts(value, ['image', 'oldImageId', 'newImageId', 'oldDigest', 'newDigest']);
+}
+
+const results: ReadonlySet<unknown> = new Set<EngineRun['result']>(['ran', 'busy', 'unreachable', 'failed']);
+
+function isEngineRun(value: unknown): value is EngineRun {
+  if (!isObject(value) || !hasTexts(value, ['name']) || !results.has(value['result'])) return false;
+  return isCount(value['durationMs']) && (value['error'] === undefined || hasTexts(value, ['error']));
 }
 
 function hasTexts(value: object, names: readonly string[]): boolean {

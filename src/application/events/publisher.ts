@@ -3,7 +3,7 @@ import type { Log } from '../../domain/outside/outside.ts';
 
 export type Listener<Event> = (event: Event) => void;
 
-/** Returns the way to stop listening. */
+/** Returns a function that unsubscribes. */
 export type Listen<Event> = (listener: Listener<Event>) => () => void;
 
 export type Publisher<Event> = {
@@ -11,7 +11,10 @@ export type Publisher<Event> = {
   readonly subscribe: Listen<Event>;
 };
 
-/** Tells every listener of every event, in order, at once; one that throws is logged and kept. */
+/**
+ * Calls every listener for every event, in order and synchronously. A listener that throws is logged and stays
+ * subscribed.
+ */
 export function createPublisher<Event extends { readonly kind: string }>(log: Log): Publisher<Event> {
   const listeners = new Set<{ readonly listener: Listener<Event> }>();
   return {

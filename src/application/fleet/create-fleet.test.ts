@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { createTestLog } from '../../../test/support/notify/notify-scene.ts';
 import { createFleetScene, type FleetScene, type FleetSceneOptions } from '../../../test/support/scene/fleet-scene.ts';
 
 const all = { images: [], containers: [] } as const;
@@ -129,6 +130,31 @@ describe('a fleet', () => {
     expect(outcomesOf(session.containers)).toEqual(['near/app updated', 'far/app updated']);
   });
 
+  test.each(['well', 'telling no events'] as const)(
+    'an engine that cannot be reached is listed no more until its events are reached: then it is %s',
+    async (how) => {
+      const clock = createFakeClock({ auto: true });
+      const scene = openFleet({ clock });
+      await runOn(scene, ['near', 'far'], 'app:1');
+      await scene.application.follow();
+      scene.engines['far']?.behave('refusing');
+      await clock.sleep(500_000);
+      expect(scene.engines['far']?.attempts()).toBeLessThan(5);
+      scene.engines['far']?.behave(how);
+      await clock.sleep(61_000);
+      expect(scene.application.engines?.()).toMatchObject([{ name: 'near' }, { name: 'far', reachable: true }]);
+    },
+  );
+
+  test('interrupted updates are looked for on the named engines only', async () => {
+    const scene = openFleet();
+    const report = await scene.application.recover(undefined, { engines: ['far'] });
+    expect(report.engines).toMatchObject([{ name: 'far', result: 'ran' }]);
+    await expect(scene.application.recover(undefined, { engines: ['fat'] })).rejects.toThrow(
+      'Cannot work on "fat": no engine has this name',
+    );
+  });
+
   test('a full update begins on every free engine, and is refused only when none is free', async () => {
     const scene = openFleet();
     await runOn(scene, ['near', 'far'], 'app:1');
@@ -183,6 +209,29 @@ describe('a fleet', () => {
     });
     await scene.application.update({ ...all, trigger: 'http' });
     expect(most).toBe(2);
+  });
+
+  test('two names that lead to one engine, or to clones, are told of once, and both are worked on', async () => {
+    const clock = createFakeClock({ auto: true });
+    const log = createTestLog();
+    const scene = openFleet({ names: ['near', 'far', 'twin'], seeds: { twin: 'near' }, clock, log });
+    await runOn(scene, ['near', 'far', 'twin'], 'app:1');
+    await scene.application.follow();
+    const told = () => log.lines.filter(({ message }) => message.startsWith('Two names'));
+    await clock.sleep(1000);
+    expect(told()).toMatchObject([{ level: 'warn', fields: { engine: 'twin', others: ['near'] } }]);
+    scene.engines['twin']?.behave('refusing');
+    await clock.sleep(61_000);
+    scene.engines['twin']?.behave('well');
+    await clock.sleep(61_000);
+    expect(scene.events.filter(({ kind }) => kind === 'engine_reachable')).toHaveLength(1);
+    expect(told()).toHaveLength(1);
+    const { containers } = await scene.application.check(all);
+    expect(containers.map(({ engine, status }) => `${engine} ${status}`)).toEqual([
+      'near fresh',
+      'far fresh',
+      'twin fresh',
+    ]);
   });
 
   test('with no engine to reach a run fails, and says why for each', async () => {

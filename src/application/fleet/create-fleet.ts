@@ -15,37 +15,58 @@ import { createEngineSlots } from './run/engine-slots.ts';
 import { createFleetDecisions } from './decisions.ts';
 import { createFleetInventory } from './inventory.ts';
 import { createFleetRecovery } from './recovery.ts';
-import { createLastRuns, ofEngine } from './events.ts';
+import { createLastRuns } from './last-runs.ts';
+import { ofEngine } from './member/of-engine.ts';
+import { followMember } from './member/follow-member.ts';
 import type { Member, ReachedMember } from './member/member.ts';
 import { createPlans } from './run/plans.ts';
 import { createReach, sayAway } from './member/reach.ts';
+import { createSharedIds } from './member/shared-ids.ts';
+import { createSwarmMembers, type SwarmOptions } from './swarm/swarm-members.ts';
 import { planWaves, type WaveOptions } from './run/wave-plan.ts';
 import { failureOfAll, hasRun } from './run/merge.ts';
 import { createRollBack } from './run/roll-back.ts';
 import { createRuns } from './run/runs.ts';
 
 export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> & {
-  /** In configured order. `onAnswer` is to hear the result of each reading of the engine. */
+  /** Opens the engines in configured order. `onAnswer` is called with the result of each reading of an engine. */
   readonly open: (onAnswer: (name: string, failure: unknown) => void) => readonly Member[];
   readonly history?: Memory['history'];
   readonly enginesAtOnce: number;
+  /** Absent: services are of no concern. */
+  readonly services?: SwarmOptions;
   /** Absent: all engines are one wave. */
   readonly waves?: WaveOptions;
 };
 
 /**
- * Many engines as one application: each member has its own lock, mirror, recovery, memory and hooks, and a run is one
- * run of all of them. No member waits for another, but for the bound on how many work at once.
+ * Several engines as one application. Each member has its own lock, mirror, recovery, memory and hooks; a run covers
+ * all of them. Members do not wait for each other, except for the bound on engines at work.
  */
-export function createFleet({ open, history: kept, enginesAtOnce, waves, ...outside }: FleetParts): Application {
+export function createFleet({
+  open,
+  history: kept,
+  enginesAtOnce,
+  services,
+  waves,
+  ...outside
+}: FleetParts): Application {
   const { clock, log } = outside;
   const { publish, subscribe } = createPublisher<ServiceEvent>(log);
   const closing = new AbortController();
   const lastRuns = createLastRuns();
+  const noteId = createSharedIds(log);
   const reaches = new Map<string, ReachedMember['reach']>();
-  const members = open((name, failure) => reaches.get(name)?.note(failure)).map((member): ReachedMember => {
-    const onReturn = () => void recovery.afterReturn(reached, closing.signal);
-    const reached: ReachedMember = { ...member, reach: createReach(member, { clock, publish, onReturn }) };
+  const onAnswer = (name: string, failure: unknown) => {
+    reaches.get(name)?.note(failure);
+    if (failure === undefined) swarms.heard(name);
+  };
+  const members = open(onAnswer).map((member): ReachedMember => {
+    const onReturn = () => {
+      for (const one of [reached, ...swarms.managedBy(member.name)]) void recovery.afterReturn(one, closing.signal);
+    };
+    const onId = (id: string) => noteId(member.name, id);
+    const reached: ReachedMember = { ...member, reach: createReach(member, { clock, publish, onReturn, onId }) };
     reaches.set(member.name, reached.reach);
     member.application.subscribe((event) => {
       const told = ofEngine(event, member.name);
@@ -54,25 +75,27 @@ export function createFleet({ open, history: kept, enginesAtOnce, waves, ...outs
     return reached;
   });
   const each = createEachEngine({ clock, slots: createEngineSlots(enginesAtOnce) });
-  const recovery = createFleetRecovery(members, { each, log });
+  const swarms = createSwarmMembers({ members, options: services, clock, log, publish });
+  const all = () => [...members, ...swarms.known()];
+  const recovery = createFleetRecovery(members, { each, log, swarms });
   const plan = planWaves(
     members.map(({ name }) => name),
     waves,
   );
-  const parts = { ...outside, members, each, publish, plan };
+  const parts = { ...outside, members, swarms, each, publish, plan };
   const runs = createRuns(parts);
   const { check, update } = runs;
   const scheduler = createScheduler({
     ...{ clock, log },
-    opensAfter: (ms) => firstOpening(members, ms),
+    opensAfter: (ms) => firstOpening(all(), ms),
     update: (trigger, signal, names = []) =>
       update({ images: [], containers: names.map((name) => name.replaceAll('.', String.raw`\.`)), trigger }, signal),
   });
   let isReady = false;
-  const { inventory, unwatched } = createFleetInventory(members, () => isReady);
+  const { inventory, unwatched } = createFleetInventory(all, () => isReady);
   const history = createHistory(kept);
   const runWatch = createRunWatch();
-  const isRepairing = () => members.some(({ application }) => application.status().repairing);
+  const isRepairing = () => all().some(({ application }) => application.status().repairing);
   const status = createStatus({ history, inventory, scheduler, run: runWatch, isRepairing });
   const eventLog = createEventLog(log);
   for (const { hear } of [history, status, runWatch, eventLog, lastRuns]) subscribe(hear);
@@ -89,8 +112,8 @@ export function createFleet({ open, history: kept, enginesAtOnce, waves, ...outs
     keepUpdating: scheduler.keepUpdating,
     async follow(signal) {
       await history.load();
-      const followed = members.map((member) => follow(member, signal));
-      await Promise.all(followed);
+      const followed = members.map((member) => followMember(member, signal));
+      await Promise.all([...followed, swarms.follow(signal)]);
       isReady = true;
     },
     inventory,
@@ -103,36 +126,31 @@ export function createFleet({ open, history: kept, enginesAtOnce, waves, ...outs
     history: history.entries,
     status: status.read,
     eventLog,
-    decisions: createFleetDecisions(members),
+    decisions: createFleetDecisions(all, swarms.searched),
     async containerNames(signal) {
       const work = ({ application }: ReachedMember) => application.containerNames(signal);
-      const answers = await each(members, { work, isNamed: false, signal });
+      const asked = [...members, ...(await swarms.of(members, signal))];
+      const answers = await each(asked, { work, isNamed: false, signal });
       if (!hasRun(answers)) throw failureOfAll(answers, 'list containers');
       return [...new Set(answers.flatMap(({ result = [] }) => result))];
     },
     ready: (signal) => anyReady(members, signal),
-    engines: () => members.map((member) => stateOf(member, lastRuns.of(member.name))),
+    engines() {
+      const known = swarms.known();
+      return members.map((member) => {
+        const own = known.filter(({ name }) => name === member.name);
+        return stateOf(member, { swarms: own, lastRunAtMs: lastRuns.of(member.name) });
+      });
+    },
     async close() {
       closing.abort();
-      await Promise.all([...members.map(({ application }) => application.close()), history.settled()]);
+      const applications = members.map(({ application }) => application.close());
+      await Promise.all([...applications, swarms.close(), history.settled()]);
     },
   };
-
-  /** Resolves once the engine is listed, or it is known that it cannot be now; it goes on to be followed. */
-  async function follow({ application, reach }: ReachedMember, signal: AbortSignal | undefined): Promise<void> {
-    const done = new AbortController();
-    const either = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
-    const listed = application.follow(either).catch(() => undefined);
-    const answered = application.ready(either).then(
-      () => listed,
-      (error: unknown) => reach.note(error),
-    );
-    await Promise.race([listed, answered]);
-    done.abort();
-  }
 }
 
-/** An orchestrator asks often: engines that are away are asked again by those who follow them. */
+/** Orchestrators call this often. Engines that are away are retried by `follow` only. */
 async function anyReady(members: readonly ReachedMember[], signal: AbortSignal | undefined): Promise<void> {
   const answering = members.filter(({ reach }) => reach.isReachable() !== false);
   const asked = answering.length > 0 ? answering : members;
@@ -143,7 +161,7 @@ async function anyReady(members: readonly ReachedMember[], signal: AbortSignal |
   }
 }
 
-/** The earliest of all engines, with the names that are due then. */
+/** The earliest opening among all engines, with the container names of that time. */
 function firstOpening(members: readonly ReachedMember[], ms: number) {
   const openings = members.flatMap(({ application }) => application.opensAfter(ms) ?? []);
   const atMs = Math.min(...openings.map((opening) => opening.atMs));
@@ -151,14 +169,18 @@ function firstOpening(members: readonly ReachedMember[], ms: number) {
   return names.length === 0 ? undefined : { atMs, names: [...new Set(names)] };
 }
 
-function stateOf({ name, address, application, reach }: ReachedMember, lastRunAtMs: number | undefined): EngineState {
-  const { containers, updatesAvailable } = application.inventory();
+/** An engine with the swarms that it owns in name. */
+function stateOf({ name, address, application, reach }: ReachedMember, { swarms, lastRunAtMs }: OfEngine): EngineState {
+  const inventories = [application, ...swarms.map((swarm) => swarm.application)].map((one) => one.inventory());
   const failure = reach.failure();
   return {
     ...{ name, address, lastRunAtMs },
     ...{ kind: reach.about()?.kind, version: reach.about()?.version },
     ...{ reachable: reach.isReachable(), sinceMs: reach.sinceMs() },
     error: failure === undefined ? undefined : sayAway(failure),
-    ...{ containers: containers.length, updatesAvailable },
+    containers: inventories.flatMap(({ containers }) => containers).length,
+    updatesAvailable: inventories.reduce((sum, { updatesAvailable }) => sum + updatesAvailable, 0),
   };
 }
+
+type OfEngine = { readonly swarms: readonly ReachedMember[]; readonly lastRunAtMs: number | undefined };

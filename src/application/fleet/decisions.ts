@@ -4,9 +4,13 @@ import { chooseEngines } from './member/choose-engines.ts';
 import type { ReachedMember } from './member/member.ts';
 
 /** Decisions of all engines. A container that several engines have needs the name of its engine. */
-export function createFleetDecisions(members: readonly ReachedMember[]): Application['decisions'] {
+export function createFleetDecisions(
+  membersNow: () => readonly ReachedMember[],
+  /** Resolves when it is known which members there are. */
+  searched: () => Promise<void>,
+): Application['decisions'] {
   const waiting = (container: string, engine?: string) =>
-    chooseEngines(members, engine === undefined ? [] : [engine]).filter(
+    chooseEngines(membersNow(), engine === undefined ? [] : [engine]).filter(
       ({ application }) => application.decisions.candidateOf(container) !== undefined,
     );
 
@@ -16,8 +20,9 @@ export function createFleetDecisions(members: readonly ReachedMember[]): Applica
       return others.length > 0 ? undefined : first?.application.decisions.candidateOf(container);
     },
     async list() {
+      await searched();
       const lists = await Promise.all(
-        members.map(async ({ name, application }) => {
+        membersNow().map(async ({ name, application }) => {
           const decisions = await application.decisions.list();
           return decisions.map((decision): Decision => ({ ...decision, engine: name }));
         }),
@@ -26,13 +31,14 @@ export function createFleetDecisions(members: readonly ReachedMember[]): Applica
     },
     async take(request) {
       const found = waiting(request.container, request.engine);
-      const [member = chooseEngines(members, engineOf(request))[0], ...others] = found;
+      const [member = chooseEngines(membersNow(), engineOf(request))[0], ...others] = found;
       if (member === undefined || others.length > 0) return severalHave(found);
       const taken = await member.application.decisions.take(request);
       return 'fault' in taken ? taken : { ...taken, engine: member.name };
     },
     async withdraw(id) {
-      for (const { name, application } of members) {
+      await searched();
+      for (const { name, application } of membersNow()) {
         const withdrawn = await application.decisions.withdraw(id);
         if (withdrawn !== undefined) return { ...withdrawn, engine: name };
       }
@@ -47,5 +53,5 @@ function engineOf({ engine }: DecisionRequest): readonly string[] {
 
 function severalHave(members: readonly ReachedMember[]): DecisionFault {
   const names = members.map(({ name }) => name).join(', ');
-  return { kind: 'invalid', fault: `several engines have it: ${names}; name one of them` };
+  return { kind: 'invalid', fault: `it is on several engines (${names}): name one of them with engine` };
 }

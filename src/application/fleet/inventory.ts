@@ -6,21 +6,25 @@ export type FleetInventory = {
   readonly unwatched: () => readonly UnwatchedTracked[];
 };
 
-/** The inventories of all engines as one. An engine that is away keeps its last one; `isReady`: each has answered or failed once. */
-export function createFleetInventory(members: readonly ReachedMember[], isReady: () => boolean): FleetInventory {
-  let parts: readonly Inventory[] = [];
+/** The inventories of all engines and swarms as one. One that is away keeps its last one; `isReady`: each has answered or failed once. */
+export function createFleetInventory(
+  membersNow: () => readonly ReachedMember[],
+  isReady: () => boolean,
+): FleetInventory {
+  let parts: readonly Part[] = [];
   let joined: Inventory | undefined;
   const tagged = createTagger();
 
   return {
     inventory() {
-      const now = members.map(({ application }) => application.inventory());
+      const members = membersNow().map(({ name, application }) => ({ name, inventory: application.inventory() }));
+      const now = members.map(({ inventory }) => inventory);
       const isKnown = now.every(({ known }) => known) || (isReady() && now.some(({ known }) => known));
-      const isSame = joined?.known === isKnown && now.every((each, index) => each === parts[index]);
+      const isSame = joined?.known === isKnown && isSameList(parts, members);
       if (joined !== undefined && isSame) return joined;
-      parts = now;
+      parts = members;
       const all = <Item extends object>(list: (one: Inventory) => readonly Item[]) =>
-        now.flatMap((one, index) => list(one).map((item) => tagged(item, members[index]?.name ?? '')));
+        members.flatMap(({ name, inventory }) => list(inventory).map((item) => tagged(item, name)));
       joined = {
         revision: (joined?.revision ?? 0) + 1,
         known: isKnown,
@@ -33,17 +37,27 @@ export function createFleetInventory(members: readonly ReachedMember[], isReady:
       return joined;
     },
     unwatched: () =>
-      members.flatMap(({ name, application }) => application.unwatched().map((one) => ({ ...one, engine: name }))),
+      membersNow().flatMap(({ name, application }) => application.unwatched().map((one) => ({ ...one, engine: name }))),
   };
 }
 
-/** The same object as long as the item is the same, so that the memory of unchanged containers is shared. */
+/** The same object as long as the item and its engine are the same, so that the memory of unchanged containers is shared. */
 function createTagger() {
-  const known = new WeakMap<object, object>();
+  const known = new WeakMap<object, { readonly engine: string }>();
   return <Item extends object>(item: Item, engine: string): Item & { readonly engine: string } => {
-    const made = known.get(item) ?? { ...item, engine };
+    const before = known.get(item);
+    const made = before?.engine === engine ? before : { ...item, engine };
     known.set(item, made);
-    // Made from this very item, whose engine never changes.
+    // Made from this very item.
     return made as Item & { readonly engine: string };
   };
+}
+
+type Part = { readonly name: string; readonly inventory: Inventory };
+
+function isSameList(one: readonly Part[], other: readonly Part[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ name, inventory }, index) => name === other[index]?.name && inventory === other[index]?.inventory)
+  );
 }

@@ -1,7 +1,7 @@
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 
-/** The event for those who tell containers apart by name alone, as messages do: `nas/web` where there are several engines. */
+/** The event with container names of the form `nas/web`, for readers that see names only, such as messages. */
 export function namedByEngine(event: ServiceEvent): ServiceEvent {
   if (event.kind === 'scan_completed')
     return event.session === undefined

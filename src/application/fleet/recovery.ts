@@ -1,25 +1,33 @@
 import { describeError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import type { Application } from '../application.ts';
+import { chooseEngines } from './member/choose-engines.ts';
 import type { EachEngine } from './run/each-engine.ts';
+import type { SwarmMembers } from './swarm/swarm-members.ts';
 import type { ReachedMember } from './member/member.ts';
-import { failureOfAll, hasRun } from './run/merge.ts';
+import { failureOfAll, hasRun, runsOf } from './run/merge.ts';
 
 export type FleetRecovery = {
   readonly recover: Application['recover'];
-  /** Recovers an engine that was away and is back. */
+  /** Recovers an engine that has come back. */
   readonly afterReturn: (member: ReachedMember, signal: AbortSignal) => Promise<void>;
 };
 
-/** Every engine for itself; one that is away is recovered when it is back, and a start does not wait for it. */
+/**
+ * Recovers each engine on its own. A start does not wait for an engine that is away: it is recovered when it comes
+ * back.
+ */
 export function createFleetRecovery(
   members: readonly ReachedMember[],
-  { each, log }: { readonly each: EachEngine; readonly log: Log },
+  { each, log, swarms }: { readonly each: EachEngine; readonly log: Log; readonly swarms: Pick<SwarmMembers, 'of'> },
 ): FleetRecovery {
   return {
     async recover(signal, order) {
       const work = ({ application }: ReachedMember) => application.recover(signal, order);
-      const answers = await each(members, { work, isNamed: true, signal });
+      const chosen = chooseEngines(members, order?.engines);
+      const ofEngines = each(chosen, { work, isNamed: true, signal });
+      const ofSwarms = swarms.of(chosen, signal).then((found) => each(found, { work, isNamed: true, signal }));
+      const answers = [...(await ofEngines), ...(await ofSwarms)];
       if (!hasRun(answers)) throw failureOfAll(answers, 'look for interrupted updates');
       const awaitsHelper = answers.some(({ result }) => result?.awaitsHelper);
       return {
@@ -27,17 +35,20 @@ export function createFleetRecovery(
           (result?.transactions ?? []).map((one) => ({ ...one, engine: member.name })),
         ),
         ...(awaitsHelper && { awaitsHelper }),
-        engines: answers.map(({ run }) => run),
+        engines: runsOf(answers),
       };
     },
     async afterReturn({ name, application }, signal) {
       try {
         const { transactions } = await application.recover(signal);
         for (const { containers, result, reason } of transactions)
-          log.info('What an earlier update left was looked at', { engine: name, containers, result, reason });
+          log.info('The remains of an earlier update were checked', { engine: name, containers, result, reason });
       } catch (error) {
         if (!signal.aborted)
-          log.warn('The engine is back, and cannot be looked at', { engine: name, error: describeError(error) });
+          log.warn('The engine is back, but its interrupted updates cannot be checked', {
+            engine: name,
+            error: describeError(error),
+          });
       }
     },
   };

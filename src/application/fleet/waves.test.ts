@@ -47,7 +47,7 @@ describe('waves', () => {
     await scene.clock.sleep(5 * minute);
     expect((await outcomes(scene))['one']).toContain('for 5 of 10 minutes');
     await scene.clock.sleep(6 * minute);
-    // 50% of six engines are three, of which the canaries are two.
+    // 50% of six engines are three. Two of them are canaries.
     const second = await outcomes(scene);
     expect(second['one']).toBe('updated');
     expect(second['two']).toContain('deferred Waits for "one"');

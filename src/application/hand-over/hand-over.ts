@@ -8,9 +8,9 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { helperName } from '../../domain/transaction/transaction-names.ts';
 
 /**
- * Creates and starts the helper that finishes a transaction about our own container. Resolves to
- * undefined once it runs: from then on the transaction is the helper's, and not to be touched by
- * others as long as it is there. Else to the reason, and then there is no helper.
+ * Creates and starts the helper that finishes a transaction about our own container. Resolves to undefined when the
+ * helper runs: from then on, nothing else may change the transaction while the helper exists. Otherwise resolves to the
+ * reason, and there is no helper.
  */
 export async function handOver(outside: Outside, order: HelperOrder): Promise<string | undefined> {
   const name = helperName(order.name);
@@ -37,7 +37,7 @@ async function recipeOfHelper({ engine, engineName, instance }: Outside, order: 
   return recipeFor({
     container: asHelper(own, order.transaction, engineName),
     oldImage: await engine.inspectImage(own.imageId),
-    // By its id: a tag may have moved on to the version that is to be proven.
+    // The id, because the tag may already name the version that is to be proven.
     image: own.imageId,
     newImageId: own.imageId,
     journal: writeHelperOrder(order),
@@ -51,8 +51,8 @@ async function recipeOfHelper({ engine, engineName, instance }: Outside, order: 
 }
 
 /**
- * Removes a former helper. Resolves to the reason why the name is still taken; undefined when it is free.
- * Only a helper is removed.
+ * Removes a former helper. Resolves to undefined when the name is free, else to the reason why it is taken. Other
+ * containers are never removed.
  */
 async function removeFormerHelper({ engine }: Outside, name: string): Promise<string | undefined> {
   const present = await engine.inspectContainer(name);
@@ -65,7 +65,7 @@ async function removeFormerHelper({ engine }: Outside, name: string): Promise<st
     : `"${name}" cannot be removed: ${outcome.message}`;
 }
 
-/** The parts of a helper's start. It has started if it runs, even when a call's answer was lost. */
+/** The parts of a helper's start. A helper that runs has started, even if the answer to the call was lost. */
 type HelperParts = { readonly name: string; readonly recipe: ContainerRecipe; readonly order: HelperOrder };
 
 async function createAndStart(

@@ -5,7 +5,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { calledOff, type GateOptions, type GateVerdict, vanished } from './health.ts';
 import { stopAndHealthPolicyOf } from './stop-and-health-policy.ts';
 
-/** The gate of a job that others wait for: it passes when it has ended with code 0. */
+/** The gate of a job that other containers wait for. It passes when the job has exited with code 0. */
 export async function passCompletion(
   outside: Outside,
   settings: ServiceSettings,
@@ -30,5 +30,8 @@ export async function passCompletion(
   return state.exitCode === 0 ? { kind: 'passed' } : failed(`its work ended with code ${state.exitCode}`);
 }
 
-/** Where no health timeout is given: long for the migration of a database, short against a day of nothing. */
+/**
+ * Used without a health timeout. A database migration needs many minutes; a job without progress must not block for a
+ * day.
+ */
 const longestWorkMs = 1_800_000;

@@ -1,13 +1,13 @@
 import type { Outside } from '../../domain/outside/outside.ts';
 
-/** Hears from the engine's event stream that something has happened to one container. Events hint; inspections tell. */
+/** Follows one container in the engine's event stream. Events are hints; inspections give the facts. */
 export type ContainerWatch = {
   /**
-   * Resolves after `ms`, or earlier: at news, when the stream begins or breaks, or at the signal's abort. `happened`:
-   * the container itself had news.
+   * Resolves after `ms`, or earlier: at an event, when the stream opens or breaks, or when the signal aborts.
+   * `happened`: an event of this container arrived.
    */
   readonly wait: (ms: number) => Promise<'nothing' | 'stream changed' | 'happened'>;
-  /** False while the stream is away: then nothing but an inspection tells. */
+  /** False while the stream is down. Only inspections give facts then. */
   readonly isListening: () => boolean;
   readonly close: () => void;
 };
@@ -42,7 +42,7 @@ export function watchContainer(
         } else if (event.kind === 'container' && event.id === id && telling.test(event.action)) hear('happened');
       }
     } catch {
-      // Without the stream the inspections go on as often as before.
+      // While the stream is down, the inspections go on at the polling interval.
     }
     noteBreak();
   }

@@ -2,13 +2,13 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { type ContainerWatch, watchContainer } from './container-watch.ts';
 
 export type PauseOrder = {
-  /** Until the end of the window; negative after it. */
+  /** Time until the end of the window; negative after it. */
   readonly leftOfWindowMs: number;
-  /** Until the deadline, which has not passed. */
+  /** Time until the deadline, which has not passed. */
   readonly leftMs: number;
-  /** A probe has just failed, and is asked again. */
+  /** A probe has just failed and is to be repeated. */
   readonly isProbing: boolean;
-  /** The inspections must not wait for news. */
+  /** Inspections are due at the polling interval, with or without events. */
   readonly isPolled: boolean;
 };
 
@@ -19,9 +19,9 @@ export type GatePauses = {
 };
 
 /**
- * The pauses between the inspections of a successor. While the engine's event stream stands, an inspection follows each
- * change that it tells, and one comes at the end of the window: it sees an end that no event told of. While the stream
- * is away, the inspections come every 250 ms.
+ * The pauses between the inspections of a successor. While the engine's event stream is open, an inspection follows
+ * each event, and one more at the end of the window finds an exit that no event announced. While the stream is down, a
+ * successor is inspected every 250 ms.
  */
 export function createGatePauses(
   outside: Pick<Outside, 'engine' | 'clock'>,
@@ -54,11 +54,11 @@ function lengthOf({ leftOfWindowMs, leftMs, isProbing, isPolled }: PauseOrder, i
 /** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
 const pollMs = 250;
 
-/** From one answer of a probe to the next question. */
+/** Time between the answer to a probe and the next request. */
 const probePollMs = 1000;
 
-/** Docker 20.10 announces the end of a process before an inspection shows it; meanwhile it is polled. */
+/** Docker 20.10 announces an exit before an inspection shows it. The container is polled in between. */
 const settlingMs = 1000;
 
-/** A HEALTHCHECK that has come to its verdict must not wait for a lost event. */
+/** A lost event must not delay the verdict of a HEALTHCHECK by more than this. */
 const lookAgainMs = 2000;

@@ -13,7 +13,7 @@ import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 
 export type GateVerdict =
   | { readonly kind: 'passed' }
-  /** `ownFault`: nobody else is to blame, as far as this wait has seen; `wasSeenWell`: it was up at the first look. */
+  /** `ownFault`: this wait has seen no outside cause. `wasSeenWell`: the container was up at the first inspection. */
   | {
       readonly kind: 'failed';
       readonly reason: string;
@@ -24,15 +24,15 @@ export type GateVerdict =
 export type GateOptions = {
   readonly restartsBefore?: number;
   readonly signal?: AbortSignal;
-  /** Called with the inspection at the end of a window that was passed without a probe. */
+  /** Called with the last inspection of a window that was passed without a probe. */
   readonly onPassed?: (container: Container) => void;
 };
 
 /**
- * Waits until a successor has proven itself: up without a restart for the whole window, healthy
- * where it has a HEALTHCHECK, and then its probe has passed, where it is to have one. Any exit in between is a failure: its restart policy is `no` for now,
- * so that no restart hides it. Where an engine cannot change policies later, `restartsBefore: 0` tells
- * of restarts before the first look.
+ * Waits until a successor has proven itself: it stays up without a restart for the whole window, its HEALTHCHECK
+ * reports healthy if it has one, and then its probe passes if it has one. Any exit is a failure. The restart policy is
+ * `no` during the wait, so that no restart hides an exit. For engines that cannot change policies later,
+ * `restartsBefore: 0` counts restarts before the first inspection.
  */
 export async function passGate(
   outside: Outside,
@@ -98,12 +98,12 @@ export async function passGate(
   }
 }
 
-/** Nobody needs the verdict any more. */
-export const calledOff = { kind: 'failed', reason: 'its proof was called off', ownFault: false } as const;
+/** The verdict is no longer needed. */
+export const calledOff = { kind: 'failed', reason: 'its health check was cancelled', ownFault: false } as const;
 
 /**
- * Verdict for a container with `--rm` that is gone: without events, the engine keeps neither its exit code
- * nor its log.
+ * The verdict on a container with `--rm` that is gone. The engine keeps neither its exit code nor its log, and without
+ * events the cause is unknown.
  */
 export const endedAndGone = {
   kind: 'failed',
@@ -111,7 +111,7 @@ export const endedAndGone = {
   ownFault: true,
 } as const;
 
-/** Where the engine leaves HEALTHCHECKs to others: runs one in the intervals that it asks for, the first one at once. */
+/** Runs the container's HEALTHCHECK at its interval, beginning at once, for engines that do not run it themselves. */
 function createHealthcheckRuns({ engine, clock }: Outside, { id, settings }: Container): () => Promise<void> {
   const intervalMs = (settings.Config.Healthcheck?.Interval || defaultIntervalNs) / 1e6;
   let dueMs = clock.monotonicMs();
@@ -125,10 +125,10 @@ function createHealthcheckRuns({ engine, clock }: Outside, { id, settings }: Con
 /** https://docs.docker.com/reference/dockerfile/#healthcheck */
 const defaultIntervalNs = 30e9;
 
-/** After a crash of ours there may be no time left of a deadline that has not been used. */
+/** After a crash of Upkeep the deadline may be over before the probe was used; it gets at least this long. */
 const leastProbingMs = 10_000;
 
-/** Where no health timeout is given: a probe may fail for this long after the window. */
+/** Used without a health timeout: a probe may fail for this long after the window. */
 const probingMs = 60_000;
 
 function probeDeadlineMs({ kind }: HealthProbe, { gateTimeoutMs, gateWindowMs }: StopAndHealthPolicy): number {
@@ -160,22 +160,25 @@ function failureOf(
   return undefined;
 }
 
-/** Probe output for a reason: one line, bounded, without secrets, because the history shows it. */
+/** Probe output for a reason: one line, bounded, and without secrets, because it is kept in the history. */
 function probeWords(output: string, { Config }: ContainerSettings): string {
   return printable(hideSecrets(output, Config.Env ?? []).trim(), longestProbeWords);
 }
 
 const longestProbeWords = 300;
 
-/** After a crash of ours, the time that a successor has been up already counts; a clock that jumped back does not. */
+/**
+ * After a crash of Upkeep, the time that a successor has already been up counts. It does not count if the clock was set
+ * back.
+ */
 function upSince({ nowMs }: EngineInfo, { state }: Container): number {
   const startedAtMs = Date.parse(state.startedAt);
   return Number.isNaN(startedAtMs) ? 0 : Math.max(0, nowMs - startedAtMs);
 }
 
 /**
- * The longest that a HEALTHCHECK may take for its verdict: the start period, all tries and one more,
- * and 10 s for the engine, but no more than an hour, because it may come from the image. Zero values mean the engine's defaults:
+ * The longest time until the verdict of a HEALTHCHECK: the start period, all tries and one more, and 10 s for the
+ * engine. It is capped at an hour, because the values may come from the image. Zero means the engine's default:
  * https://docs.docker.com/reference/dockerfile/#healthcheck
  */
 export function healthDeadlineMs(

@@ -21,7 +21,7 @@ const commands: Readonly<Record<string, CommandBehaviour>> = {
 
 type Hooks = Readonly<Record<string, string>>;
 
-/** A container on the first release of its image; the second is out. */
+/** A container on the first release of its image; the second is published. */
 async function stale(scene: SandboxScene, name: string, hooks: Hooks, body: object = {}, behaviour: Behaviour = {}) {
   const image = `${name}:1`;
   scene.registry.store.publish(image, { version: '1', behaviour: { commands, ...behaviour } });
@@ -138,9 +138,9 @@ describe('hooks of a run', () => {
     const { application, lines } = service(scene);
     await application.update(full);
     const about = { container: 'web', hook: 'pre-check' };
-    expect(lines.filter(({ message }) => message === 'A lifecycle hook says')).toEqual([
-      { level: 'info', message: 'A lifecycle hook says', fields: { ...about, line: 'one' } },
-      { level: 'info', message: 'A lifecycle hook says', fields: { ...about, line: String.raw`\x1b[31mtwo` } },
+    expect(lines.filter(({ message }) => message === 'Output of a lifecycle hook')).toEqual([
+      { level: 'info', message: 'Output of a lifecycle hook', fields: { ...about, line: 'one' } },
+      { level: 'info', message: 'Output of a lifecycle hook', fields: { ...about, line: String.raw`\x1b[31mtwo` } },
     ]);
     await scene.sandbox.engine.removeContainer('web');
     await stale(scene, 'app', { 'pre-check': 'dump -p hunter2', 'pre-update': 'dump -p hunter2' });
@@ -164,7 +164,7 @@ describe('hooks of a run', () => {
     expect(session.durationMs).toBeLessThan(80_000);
     expect(lines).toContainEqual({
       level: 'info',
-      message: 'A lifecycle hook says',
+      message: 'Output of a lifecycle hook',
       fields: { container: 'bb', hook: 'pre-check', line: 'waiting' },
     });
   });

@@ -11,8 +11,8 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
 /**
- * Runs the container's hook in it and logs its output; `passed` without a hook. The command line is never
- * logged: it may hold a password. Throws the signal's reason after an abort.
+ * Runs the container's hook inside it and logs the output. Without a hook the result is `passed`. The command line is
+ * never logged, because it may contain a password. Throws the signal's reason after an abort.
  */
 export async function runHook(
   { engine, log }: Outside,
@@ -27,7 +27,7 @@ export async function runHook(
   log.debug('Running a lifecycle hook', about);
   const outcome = await engine.runCommand(container.id, command, signal);
   if ('output' in outcome)
-    for (const line of outputLines(outcome.output)) log.info('A lifecycle hook says', { ...about, line });
+    for (const line of outputLines(outcome.output)) log.info('Output of a lifecycle hook', { ...about, line });
   const end = judgeHook(outcome, command);
   if (end.kind === 'passed') log.debug('A lifecycle hook ended with code 0', about);
   // The outcome of the update reports its own hook.
@@ -42,7 +42,7 @@ export function titleOf(hook: HookName, { name }: Pick<Container, 'name'>): stri
 
 type HookBearer = Pick<WatchedContainer, 'container' | 'wishes'>;
 
-/** Before a run; however the hooks end, the run goes on. */
+/** Runs the hooks before a run. Their results do not affect the run. */
 export async function runPreCheckHooks(
   outside: Outside,
   settings: ServiceSettings,
@@ -53,7 +53,7 @@ export async function runPreCheckHooks(
   else tellUnwantedHooks(outside, watched);
 }
 
-/** After a run, in the containers that have these names by now. */
+/** Runs the hooks after a run, in the containers that have these names then. */
 export async function runPostCheckHooks(
   outside: Outside,
   settings: ServiceSettings,
@@ -64,7 +64,7 @@ export async function runPostCheckHooks(
   const wanted = new Set(names);
   try {
     const containers = (await outside.engine.listContainers({}, signal)).filter(({ name }) => wanted.has(name));
-    // Commands count wherever they come from.
+    // Commands count from the container's and from the image's labels.
     const wishesIn = (labels: Labels) => readLabels(labels, undefined).wishes;
     const bearers = containers.map((container) => ({ container, wishes: wishesIn(container.labels) }));
     await runCheckHooks(outside, settings, 'postCheck', bearers, signal);
@@ -96,10 +96,10 @@ async function runCheckHooks(
   });
 }
 
-/** So that one which hangs does not keep all others waiting, and the engine is not flooded. */
+/** A hook that hangs must not block all others, and the engine gets few requests at once. */
 const hooksAtOnce = 4;
 
-/** Logs hooks that are disabled, so that nobody waits for them. */
+/** Logs which hooks are disabled. */
 function tellUnwantedHooks({ log }: Outside, bearers: readonly HookBearer[]): void {
   for (const { container, wishes } of bearers) {
     if (Object.values(wishes.hooks).every((wish) => wish === undefined)) continue;

@@ -12,7 +12,7 @@ const old: Behaviour = { listens: [{ port: 80, status: 200 }] };
 const asks = { 'upkeep.health-probe': 'http://:80/healthz' };
 type Parts = { readonly body?: object; readonly nextLabels?: Readonly<Record<string, string>> };
 
-/** A container that runs the first version, whose second version is out. */
+/** A container that runs the first version; the second is published. */
 async function staleScene(next: Behaviour, { body = { Labels: asks }, nextLabels = {} }: Parts = {}) {
   const scene = createSandboxScene();
   scene.registry.store.publish('web:1', { version: '1', behaviour: old });

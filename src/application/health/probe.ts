@@ -7,10 +7,13 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import { addressIn, type ProbeRoute, probeRoute } from '../../domain/health/probe-route.ts';
 
-/** Why a probe has not passed this time, as a clause; undefined: it has. */
+/** Why a probe has failed this time, as a clause. Undefined: it has passed. */
 export type ProbeFailure = string | undefined;
 
-/** Why a container's probe cannot be asked from here at all; undefined when it can, or when nothing is to be asked. */
+/**
+ * Why a container's probe cannot be reached from this process. Undefined if it can, and for a container without a
+ * probe.
+ */
 export async function whyNotAskable(
   outside: Outside,
   probe: HealthProbe,
@@ -61,7 +64,7 @@ export function titleOfProbe(probe: HealthProbe): string {
 /** Far longer than a healthy answer takes. */
 const longestAskMs = 5000;
 
-/** A command has to be started first; one that hangs goes on unseen. */
+/** A command takes time to start. One that hangs keeps running in the container. */
 const longestExecMs = 30_000;
 
 type FoundRoute = { readonly holder: Container; readonly route: ProbeRoute };
@@ -84,7 +87,7 @@ async function findRoute(outside: Outside, container: Container, signal?: AbortS
   return { holder, route };
 }
 
-/** Itself, or the container whose network it shares. */
+/** The container itself, or the one whose network it shares. */
 async function holderOfNetwork({ engine }: Outside, container: Container, signal?: AbortSignal): Promise<Container> {
   let holder = container;
   for (let steps = 0; steps < mostSteps; steps += 1) {
@@ -96,7 +99,7 @@ async function holderOfNetwork({ engine }: Outside, container: Container, signal
   return holder;
 }
 
-/** Engines let a container share the network of one that shares another's; nobody stacks more of them. */
+/** Engines allow chains of shared networks. Longer chains are not in use. */
 const mostSteps = 4;
 
 function addressOf(holder: Container, route: ProbeRoute): string | undefined {

@@ -6,16 +6,19 @@ import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { type LabelWishes, wishesOf } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 
-/** How one container is stopped and proven: its labels, else its own configuration, else the service's settings. */
+/**
+ * How one container is stopped and proven: by its labels, else by its own configuration, else by the service's
+ * settings.
+ */
 export type StopAndHealthPolicy = {
   readonly stop: StopOptions & { readonly timeoutSeconds: number };
   readonly gateWindowMs: number;
-  /** Undefined: from the numbers of its HEALTHCHECK. */
+  /** Undefined: calculated from its HEALTHCHECK. */
   readonly gateTimeoutMs: number | undefined;
   readonly healthProbe: HealthProbe;
 };
 
-/** An unknown container is treated by the settings alone. */
+/** For an unknown container the settings alone count. */
 export function stopAndHealthPolicyOf(
   container: Container | undefined,
   settings: ServiceSettings,
@@ -37,8 +40,8 @@ export function stopAndHealthPolicyOf(
   };
 }
 
-/** A container that asks to be waited for without end is waited for this long, because an update must come to an end. */
+/** A container can ask for a stop without a timeout. The update waits this long, so that it ends. */
 const endlessStopSeconds = 600;
 
-/** The container's own configuration may name years, and comes from the image as well. */
+/** A container's own configuration may ask for years, and may come from the image. */
 const longestStopSeconds = longestWaitMs / 1000;

@@ -11,7 +11,7 @@ type HookContext = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Runs the hook in the container that is to be replaced. Throws a `ServiceError` when nothing has been run. */
+/** Runs the pre-update hook in the old container. Throws a `ServiceError` if no command could be run. */
 export async function askBeforeUpdate({ outside, settings, signal }: HookContext, id: string): Promise<HookAnswer> {
   const container = await outside.engine.inspectContainer(id);
   if (container === undefined) return { kind: 'noop' };
@@ -26,7 +26,10 @@ export async function askBeforeUpdate({ outside, settings, signal }: HookContext
   }
 }
 
-/** Runs the hook in the successor. It has its own time even when the run is cancelled, as the health check has. */
+/**
+ * Runs the post-update hook in the successor. Like the health check, it keeps its own timeout when the run is
+ * cancelled.
+ */
 export async function tellAfterUpdate(
   { outside, settings, signal, name }: HookContext & { readonly name: string },
   id: string,

@@ -12,26 +12,26 @@ import type { CheckedContainer } from '../check/checked-container.ts';
 import { candidateDigest } from '../check/checked-container.ts';
 import type { DecisionBook } from '../check/decision-book.ts';
 
-/** `isKept` false: it counts until the end of this process. */
+/** `isKept` false: the decision could not be stored and ends with this process. */
 export type TakenDecision = Decision & { readonly isKept: boolean };
 
-/** The use cases about decisions. None throws for what the world does. */
+/** The use cases about decisions. They do not throw for failures outside Upkeep. */
 export type DecisionDesk = {
-  /** Those in force, oldest first, of other processes too. */
+  /** Decisions in force, oldest first, with those of other processes. */
   readonly list: () => Promise<readonly Decision[]>;
-  /** The newer version that a container, by its name, was found to wait for by the last check. */
+  /** The newer version that a container waits for by the last check, by the container's name. */
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;
   readonly take: (request: DecisionRequest) => Promise<TakenDecision | DecisionFault>;
-  /** The decision that was withdrawn; undefined: there is none with this id. */
+  /** The withdrawn decision; undefined if there is none with this id. */
   readonly withdraw: (id: string) => Promise<TakenDecision | undefined>;
-  /** Ends the decisions whose version is not what their container waits for any more. */
+  /** Ends decisions about versions that their container no longer waits for. */
   readonly endDead: (checked: readonly CheckedContainer[]) => Promise<void>;
 };
 
 export type DeskParts = Pick<Outside, 'clock' | 'newId' | 'log'> & {
   readonly book: DecisionBook;
   readonly candidateOf: DecisionDesk['candidateOf'];
-  /** Hears that there are other decisions. */
+  /** Called when the decisions have changed. */
   readonly onChange: () => void;
 };
 
@@ -58,7 +58,7 @@ export function createDecisionDesk({ book, clock, newId, log, candidateOf, onCha
       if (decision === undefined) return undefined;
       const { container } = decision;
       const written = await book.write([{ kind: 'ended', container, id }]);
-      log.info('A decision was taken back', { container, decision: decision.kind, digest: decision.digest });
+      log.info('A decision was withdrawn', { container, decision: decision.kind, digest: decision.digest });
       onChange();
       return { ...decision, isKept: written === 'kept' };
     },
@@ -83,7 +83,10 @@ const pastOf = {
   snooze: 'A new version was snoozed',
 };
 
-/** While the newest version is too young, an older one may be applied, and a person may have decided about either. */
+/**
+ * The version that a decision is about: while the newest version is too young, an older one may be applied, and a
+ * person may have decided about either.
+ */
 function meantBy(checked: CheckedContainer, decided: Digest | undefined): Digest | undefined {
   return checked.updateAvailable && checked.latestDigest === decided ? decided : candidateDigest(checked);
 }

@@ -35,7 +35,7 @@ function start(
   return { application: createApplication(outside, all, decisions && { decisions }), complaints };
 }
 
-/** Decides about what the container was found to wait for. */
+/** Makes a decision about the container's pending version. */
 async function decide(application: Application, kind: DecisionKind, container: string, untilMs?: number) {
   const digest = application.decisions.candidateOf(container)?.digest ?? '';
   return application.decisions.take({ kind, container, digest, untilMs, by: 'a test' });

@@ -4,8 +4,8 @@ import type { DecisionBook } from '../check/decision-book.ts';
 import type { HoldBack } from '../check/hold-back.ts';
 
 /**
- * Why one of the checked containers, which an update is about to replace, must wait after all: a window has closed, or a
- * person has changed their mind, since the check.
+ * Why one of the checked containers must not be replaced now, though its check allowed it: a window has closed, or a
+ * person has decided otherwise since.
  */
 export type LastLook = (containers: readonly CheckedContainer[]) => Promise<string | undefined>;
 

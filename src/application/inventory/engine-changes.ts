@@ -1,32 +1,30 @@
 import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 
-/** Parts of the listing that an event may have changed, and that must be read again. */
+/** Parts of the listing that an event may have changed. They must be read again. */
 export type Changes = {
   readonly hear: (event: EngineEvent) => void;
   readonly addAll: () => void;
-  /** Containers to look at a second time. */
+  readonly addServices: () => void;
+  /** Adds containers that are to be read a second time. */
   readonly addAgain: (ids: Iterable<string>) => void;
-  /** Resolves as soon as there is something to read, or the signal aborts. */
+  /** Resolves when there is something to read, or when the signal aborts. */
   readonly some: (signal: AbortSignal) => Promise<void>;
   /** Returns the gathered changes and starts an empty set. */
   readonly take: () => Reading;
 };
 
 export type Reading = {
-  /** Everything has to be read; the other fields name parts of it. */
+  /** The whole listing must be read. The other fields name parts of it. */
   readonly all: boolean;
   readonly images: boolean;
   readonly services: boolean;
-  /** Ids. */
+  /** Container ids. */
   readonly containers: ReadonlySet<string>;
   /** Containers with an event since the last reading. */
   readonly fresh: ReadonlySet<string>;
 };
 
-/**
- * Gathers the containers and images that events name. Events are hints what to read; their content is
- * never trusted.
- */
+/** Gathers the containers and images that events name. Events only say what to read; their content is never trusted. */
 export function createChanges(): Changes {
   let reading = nothing();
   let wake = () => {};
@@ -44,6 +42,10 @@ export function createChanges(): Changes {
     },
     addAll() {
       reading.all = true;
+      wake();
+    },
+    addServices() {
+      reading.services = true;
       wake();
     },
     addAgain(ids) {
@@ -69,11 +71,11 @@ export function createChanges(): Changes {
   };
 }
 
-/** Beyond, their ids make a longer request than engines like, and one whole list is cheaper. */
+/** A longer list of ids makes a request longer than engines accept, and one whole list is cheaper. */
 const mostOneByOne = 100;
 
 /**
- * Actions that change no list; some come many times a second:
+ * Actions that change no list. Some arrive many times a second:
  * https://docs.docker.com/reference/cli/docker/system/events/
  */
 const silent = /^(?:exec|attach|detach|top|resize|copy|archive-path|extract-to-dir|export|commit|kill|mount|unmount)/;

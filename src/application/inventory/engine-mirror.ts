@@ -1,42 +1,53 @@
 import { emptyListing, type EngineListing, isOrderInDoubt } from '../../domain/inventory/engine-listing.ts';
-import { describeError, type ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';
 import { createListingReader } from './listing-reader.ts';
 import { createTrust } from './listing-trust.ts';
 import { createSecondLooks } from './second-looks.ts';
+import { noStartTimes } from './start-times.ts';
+import { createTaskLooks } from './task-looks.ts';
 import { orStopped } from '../async/stopped.ts';
 
-/** Of one engine among several. */
 export type FollowOptions = {
-  /** Hears the result of every reading: undefined after one that succeeded. */
+  /** Called with the result of every reading; undefined after a success. */
   readonly onAnswer?: (failure: unknown) => void;
-  /** Between two attempts to list an engine that is away. */
+  /** The longest pause between two attempts to list an engine that is away. */
   readonly longestRetryMs?: number;
+  /**
+   * The longest pause while the events of the engine cannot be reached either: reaching them ends the pause. Absent: the
+   * pauses do not depend on events.
+   */
+  readonly goneRetryMs?: number;
+  /** Whether the inventory tells when containers were started, which costs an inspection for each start. */
+  readonly tellsStartTimes?: boolean;
 };
 
 /** Copy of the engine's lists in memory. */
 export type EngineMirror = {
-  /** Begins to follow the engine; resolves once it has been listed. To follow twice is to follow once. */
+  /** Follows the engine. Resolves after the first listing. Further calls have no effect. */
   readonly follow: (signal?: AbortSignal) => Promise<void>;
-  /** Undefined until the engine has been listed; the same object as long as nothing has changed. */
+  /** Undefined before the first listing. The same object is returned while nothing has changed. */
   readonly listing: () => EngineListing | undefined;
-  /** The product's version, e.g. `27.3.1`, read at each connection; undefined until the engine has told it. */
+  /** The product's version, such as `27.3.1`, read at each connection. Undefined until the engine has answered. */
   readonly engineVersion: () => string | undefined;
-  /** Why the listing may be untrue: the engine tells of no changes any more, and cannot be listed; undefined when it is believed. */
+  /**
+   * Why the listing may be outdated: the event stream is down and the engine cannot be listed. Undefined when it is up
+   * to date.
+   */
   readonly failure: () => ServiceError | undefined;
   readonly close: () => Promise<void>;
 };
 
 /**
- * Reads everything at the start, after every reconnect of the event stream and at a slow interval; in
- * between it reads the objects that events name. It waits a moment before each reading, so that a burst is
- * read once. It reads the named objects a second time later, because some engines announce a change before
- * their lists show it.
+ * Reads everything at the start, after every reconnect of the event stream and once a minute. In between it reads the
+ * objects that events name. A short pause before each reading joins a burst of events into one reading. Named objects
+ * are read a second time later, because some engines announce a change before their lists show it.
  */
 export function createEngineMirror(
   outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'clock' | 'log'>,
-  { onAnswer = () => {}, longestRetryMs = 5000 }: FollowOptions = {},
+  { onAnswer = () => {}, longestRetryMs = 5000, goneRetryMs }: FollowOptions = {},
+  startTimes = noStartTimes,
 ): EngineMirror {
   const { engine, clock, log } = outside;
   const closing = new AbortController();
@@ -52,28 +63,44 @@ export function createEngineMirror(
   const listed = new Promise<void>((resolve) => (firstListed = resolve));
 
   const pause = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
-  let connected = new AbortController();
-  const pauseUntilConnected = (ms: number) => {
-    connected = new AbortController();
-    return clock.sleep(ms, AbortSignal.any([signal, connected.signal])).catch(() => undefined);
+  let reached = new AbortController();
+  let isGone = false;
+  const pauseUntilReached = (failures: number) => {
+    reached = new AbortController();
+    const oftenMs = Math.min(firstRetryMs * 2 ** failures, longestRetryMs);
+    const ms = isGone && goneRetryMs !== undefined ? goneRetryMs : oftenMs;
+    return clock.sleep(ms, AbortSignal.any([signal, reached.signal])).catch(() => undefined);
   };
   const secondLooks = createSecondLooks(
     () => pause(secondLookMs),
     () => signal.aborted,
   );
 
+  const taskLooks = createTaskLooks(() => pause(taskLookMs), changes.addServices);
+
   async function listen(): Promise<void> {
-    for await (const event of engine.events(signal, trust.noteBreak)) {
+    for await (const event of engine.events(signal, noteBreak)) {
       if (event.kind === 'connected') {
+        isGone = false;
         trust.noteConnected();
-        connected.abort();
+        reached.abort();
         void readVersion();
       }
+      if (event.kind === 'service') taskLooks.noteEvent();
+      startTimes.hear(event);
       changes.hear(event);
     }
   }
 
-  /** An engine may come back as a newer one. What it keeps to itself stays unknown. */
+  /** An engine that is reached again may refuse its events. It can still be listed. */
+  function noteBreak(failure?: unknown): void {
+    const wasGone = isGone;
+    isGone = failure instanceof ServiceError && failure.code === 'engine-unreachable';
+    trust.noteBreak();
+    if (wasGone && !isGone) reached.abort();
+  }
+
+  /** The engine may be a newer version after a reconnect. If it does not answer, the version stays unknown. */
   async function readVersion(): Promise<void> {
     engineVersion = await engine.info(signal).then(
       ({ version }) => version,
@@ -94,27 +121,27 @@ export function createEngineMirror(
     let endedMs = -Infinity;
     for (;;) {
       await changes.some(signal);
-      // Readings fill no more than half of the time, however much happens and however long they take.
+      // Readings take at most half of the time, whatever their number and length.
       await pause(Math.max(gatherMs, endedMs + tookMs - clock.monotonicMs()));
       if (signal.aborted) return;
       const beganMs = clock.monotonicMs();
-      try {
-        await readOnce();
+      const failure = await readOnce().catch((error: unknown) => ({ error }));
+      if (signal.aborted) return;
+      endedMs = clock.monotonicMs();
+      tookMs = endedMs - beganMs;
+      if (failure === undefined) {
         trust.noteRead();
         onAnswer(undefined);
         if (failures > 0) log.info('The engine can be listed again');
         failures = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        trust.noteFailure(error);
-        onAnswer(error);
-        if (failures === 0) log.warn('The engine cannot be listed', { error: describeError(error) });
-        changes.addAll();
-        await pauseUntilConnected(Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
-        failures += 1;
+        continue;
       }
-      endedMs = clock.monotonicMs();
-      tookMs = endedMs - beganMs;
+      trust.noteFailure(failure.error);
+      onAnswer(failure.error);
+      if (failures === 0) log.warn('The engine cannot be listed', { error: describeError(failure.error) });
+      changes.addAll();
+      await pauseUntilReached(failures);
+      failures += 1;
     }
   }
 
@@ -125,11 +152,13 @@ export function createEngineMirror(
     else if (reading.fresh.size > 0) secondLooks.add(() => changes.addAgain(reading.fresh));
     if (listing === undefined) await reader.findReferences(read, signal);
     listing = reader.refer(read);
-    // An engine does not answer about a container that it is busy with: nothing else waits for that.
+    taskLooks.noteRead(listing);
+    // An engine may not answer about a container that it is working on, so nothing else waits for this.
     finding ??= reader.findReferences(listing, signal).finally(() => {
       finding = undefined;
       listing &&= reader.refer(listing);
     });
+    void startTimes.find(listing.containers, signal);
     firstListed();
   }
 
@@ -150,11 +179,14 @@ export function createEngineMirror(
   };
 }
 
-/** Delay that joins a burst into one reading, well within the 100 ms in which a change must show. */
+/** Joins a burst of events into one reading. A change must be visible within 100 ms. */
 const gatherMs = 20;
 
-/** Docker 20.10 announces the end of a process before its list shows it. */
+/** Docker 20.10 announces an exit before its list shows it. */
 const secondLookMs = 250;
+
+/** Tasks take about this long to start. */
+const taskLookMs = 2000;
 
 /** Interval of full readings, for changes without an event and for lost events. */
 const resyncMs = 60_000;

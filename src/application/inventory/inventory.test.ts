@@ -53,7 +53,7 @@ async function holdImages(scene: SandboxScene, ...references: readonly string[])
   }
 }
 
-/** Long enough for an event to be seen, and short enough for no slow look at everything. */
+/** Long enough for an event, and too short for a full reading of the engine. */
 const soonMs = 100;
 
 const names = ({ containers }: Inventory) => containers.map(({ name }) => name);
@@ -287,7 +287,7 @@ describe('the inventory', () => {
     const first = inventory();
     for (let read = 0; read < 100; read += 1) expect(inventory()).toBe(first);
     expect(calls).toEqual(before);
-    // An unwatched container changes nothing in the content.
+    // A change of an unwatched container does not change the content.
     scene.sandbox.control.runContainer('other', { Image: 'app:1', Labels: { 'upkeep.enable': 'false' } });
     await scene.clock.sleep(soonMs);
     expect(inventory()).toBe(first);
@@ -319,6 +319,32 @@ describe('the inventory', () => {
     expect(names(inventory())).toEqual([]);
     await scene.clock.sleep(60_000);
     expect(names(inventory())).toEqual(['app']);
+  });
+
+  test('counts the tasks of a new service as they start, though nothing announces them, and no longer than that', async () => {
+    const scene = createSandboxScene({ swarmNodes: 3 });
+    scene.registry.store.publish('web:1', { version: '1' });
+    const calls: string[] = [];
+    const { swarm } = scene.sandbox;
+    const services = (signal?: AbortSignal) => {
+      calls.push('services');
+      return swarm.services(signal);
+    };
+    const { inventory } = await followed(scene, {}, { swarm: { ...swarm, services } });
+    const create = (Name: string, Image: string) =>
+      scene.sandbox.swarmControl.create({
+        ...{ Name, Mode: { Replicated: { Replicas: 2 } }, TaskTemplate: { ContainerSpec: { Image } } },
+      });
+    create('web', 'web:1');
+    await scene.clock.sleep(10_000);
+    expect(only(inventory())).toMatchObject({ name: 'web', wantedTasks: 2, runningTasks: 2 });
+    expect(calls.length).toBeLessThan(6);
+    create('never', 'missing:1');
+    await scene.clock.sleep(3_600_000);
+    calls.length = 0;
+    await scene.clock.sleep(600_000);
+    // Together with all other data, once a minute.
+    expect(calls.length).toBeLessThanOrEqual(10);
   });
 
   test('lists all instead of very many, and no more than half of the time', async () => {
@@ -407,7 +433,7 @@ type Step = {
   readonly networkMode: string;
   /** Whether it is created from the image's bare id. */
   readonly byId: boolean;
-  /** Whether one looks afterwards; else the next step follows at once. */
+  /** Whether the test reads the inventory afterwards; otherwise the next step follows at once. */
   readonly waits: boolean;
 };
 
@@ -440,7 +466,7 @@ const settingsToTry = fc.record({ includeStopped: fc.boolean(), monitorOnly: fc.
 /** An engine that was away is tried again at ever longer intervals, up to five seconds. */
 const afterRestartMs = 6000;
 
-/** People do what cannot be done, too: that changes nothing. */
+/** Invalid actions are tried too, and change nothing. */
 async function act({ sandbox, registry }: SandboxScene, step: Step): Promise<void> {
   const { kind, name, other, labels, networkMode, byId } = step;
   const { control, engine } = sandbox;
@@ -466,7 +492,7 @@ async function act({ sandbox, registry }: SandboxScene, step: Step): Promise<voi
   try {
     await acts[kind]();
   } catch {
-    // Nothing has happened.
+    // No event was sent.
   }
 }
 
@@ -474,7 +500,7 @@ function contentOf(inventory: Inventory): string {
   return JSON.stringify({ ...inventory, revision: 0 });
 }
 
-/** By a service that has just begun; and what it shows is what a check would look at. */
+/** The result of a new service; the inventory must have the containers that a check would inspect. */
 async function freshContent(scene: SandboxScene, settings: Partial<ServiceSettings>): Promise<string> {
   const fresh = await follow(scene, settings);
   const inventory = fresh.inventory();

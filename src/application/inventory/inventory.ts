@@ -26,18 +26,22 @@ import type { PastOutcome } from '../../domain/run/past-outcome.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
 import type { LastOutcomes } from './last-outcomes.ts';
+import { noStartTimes, type StartTimes } from './start-times.ts';
 
 export type InventoryParts = {
   readonly settings: ServiceSettings;
   readonly instance: Pick<Instance, 'containerId' | 'ownerState'>;
-  /** Undefined until the engine has been listed; the same object as long as nothing has changed. */
+  /** Undefined before the first listing. The same object is returned while nothing has changed. */
   readonly listing: () => EngineListing | undefined;
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
   readonly outcomes: Pick<LastOutcomes, 'of' | 'revision'>;
+  /** Absent: nobody asks for them. */
+  readonly startTimes?: Pick<StartTimes, 'of' | 'revision'>;
 };
 
 /** The engine's lists joined with the last checks. It is built on request, and only changed parts are built anew. */
-export function createInventory({ settings, instance, listing, checks, outcomes }: InventoryParts): () => Inventory {
+export function createInventory(parts: InventoryParts): () => Inventory {
+  const { settings, instance, listing, checks, outcomes, startTimes = noStartTimes } = parts;
   const imageRule = createImageRule(settings);
   const ownId = instance.containerId;
   let scope = '';
@@ -49,10 +53,10 @@ export function createInventory({ settings, instance, listing, checks, outcomes 
   let holdsImage: (id: string) => boolean = () => false;
   let services: ReadonlyMap<string, SwarmService> = new Map();
   const isService = ({ id }: ContainerSummary) => services.has(id);
-  const news = () => checks.revision() + outcomes.revision();
+  const news = () => checks.revision() + outcomes.revision() + startTimes.revision();
   let inventory = unknownInventory;
 
-  /** Our own container tells it, where no option does: known with the first listing. */
+  /** Without an option, the scope comes from our own container, which is known after the first listing. */
   function followScope(containers: readonly ContainerSummary[], imageLabelsOf: ImageLabelsOf): void {
     const inForce = scopeInForce({ ...settings, containers, imageLabelsOf, ownId });
     if (inForce === scope) return;
@@ -95,9 +99,11 @@ export function createInventory({ settings, instance, listing, checks, outcomes 
     const facts = isUntouched ? known.facts : trackContainer(tracking, settings);
     const last = outcomes.of(facts.name);
     const check = checks.of(facts);
-    if (isUntouched && known.check === check && known.last === last)
+    const startedAtMs = startTimes.of(watched.container);
+    if (isUntouched && known.check === check && known.last === last && known.tracked.startedAtMs === startedAtMs)
       return known.links === links ? known : { ...known, links };
-    const tracked = { ...facts, ...check, ...(last && { last }) };
+    const since = startedAtMs === undefined ? undefined : { startedAtMs };
+    const tracked = { ...facts, ...since, ...check, ...(last && { last }) };
     const isShown = known !== undefined && isSameContainer(known.tracked, tracked);
     return { links, image, dependsOn, facts, check, last, tracked: isShown ? known.tracked : tracked };
   }
@@ -116,7 +122,7 @@ export function createInventory({ settings, instance, listing, checks, outcomes 
   return () => {
     const now = listing();
     if (now === undefined) return inventory;
-    // Whether an owner still lives is not in the list.
+    // The list does not show whether the owner of an unfinished update is alive.
     const isSettled = inventory.unfinished.length === 0;
     if (isSettled && now === shown && news() === shownNews) return inventory;
     const images = new Map(now.images.map((image) => [image.id, image]));
@@ -185,7 +191,7 @@ function isSameContainer(one: TrackedContainer, other: TrackedContainer): boolea
   );
 }
 
-/** The revision changes only with the content; unwatched containers do not change it. */
+/** The revision changes only with the content. Containers that are not watched do not count. */
 function inventoryOf(
   containers: readonly TrackedContainer[],
   unfinished: readonly UnfinishedTracked[],

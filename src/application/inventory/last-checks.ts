@@ -7,26 +7,29 @@ import type { DecidedCandidate } from '../../domain/decision/decision.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import { candidateDigest } from '../check/checked-container.ts';
 
-/** Results of the last checks; each counts while the container runs the checked image. */
+/** Results of the last checks. A result counts while its container runs the checked image. */
 export type LastChecks = {
   readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
-  /** Notes that an updated container runs the newest image, and that a version was taken back. */
+  /** Notes updated containers, which run the newest image now, and versions that were rolled back. */
   readonly hear: (event: ServiceEvent) => void;
   readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId'>) => LastCheck;
-  /** The newer version that a container, by its name, waits for; undefined: none is known. */
+  /** The newer version that a container waits for, by the container's name. Undefined: none is known. */
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;
-  /** Judges what waits for people or times anew. */
+  /** Judges again the results that wait for a decision or a time. */
   readonly reconsider: (again: (checked: CheckedContainer) => CheckedContainer) => void;
-  /** When a window first opens, after a time, that containers wait for, and which do; undefined: none waits. */
+  /**
+   * The first opening of a window after a given time that containers wait for, with their names. Undefined: no
+   * container waits.
+   */
   readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
-  /** Another number whenever there is something new. */
+  /** Changes with every change of the results. */
   readonly revision: () => number;
 };
 
 /**
- * A check belongs to a container, whatever that is called by now; and, when it has been created anew
- * of the same image and reference, to whichever has its name. What is shown as its reference may change
- * while it is there: a container runs what it was created from.
+ * A result belongs to a container id, under any name. When a container was created anew with the same image and
+ * reference, the result passes to the container with the same name. The shown reference of a container may change; the
+ * reference that it was created from does not.
  */
 export function createLastChecks(): LastChecks {
   const byId = new Map<string, Known>();
@@ -40,7 +43,7 @@ export function createLastChecks(): LastChecks {
     return known?.imageId === imageId && isSameReference(known.image, image, imageId) ? known.check : notChecked;
   };
 
-  /** The failed version is still the newest; the container runs the image from before. */
+  /** The failed version is still the newest one, and the container runs the earlier image. */
   function holdTakenBack({ name, containerId = '' }: ContainerOutcome): void {
     revision += 1;
     for (const [map, key] of [
@@ -55,14 +58,14 @@ export function createLastChecks(): LastChecks {
     }
   }
 
-  /** The version that was left is the newer one now. */
+  /** After a rollback, the version that was left is the newer one. */
   function noteReturn({ name, image, newImageId: imageId, oldDigest, from }: ContainerOutcome, atMs: number): void {
     revision += 1;
     const latestDigest = byName.get(name)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
     const check = { ...notChecked, ...takenBack, ...newer, latestDigest, checkedAtMs: atMs };
     remember(byName, name, { image: familiar(image), imageId, check });
-    // A container that was kept has its id again, and what was known of it then.
+    // A kept container comes back with its id and the result that was known for it.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
   }
 
@@ -78,7 +81,7 @@ export function createLastChecks(): LastChecks {
     },
     hear(event) {
       if (event.kind === 'update_failed' && event.outcome.isTakenBack) return holdTakenBack(event.outcome);
-      // A rollback that somebody asked for says so at its end only.
+      // A requested rollback is only recognisable at its end.
       if (event.kind === 'scan_completed')
         for (const outcome of event.session?.containers ?? [])
           if (outcome.isTakenBack && outcome.outcome === 'updated') noteReturn(outcome, event.atMs);
@@ -90,7 +93,7 @@ export function createLastChecks(): LastChecks {
       const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
       const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
       const { containerId } = event.outcome;
-      // The id of a service stays, and it has no image of this engine.
+      // A service keeps its id, and its image need not be on this engine.
       if (imageId === '' && containerId !== undefined) byId.delete(containerId);
       remember(byName, name, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
     },
@@ -129,7 +132,7 @@ function familiar(text: string): string {
   return reference === undefined ? text : familiarReference(reference);
 }
 
-/** For a moved tag the engine's list shows a bare image id until an inspection reads the reference. */
+/** For a moved tag the engine lists a bare image id until an inspection has read the reference. */
 function isSameReference(one: string, other: string, imageId: string): boolean {
   return one === other || isImageId(one, imageId) || isImageId(other, imageId);
 }
@@ -161,7 +164,7 @@ const heldAsFailed = {
   status: 'held',
   hold: 'failed',
   reason:
-    'The newer version was taken back here: it is not tried again before there is another one, or --retry-failed is given',
+    'The newer version was rolled back here: it is not tried again before there is another one, or with --retry-failed',
 } as const;
 
 const takenBack = {
@@ -172,7 +175,7 @@ const takenBack = {
   updateAvailable: true,
 } as const;
 
-/** Updated to an older version of a moving tag, because the newest is too young. */
+/** The container was updated to an older version of a moving tag, because the newest is too young. */
 const updatedHalfway = {
   staleness: 'held',
   hold: 'cooldown',
@@ -180,7 +183,7 @@ const updatedHalfway = {
   updateAvailable: true,
 } as const;
 
-/** Keeps the last known verdict when a check failed. */
+/** Keeps the last known verdict when a check has failed. */
 function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number | undefined): LastCheck {
   const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = container;
   const why = { ...(hold !== undefined && { hold }), ...(retryAtMs !== undefined && { retryAtMs }) };
@@ -209,7 +212,7 @@ function newerOf(container: CheckedContainer): Partial<LastCheck> {
   };
 }
 
-/** More containers than an engine runs; beyond, the one that was checked longest ago is forgotten. */
+/** More containers than an engine runs. Beyond it, the result of the longest unchecked container is dropped. */
 const mostRemembered = 10_000;
 
 function remember(map: Map<string, Known>, key: string, known: Known): void {

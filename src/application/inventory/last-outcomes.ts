@@ -2,16 +2,16 @@ import type { PastOutcome } from '../../domain/run/past-outcome.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 
-/** The newest outcome of each container other than `fresh`, from the runs of this process. */
+/** The newest outcome other than `fresh` of each container, from the runs of this process. */
 export type LastOutcomes = {
   readonly hear: (event: ServiceEvent) => void;
   /** By the container's name. */
   readonly of: (name: string) => PastOutcome | undefined;
-  /** Another number whenever there is something new. */
+  /** Changes with every change of the outcomes. */
   readonly revision: () => number;
 };
 
-/** Keeps at most 10,000 outcomes, more than an engine runs containers; beyond, the oldest is forgotten. */
+/** Keeps at most 10,000 outcomes, which is more than an engine has containers. Beyond it, the oldest is dropped. */
 export function createLastOutcomes(): LastOutcomes {
   const byName = new Map<string, PastOutcome>();
   let revision = 0;
@@ -32,7 +32,7 @@ export function createLastOutcomes(): LastOutcomes {
         case 'update_deferred':
           return note(event.outcome, event.atMs, event.runId);
         case 'scan_completed':
-          // The session names the versions, and the outcomes that had no event of their own.
+          // The session has the version names, and the outcomes without an event of their own.
           for (const outcome of event.session?.containers ?? []) {
             const known = byName.get(outcome.name);
             note(outcome, known?.runId === event.runId ? known.atMs : event.atMs, event.runId);

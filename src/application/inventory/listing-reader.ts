@@ -15,7 +15,7 @@ import { listServices } from '../engine/service-listing.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
 import type { Reading } from './engine-changes.ts';
 
-/** Brings a listing up to date with as little of the engine's work as will do. */
+/** Updates a listing with as few engine calls as possible. */
 export type ListingReader = {
   readonly read: (reading: Reading, known: EngineListing, signal: AbortSignal) => Promise<EngineListing>;
   /** Inspects the containers for which the list shows a bare image id, once each. */
@@ -26,9 +26,9 @@ export type ListingReader = {
 
 export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'log'>): ListingReader {
   const { engine, swarm, log } = outside;
-  /** By container id; a container that really was created from an id has that. */
+  /** References by container id. A container that was created from an id has that id here. */
   const references = new Map<string, string>();
-  /** Images that containers run and the engine does not know any more. */
+  /** Images of containers that the engine no longer has. */
   let absentImages: ReadonlySet<string> = new Set();
   const refer = (listing: EngineListing) => withReferences(listing, references);
 
@@ -40,7 +40,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
 
   async function readImages(listing: EngineListing, signal: AbortSignal): Promise<EngineListing> {
     const images = await engine.listImages(signal);
-    // The list leaves out untagged images that others were built on.
+    // The list leaves out untagged parents of other images.
     const missing = unlistedImages(listing, new Set(images.map(({ id }) => id)));
     const found = await mapConcurrently(missing, imagesAtOnce, (id) => findImage(id, signal));
     absentImages = new Set(missing.filter((_, index) => found[index] === undefined));
@@ -48,7 +48,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
     return withImages(listing, [...images, ...unlisted]);
   }
 
-  /** One that the engine cannot show is to its containers as one that is gone. */
+  /** An image that the engine cannot show is treated as absent. */
   async function findImage(id: string, signal: AbortSignal): Promise<ImageSummary | undefined> {
     try {
       return await engine.inspectImage(id, signal);
@@ -92,7 +92,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
 
 const imagesAtOnce = 4;
 
-/** An engine answers an inspect in less than a millisecond; more at once only queue up there. */
+/** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
 const inspectionsAtOnce = 16;
 
 function unlistedImages({ containers }: EngineListing, listed: ReadonlySet<string>): readonly string[] {

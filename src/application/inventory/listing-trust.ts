@@ -1,17 +1,17 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 
-/** Whether a list from memory may be shown: it is as true as the stream of events that it follows. */
+/** Whether the listing in memory may be shown. It is only as current as the event stream that it follows. */
 export type Trust = {
   readonly noteConnected: () => void;
   readonly noteBreak: () => void;
   readonly noteRead: () => void;
   readonly noteFailure: (error: unknown) => void;
-  /** Undefined as long as it may be. */
+  /** Undefined while the listing may be shown. */
   readonly failure: () => ServiceError | undefined;
 };
 
-/** A stream that breaks while the engine can be listed does no harm: `readAll` is called to find that out. */
+/** A broken stream is harmless while the engine can be listed. `readAll` is called to find out. */
 export function createTrust({ monotonicMs }: Pick<Clock, 'monotonicMs'>, readAll: () => void): Trust {
   let isConnected = false;
   let failed: ServiceError | undefined;
@@ -42,7 +42,7 @@ export function createTrust({ monotonicMs }: Pick<Clock, 'monotonicMs'>, readAll
   };
 }
 
-/** A list takes less than a second, and a stream that only had to be opened again does not show. */
+/** A listing takes less than a second. A stream that only has to be reopened stays unnoticed. */
 const longestDoubtMs = 2000;
 
 function unreachable(cause: unknown): ServiceError {

@@ -3,9 +3,8 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { orStopped } from '../async/stopped.ts';
 
 /**
- * Asks the engine for a sign of life, one request for all waiting callers; throws the reason when there is
- * none. A silent engine may have been replaced since, so it is asked again every second on a new
- * connection.
+ * Pings the engine, with one request for all waiting callers, and throws the reason when it does not answer. A silent
+ * engine may have been replaced, so it is pinged again every second on a new connection.
  */
 export function createReadiness({
   engine,

@@ -2,10 +2,10 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import { percentOf } from '../../domain/run/pull-percent.ts';
 import type { ContainerUnderWay, RunUnderWay } from '../../domain/run/service-status.ts';
 
-/** Knows the update run of this moment from its events. */
+/** The update run under way, from its events. */
 export type RunWatch = {
   readonly hear: (event: ServiceEvent) => void;
-  /** Undefined while no run is under way. */
+  /** Undefined when no run is under way. */
   readonly read: () => RunUnderWay | undefined;
 };
 

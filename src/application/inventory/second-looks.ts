@@ -1,9 +1,9 @@
-/** Has things looked at a second time, a while after the first. */
+/** Repeats readings some time after the first one. */
 export type SecondLooks = { readonly add: (look: () => void) => void };
 
 /**
- * Each look happens between one and two pauses after it was asked for, together with others: one
- * timer serves them all. `pause` resolves early when all is to end, and `isOver` says so then.
+ * A repeat follows one to two pauses after `add`: one timer serves all of them. `pause` resolves early at the end of
+ * the process, and `isOver` is true then.
  */
 export function createSecondLooks(pause: () => Promise<void>, isOver: () => boolean): SecondLooks {
   let ripe: (() => void)[] = [];

@@ -14,7 +14,7 @@ export type StatusParts = {
   readonly isRepairing: () => boolean;
 };
 
-/** Knows from the events whether an update is under way. */
+/** Derives from events whether an update is under way. */
 export function createStatus({ history, scheduler, run, inventory, isRepairing }: StatusParts): {
   readonly hear: (event: ServiceEvent) => void;
   readonly read: () => ServiceStatus;

@@ -7,7 +7,7 @@ import { everyEntry, labelsOfService, type EngineListing } from '../../domain/in
 import type { UnwatchedTracked } from '../../domain/inventory/inventory.ts';
 import type { InventoryParts } from './inventory.ts';
 
-/** The containers of the engine that are not watched, with the reasons. It is built on request, once per listing. */
+/** The containers that are not watched, with the reasons. It is built on request, once per listing. */
 export function createUnwatched({
   settings,
   instance: { containerId: ownId },

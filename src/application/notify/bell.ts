@@ -1,8 +1,8 @@
 import type { Clock } from '../../domain/outside/outside.ts';
 
-/** A wait that can be ended from outside. */
+/** A wait that other code can end. */
 export type Bell = {
-  /** Until it rings, at most `ms`; undefined: without end. A ring while nobody waits is heard by the next wait. */
+  /** Resolves at a ring, or after `ms`; undefined means no limit. A ring without a waiter ends the next wait. */
   readonly wait: (ms: number | undefined) => Promise<void>;
   readonly ring: () => void;
 };

@@ -16,17 +16,17 @@ export type CourierParts = {
   readonly backOff: BackOff;
   readonly clock: Clock;
   readonly log: Log;
-  /** From 0 up to 1. */
+  /** A random number from 0 up to 1. */
   readonly chance: () => number;
 };
 
-/** Brings the messages of one target to it, one after another, until it is stopped. */
+/** Sends the messages of one target, one after another, until it is stopped. */
 export type Courier = {
-  /** Something new is in the outbox. */
+  /** Called when the outbox has something new. */
   readonly wake: () => void;
-  /** Tries each waiting message once more without delay, then ends. */
+  /** Tries each waiting message once without delay, then ends. */
   readonly drain: () => Promise<void>;
-  /** Ends it at once. */
+  /** Stops at once. */
   readonly stop: () => void;
 };
 
@@ -47,7 +47,7 @@ export function startCourier({ target, outbox, counts, backOff, clock, log, chan
     }
   }
 
-  /** Whether it went well. */
+  /** Resolves to whether the step succeeded. */
   async function take(step: Exclude<QueueStep, { kind: 'wait' }>): Promise<boolean> {
     if (step.kind === 'send') return attempt(step.entry);
     outbox.change(merge(step.entries, clock.nowMs()));
@@ -65,7 +65,7 @@ export function startCourier({ target, outbox, counts, backOff, clock, log, chan
     return outcome.kind === 'sent';
   }
 
-  /** A target that breaks its word, and neither answers nor fails, counts as one that cannot be reached. */
+  /** A target that neither answers nor fails in its promised time counts as unreachable. */
   async function send(message: OutboxEntry['message']): Promise<SendOutcome> {
     const answered = new AbortController();
     const tooLate = clock.sleep(longestAttemptMs, answered.signal).then(
@@ -75,7 +75,7 @@ export function startCourier({ target, outbox, counts, backOff, clock, log, chan
     try {
       return await Promise.race([target.send(message, sending.signal), tooLate, stopped]);
     } catch (error) {
-      log.error('A notification failed for a reason of our own', { target: target.name, error });
+      log.error('A notification failed because of an internal error', { target: target.name, error });
       return { kind: 'failed', failure: 'rejected', reason: 'an internal error, which is in the log' };
     } finally {
       answered.abort();
@@ -127,7 +127,7 @@ export function startCourier({ target, outbox, counts, backOff, clock, log, chan
   }
 }
 
-/** The time that a target promises to need at most, and a margin. */
+/** The longest time that a target promises to need, with a margin. */
 const longestAttemptMs = 15_000;
 
 const unanswered: SendOutcome = {

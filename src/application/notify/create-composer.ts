@@ -5,13 +5,13 @@ import { createWatchtowerComposer } from '../../domain/notification/watchtower/t
 
 export type ComposerParts = {
   readonly hostname: string;
-  /** An IANA name, of times in messages. */
+  /** The IANA name of the time zone for times in messages. */
   readonly timeZone: string;
-  /** Hears of a template that could not be rendered; the message goes out in the default text. */
+  /** Called when a template could not be rendered. The message is then sent with the default text. */
   readonly onTemplateFailure: (reason: string) => void;
 };
 
-/** Puts facts into words, in the style of the settings; a template has the data of the Watchtower family in both. */
+/** Writes messages in the style of the settings. Templates get the data of the Watchtower family in every style. */
 export function createComposer(settings: NotificationSettings, parts: ComposerParts): Composer {
   const isOurs = settings.style === 'upkeep';
   if (isOurs && settings.template === undefined) return createUpkeepComposer({ ...settings, ...parts });

@@ -236,7 +236,7 @@ describe('the delivery', () => {
               if (isDead) return new Promise(() => undefined);
               const answer = answers[asked++ % (answers.length + 1)] ?? 'sent';
               if (answer !== 'refused') arrived.push(message);
-              // The answer takes its time, so that a crash can come before it.
+              // The answer is delayed, so that a crash can come before it.
               await clock.sleep(2000);
               if (answer === 'refused') return networkFailure;
               return answer === 'sent' ? sent : { ...networkFailure, mayHaveArrived: true };

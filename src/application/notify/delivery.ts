@@ -9,15 +9,15 @@ import { type Courier, startCourier } from './courier.ts';
 import { createDeliveryCounts } from './delivery-counts.ts';
 import { openOutbox } from './outbox-keeper.ts';
 
-/** Messages on their way: taken at once, sent one after another, kept until they have arrived. */
+/** Messages on their way to targets: queued at once, sent one after another, kept until they have arrived. */
 export type Delivery = {
-  /** Returns at once: nothing waits for a service. */
+  /** Queues a message and returns at once. No caller waits for a service. */
   readonly put: (post: Post) => void;
-  /** Whether a finding was told of, and when. */
+  /** When a finding was last reported; undefined: never. */
   readonly foundAtMs: (key: string) => number | undefined;
   readonly noteFound: (keys: readonly string[]) => void;
   readonly status: () => readonly TargetStatus[];
-  /** Sends what it can in 4.5 s, and keeps the rest where there is a place for it. */
+  /** Sends messages for up to 4.5 s. The rest stays in the file, if there is one. */
   readonly close: () => Promise<void>;
 };
 
@@ -36,7 +36,7 @@ export type DeliveryParts = {
   readonly bounds: OutboxBounds;
   readonly clock: Clock;
   readonly log: Log;
-  /** From 0 up to 1. */
+  /** A random number from 0 up to 1. */
   readonly chance: () => number;
 };
 
@@ -49,7 +49,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
     targets.map((target) => [target.name, startCourier({ ...parts, target, outbox, counts })]),
   );
 
-  /** They were configured when their messages were written down. */
+  /** Drops messages for targets that are no longer configured. */
   function giveUpUnknownTargets(): void {
     const orphans = [...outbox.read().entries.values()].filter(
       (entry) => !targets.some(({ name }) => name === entry.target),
@@ -104,12 +104,12 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
             : 'Notifications are lost that could not be sent before the end; with --state-dir they would be kept',
           { messages: left },
         );
-      // A disk that hangs is not waited for either.
+      // A disk that hangs must not delay the end.
       await Promise.race([outbox.close(), late]);
       isDone.abort();
     },
   };
 }
 
-/** With what else an end does for notifications, no more than 5 s. */
+/** Together with the other steps at the end of notifications, at most 5 s. */
 const drainMs = 4500;

@@ -4,7 +4,7 @@ import type { ContainerOutcome } from '../../domain/run/session.ts';
 
 /** A finished run, before its links and versions are looked up. */
 export type GatheredRun = Omit<RunFacts, 'news' | 'imageLabels'> & {
-  /** By the name of a container, the targets that hear of it, where its label says so. */
+  /** The targets of each container's messages, by its name, where its label names any. */
   readonly recipients: Readonly<Record<string, readonly string[]>>;
 };
 
@@ -15,7 +15,7 @@ type OpenRun = Pick<GatheredRun, 'runId' | 'purpose' | 'trigger' | 'startedAtMs'
   readonly removedImages: RunFacts['removedImages'][number][];
 };
 
-/** Listens to the events of runs, and hands over each run once when it has ended. */
+/** Listens to the events of runs, and calls `onEnd` once for each run that has ended. */
 export function gatherRuns(onEnd: (run: GatheredRun) => void): (event: ServiceEvent) => void {
   const open = new Map<string, OpenRun>();
 
@@ -52,7 +52,7 @@ export function gatherRuns(onEnd: (run: GatheredRun) => void): (event: ServiceEv
     if (run === undefined) return;
     switch (event.kind) {
       case 'containers_selected':
-        // Each of several engines selects its own.
+        // With several engines, each one publishes its own selection.
         run.recipients = { ...run.recipients, ...event.recipients };
         break;
       case 'container_checked':
@@ -86,7 +86,7 @@ export function gatherRuns(onEnd: (run: GatheredRun) => void): (event: ServiceEv
   };
 }
 
-/** Checks by the API run beside the one update; what never ends must not pile up. */
+/** Checks by the API run beside the one update. Runs without an end must not pile up. */
 const mostOpen = 100;
 
 /** A check changes nothing: a newer version is reported as available. */

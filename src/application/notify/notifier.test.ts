@@ -11,7 +11,7 @@ import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { Post } from './delivery.ts';
 import { createNotifier, type NotifierParts } from './notifier.ts';
 
-/** Says the names of what is news, and of all the rest. */
+/** Lists the names of the news, and of all the rest. */
 const composer: Composer = {
   start: ({ schedule }) => ({ title: 'T', text: schedule, level: 'info', lines: [] }),
   run({ containers, news, error }, least) {

@@ -13,17 +13,17 @@ import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { Delivery } from './delivery.ts';
 import { gatherRuns, type GatheredRun } from './gather-runs.ts';
 
-/** Turns what happens into messages for those who want to hear of it. */
+/** Makes messages from events, for the targets that subscribe to them. */
 export type Notifier = {
   /** For `subscribe`: returns at once. */
   readonly hear: (event: ServiceEvent) => void;
   readonly started: (facts: StartFacts) => void;
   /**
-   * The service could not start, or had to stop, outside of a run. Failures that a run has reported are not reported
-   * again.
+   * Called when the service could not start or had to stop, outside of a run. Failures that a run has reported are not
+   * reported again.
    */
   readonly failed: (error: unknown) => void;
-  /** Resolves when all that was heard has been put into words. */
+  /** Resolves when a message has been written for every event so far. */
   readonly settled: () => Promise<void>;
 };
 
@@ -34,7 +34,7 @@ export type NotifierParts = {
   readonly delivery: Pick<Delivery, 'put' | 'foundAtMs' | 'noteFound'>;
   /** The data of a run for a webhook: plain JSON values. */
   readonly dataOfRun: (facts: RunFacts) => unknown;
-  /** The labels of an image that the engine holds; undefined where they are not known. Never throws. */
+  /** The labels of an image in the engine. Undefined where they are not known. Never throws. */
   readonly labelsOfImage: (imageId: string) => Promise<Readonly<Record<string, string>> | undefined>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly log: Log;
@@ -52,12 +52,12 @@ export function createNotifier(parts: NotifierParts): Notifier {
     telling = telling
       .then(() => tellRun(run))
       .catch((error: unknown) =>
-        log.error('A run could not be told of', { runId: run.runId, error: describeError(error) }),
+        log.error('A run could not be reported', { runId: run.runId, error: describeError(error) }),
       );
   }
 
   async function tellRun(run: GatheredRun): Promise<void> {
-    // The caller of a check reads its answer, so no message is sent; the Watchtower family sends one.
+    // The caller of a check reads its answer, so no message is sent. The Watchtower family does send one.
     if (run.purpose === 'check' && settings.style !== 'watchtower') return;
     const { recipients, ...gathered } = run;
     const { news, keys } = newsIn(gathered);
@@ -70,7 +70,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     if (keys.length > 0) delivery.noteFound(keys);
   }
 
-  /** Silence is what such a service waits for, so it hears of each run, whatever there is to say. */
+  /** A dead man's switch raises an alarm when messages stop, so it gets one for every run. */
   function postEnd(facts: RunFacts, target: Target): void {
     const { runId: id, startedAtMs, endedAtMs, error, containers } = facts;
     const isWell =
@@ -118,7 +118,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     if (keys.length > 0) delivery.noteFound(keys);
   }
 
-  /** Whoever hears of one of its containers hears of the whole transaction. */
+  /** A recipient of one container gets the message about its whole transaction. */
   function isAbout(target: Target, { containers, recipients = {} }: RecoveredTransaction): boolean {
     return containers.some((name) =>
       isFor(target, Object.hasOwn(recipients, name) ? recipients[name] : undefined, targets),
@@ -150,13 +150,13 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const draft = compose(least);
     if (draft === undefined || draft.text === '') return;
     const id = `${of.id}-${newId().slice(0, 8)}`;
-    // Messages for programs are never merged.
+    // Messages for webhooks are never merged.
     const release = isWebhook(target) ? undefined : releaseOf(draft.level, clock.nowMs(), settings);
     put(target, draft, { ...of, id }, release);
   }
 
   function put(target: Target, draft: Draft, of: About, release: Release = { dueAtMs: clock.nowMs() }): void {
-    // Only a message that waits for others is taken apart again.
+    // Only a merged message is split again later, so only it keeps its sections.
     const { sections, ...whole } = boundedDraft(draft);
     const parts = release.hold === undefined || sections === undefined ? {} : { sections };
     const message: Message = { ...whole, ...parts, ...of, createdAtMs: clock.nowMs(), isRepeat: false };
@@ -197,23 +197,23 @@ export function createNotifier(parts: NotifierParts): Notifier {
 
 type About = Pick<Message, 'id' | 'run' | 'event'>;
 
-/** Others would only carry the bulk of an event. */
+/** Only webhooks send the data of the event. Other messages would grow without need. */
 function isWebhook({ service }: Target): boolean {
   return service === 'webhook';
 }
 
 type News = {
   readonly news: ReadonlySet<string>;
-  /** Of findings that are told of now. */
+  /** Keys of the findings in this message. */
   readonly keys: readonly string[];
 };
 
 const nothingToSay: Draft = { title: '', text: 'Nothing new', level: 'info', lines: [] };
 
-/** Enough for release notes that anybody reads. */
+/** Release notes of more images are too long to read. */
 const mostImages = 100;
 
-/** One run for each container that there is something to say about. */
+/** Splits a run into one for each container with something to report. */
 function splitByContainer(facts: RunFacts): readonly RunFacts[] {
   return [...facts.news].map((one) => partOfRun(facts, (name) => name === one));
 }

@@ -13,7 +13,7 @@ import { createNotifier, type Notifier, type NotifierParts } from './notifier.ts
 /** The targets, settings and adapters of notifications. */
 export type Notifications = Pick<Notifier, 'hear' | 'started' | 'failed'> & {
   readonly status: () => readonly TargetStatus[];
-  /** Takes 5 s at most. */
+  /** Takes at most 5 s. */
   readonly close: () => Promise<void>;
 };
 
@@ -24,7 +24,7 @@ export type NotificationParts = Pick<Outside, 'clock' | 'log' | 'newId'> &
     readonly composer: Composer;
     readonly store: OutboxStore | undefined;
     readonly engine: Pick<Outside['engine'], 'inspectImage'>;
-    /** From 0 up to 1. */
+    /** A random number from 0 up to 1. */
     readonly chance: () => number;
   };
 
@@ -54,7 +54,7 @@ export async function openNotifications(parts: NotificationParts): Promise<Notif
     failed: notifier.failed,
     status: delivery.status,
     async close() {
-      // An engine that does not answer must not cost the message that says so.
+      // An engine that does not answer must not block the message about it.
       const settled = new AbortController();
       const late = clock.sleep(mostLookingUpMs, settled.signal).then(
         () => closing.abort(),
@@ -68,5 +68,5 @@ export async function openNotifications(parts: NotificationParts): Promise<Notif
   };
 }
 
-/** For labels of images, once everything is to end. */
+/** Time for reading labels of images after the process was told to stop. */
 const mostLookingUpMs = 500;

@@ -5,14 +5,14 @@ import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 
-/** The outbox in memory, and behind it, where there is one, the file. */
+/** The outbox in memory, and in a file if there is one. */
 export type OutboxKeeper = {
   readonly read: () => Outbox;
-  /** Takes effect at once; what it writes is waited for with `written`. Answers what had to go for it to fit. */
+  /** Changes the outbox at once; `written` waits for the file. Returns the messages that were dropped to make room. */
   readonly change: (records: readonly OutboxRecord[]) => readonly OutboxRecord[];
-  /** Resolves when all changes so far are on the disk, or could not be written, which is logged. */
+  /** Resolves when all changes so far are on the disk, or have failed to be written, which is logged. */
   readonly written: () => Promise<void>;
-  /** Whether a new process will know what this one has not sent. */
+  /** Whether unsent messages survive the end of this process. */
   readonly outlivesProcess: boolean;
   readonly close: () => Promise<void>;
 };
@@ -31,7 +31,7 @@ export async function openOutbox({ store, bounds, log }: KeeperParts): Promise<O
   let writing: Promise<void> = Promise.resolve();
   let isBroken = false;
 
-  /** After a failure nobody knows what the file ends with, so all of it is written anew. */
+  /** After a failed write the end of the file is unknown, so the whole file is written again. */
   async function write(to: OutboxStore, records: readonly OutboxRecord[]): Promise<void> {
     const { entries, found } = outbox;
     if (isBroken || written > compactAfter + 4 * (entries.size + found.size)) {
@@ -80,5 +80,5 @@ export async function openOutbox({ store, bounds, log }: KeeperParts): Promise<O
   };
 }
 
-/** Records have a few hundred bytes each: the file stays below a megabyte while few messages wait. */
+/** A record has a few hundred bytes, so the file stays below a megabyte while few messages wait. */
 const compactAfter = 1000;

@@ -12,7 +12,7 @@ export type FleetParts = {
   readonly show: (fleet: Fleet) => void;
 };
 
-/** Shows the watched containers, and again whenever something about them is otherwise, until the signal aborts. */
+/** Shows the watched containers, and shows them again after each change, until the signal aborts. */
 export async function showFleet({ inventory, subscribe, clock, show }: FleetParts, signal: AbortSignal): Promise<void> {
   const updating = new Set<string>();
   let isChanged = true;
@@ -41,5 +41,7 @@ export async function showFleet({ inventory, subscribe, clock, show }: FleetPart
   }
 }
 
-/** Home automations show what people look at: a second is soon enough, and a check of five hundred containers is shown in few steps. */
+/**
+ * People look at these entities, so a second is soon enough. A check of five hundred containers then takes few updates.
+ */
 const lookAgainMs = 1000;

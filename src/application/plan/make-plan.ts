@@ -36,10 +36,10 @@ export function staleIn({ containers }: CheckReport, settings: ServiceSettings):
     });
 }
 
-/** Plans the replacement of stale containers. Where nothing is stale it asks the engine for nothing. */
+/** Plans the replacement of stale containers. It makes no engine call if none is stale. */
 export type Planner = (stale: readonly StaleContainer[], listing: Listing, signal?: AbortSignal) => Promise<MadePlan>;
 
-/** Any container may hold on to one that is replaced, so the plan knows all there are. */
+/** Any container may depend on one that is replaced, so the plan covers all containers. */
 export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSettings): Planner {
   const readGraph = createGraphReader(outside, settings);
   const { clock, instance, log } = outside;
@@ -57,7 +57,7 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
     const imageLabelsOf = imageLabelsIn(images);
     for (const warning of graph.warnings) log.warn(warning);
     const optedOut = listed.flatMap((container) => {
-      // The list shows a bare id once the tag has moved on.
+      // The list shows a bare id once the tag has moved.
       const image = graph.containers.get(container.id)?.settings.Config.Image ?? container.image;
       const reason = whyOptedOut({ ...container, image, imageLabels: imageLabelsOf(container) }, settings);
       return reason === undefined ? [] : [[container.id, reason] as const];
@@ -85,17 +85,19 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
 }
 
 /**
- * Registries may take long. A container that was created meanwhile may hold on to one that is replaced, so an old
- * listing is taken anew.
+ * Registries may take long to answer. A container that was created since may depend on one that is replaced, so an
+ * older listing is read again.
  */
 const longestListingAgeMs = 5000;
 
-/** A successor does not start processes beside the container's own, such as those of `docker exec`. */
+/** A successor starts the container's own process only, and none that `docker exec` added. */
 function ownSelfUpdate({ isMainProcess }: ReadOnlyOutside['instance'], { selfUpdate }: ServiceSettings): SelfUpdate {
   return isMainProcess || selfUpdate === 'not-by-this-command' ? selfUpdate : 'not-main-process';
 }
 
-/** True if the container shares this one's network. The list shows this tie; for other ties an inspection is needed. */
+/**
+ * True if `networkMode` is the network of this container. The list shows this dependency; others need an inspection.
+ */
 function isNetworkOf({ id, name }: ContainerSummary, networkMode: string): boolean {
   return networkMode === `container:${id}` || networkMode === `container:${name}`;
 }

@@ -23,7 +23,7 @@ async function setScene() {
     },
   };
   const read = createGraphReader({ ...outside, engine }, { useComposeDependsOn: true });
-  /** Reads the graph, and tells the names of the inspected containers. */
+  /** Reads the graph; returns the names of the inspected containers. */
   const graphOf = async (...stale: readonly string[]) => {
     inspected.length = 0;
     const result = await read(await engine.listContainers(), new Set(stale));

@@ -10,7 +10,7 @@ export type ReadGraph = {
   readonly unreadable: readonly ContainerSummary[];
 };
 
-/** `ids`: the containers that are to be replaced. Throws a `ServiceError` when the engine is lost. */
+/** `ids` are the containers to replace. Throws a `ServiceError` when the engine cannot be reached. */
 export type GraphReader = (
   listed: readonly ContainerSummary[],
   ids: ReadonlySet<string>,
@@ -18,9 +18,9 @@ export type GraphReader = (
 ) => Promise<ReadGraph>;
 
 /**
- * Reads the dependencies among all listed containers. The list does not show them, so every container is inspected
- * once in its life. A container that an update of `ids` touches is always inspected anew. For the others the earlier
- * inspection tells what they hold on to: an engine sets that when it creates a container, and never changes it.
+ * Reads the dependencies among all listed containers. The list does not show them, so each container is inspected once
+ * in its life. Containers that an update of `ids` changes are always inspected again. For the others the earlier
+ * inspection still holds: an engine fixes the dependencies when it creates a container.
  */
 export function createGraphReader(
   outside: Pick<ReadOnlyOutside, 'engine' | 'log'>,
@@ -51,7 +51,7 @@ export function createGraphReader(
   };
 }
 
-/** Names change, and links are told by the names of their targets. */
+/** Names change, and links name their targets. */
 function asListed(
   { id, name }: ContainerSummary,
   container: Container | undefined,

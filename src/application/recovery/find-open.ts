@@ -17,7 +17,7 @@ import { carriesJournal, type OpenTransaction } from '../transaction/facts/facts
 import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
 
-/** A transaction that is not over, as the engine shows it. */
+/** An unfinished transaction as the engine shows it. */
 export type FoundTransaction = Pick<
   OpenTransaction,
   'id' | 'members' | 'successors' | 'autoRemoveReplicas' | 'marks'
@@ -29,7 +29,7 @@ export type FoundTransaction = Pick<
 
 export type Found = {
   readonly open: readonly FoundTransaction[];
-  /** The reason follows the name. `isUnsealed`: believed, had it the seal of our key. */
+  /** Each reason follows the name. `isUnsealed`: only the seal of our key is missing. */
   readonly left: readonly { readonly name: string; readonly reason: string; readonly isUnsealed?: true }[];
   /** See `Belief`. */
   readonly stray: readonly OpenMark[];
@@ -41,7 +41,7 @@ export type FindOrder = {
   readonly unsealed?: readonly string[];
 };
 
-/** Reads the possible remains of updates; `domain/recovery/interrupted.ts` decides which of them are real. */
+/** Reads the possible remains of updates. `domain/recovery/interrupted.ts` decides which are real. */
 export async function findOpen(
   outside: Outside,
   containers: readonly ContainerSummary[],
@@ -81,17 +81,20 @@ export async function findOpen(
   };
 }
 
-/** An engine answers an inspect in less than a millisecond; more at once only queue up there. */
+/** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
 const inspectionsAtOnce = 16;
 
 type Suspects = {
   readonly carriers: readonly ContainerSummary[];
-  /** Names of containers whose journal cannot be read, and the transactions that they name. */
+  /** Names of containers with an unreadable journal, and the transactions in it. */
   readonly foreign: readonly string[];
   readonly foreignIds: readonly string[];
 };
 
-/** Containers worth an inspection. They are few: a journal stays on an updated container as inert history. */
+/**
+ * Containers that need an inspection. They are few: the journal of a finished update stays on its container without
+ * effect.
+ */
 function suspectsAmong(
   containers: readonly ContainerSummary[],
   images: readonly ImageSummary[],
@@ -101,11 +104,12 @@ function suspectsAmong(
   const present = new Set([...containers.map(({ id }) => id), ...marked.map(({ oldId }) => oldId)]);
   const carrying = containers.filter(({ labels }) => carriesJournal(labels));
   const read = carrying.map((container) => {
-    // An image may be removed by force from under its container, which starts all the same: then the labels are its own.
+    // An image may have been removed by force while its container exists. The container still starts, and all its
+    // labels count as its own.
     const labels = ownLabels(container.labels, imageLabelsOf(container) ?? {});
     return { container, labels, standing: parseStandingName(container.name), reading: readJournal(labels) };
   });
-  // Left over from updates whose old container is gone: the other carrier, at its plain name, tells whether they are over.
+  // Transactions without their old container: the other carrier, at its plain name, shows whether the update is over.
   const leftOver = new Set<string>();
   for (const { standing, reading } of read)
     if (reading.kind === 'journal' && (standing?.role === 'bad' || (standing && reading.journal.role === 'standin')))
@@ -113,7 +117,7 @@ function suspectsAmong(
   const carriers = read.filter(({ standing, reading }) => {
     if (reading.kind !== 'journal') return false;
     const isParked = standing?.role === 'old' || standing?.role === 'drop';
-    // The journal of an earlier update, on a container that this one replaces.
+    // The journal of an earlier update, on a container that this transaction replaces.
     if (isParked && reading.journal.role === 'successor') return false;
     return standing !== undefined || present.has(reading.journal.oldId) || leftOver.has(reading.journal.oldId);
   });
@@ -125,7 +129,10 @@ function suspectsAmong(
   };
 }
 
-/** The journal of an image is no container's: an image made by committing an updated container has one. One that cannot be inspected is left alone. */
+/**
+ * A journal in the image's labels belongs to no container: an image that was committed from an updated container has
+ * one. A container that cannot be inspected is left alone.
+ */
 async function read(
   outside: Outside,
   { id, name }: ContainerSummary,
@@ -137,7 +144,7 @@ async function read(
   return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
 }
 
-/** Inspects old containers. Kept ones are not in `containers`, and nothing claims that they are gone. */
+/** Inspects old containers. Kept ones are not in `containers`, but they are not treated as gone. */
 async function inspectOlds(
   outside: Outside,
   carriers: readonly Carrier[],
@@ -154,7 +161,7 @@ async function inspectOlds(
   return { olds: new Map(olds), unreadable: new Set(unreadable) };
 }
 
-/** The engine's words where it answers, but not about this container. */
+/** The engine's error as text, when it answers but not about this container. */
 async function inspectAlone({ engine }: Outside, id: string): Promise<Container | string | undefined> {
   try {
     return await engine.inspectContainer(id);
@@ -197,7 +204,7 @@ function foundFrom({ id, members }: BelievedTransaction): FoundTransaction {
 function partOf({ name, oldId, successor, autoRemoveReplica, mark }: BelievedMember): Member {
   const journal = (successor ?? autoRemoveReplica)?.journal;
   if (journal === undefined) return memberFromMark(name, oldId, mark);
-  // A mark cannot be forged, and that of a rollback is younger than the journal of the update that it takes back.
+  // A mark cannot be forged, and the mark of a rollback is newer than the journal of the update that it undoes.
   const told = mark && { policy: mark.policy, wasRunning: mark.wasRunning };
   return { ...memberFromJournal(journal), ...told };
 }

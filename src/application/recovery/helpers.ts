@@ -24,8 +24,8 @@ export type Helper = {
 };
 
 /**
- * Names and labels can be forged: a helper that runs is believed by its mark. One that does not run holds up nobody,
- * and may have been left before it got one.
+ * Names and labels can be forged, so a running helper is believed by its mark. One that does not run blocks nothing,
+ * and may have stopped before it got a mark.
  */
 export function helpersIn(
   { seal }: Pick<Outside, 'seal'>,
@@ -43,12 +43,15 @@ export function helpersIn(
   });
 }
 
-/** Also where somebody has removed the successor, so that nothing tells the transaction's id any more. */
+/** Also true if the successor was removed, and the transaction's id is unknown as a result. */
 export function isHelperOf(order: HelperOrder, { id, members }: Pick<FoundTransaction, 'id' | 'members'>): boolean {
   return id === order.transaction || members.some(({ oldId }) => oldId === order.oldId);
 }
 
-/** Removes the helper; call it before you act on its transaction. Resolves to the reason why it is still there. */
+/**
+ * Removes the helper. Call it before any change to its transaction. Resolves to the reason if the helper is still
+ * there.
+ */
 export async function dismissHelper(outside: Outside, { container, tag }: Helper): Promise<string | undefined> {
   const outcome = await outside.engine.removeContainer(container.id);
   if (outcome.kind === 'done' || outcome.kind === 'noop') {
@@ -59,8 +62,8 @@ export async function dismissHelper(outside: Outside, { container, tag }: Helper
 }
 
 /**
- * Removes the helper of a finished transaction and logs the result once, from the container that now has
- * the name. Only the Upkeep in that container does so.
+ * Removes the helper of a finished transaction and logs its result once. Only the Upkeep that now has the container's
+ * name does so.
  */
 export async function concludeHelper(
   outside: Outside,
@@ -70,7 +73,7 @@ export async function concludeHelper(
 ): Promise<void> {
   const { engine, log } = outside;
   const { container, order } = helper;
-  // It may still have a word to say; where an engine cannot change policies it is started again and again.
+  // It may be writing its last lines. On engines that cannot change policies it would be restarted forever.
   if (isAlive(container.status)) await engine.waitUntilStopped(container.id, lastMomentsMs);
   const words = await lastWordsOf(outside, container.id);
   if ((await dismissHelper(outside, helper)) !== undefined) return;
@@ -92,10 +95,10 @@ export async function concludeHelper(
   }
 }
 
-/** From its last change to the end of its process it takes a moment. */
+/** The process ends a moment after its last change. */
 const lastMomentsMs = 10_000;
 
-/** The end of its log; empty where it cannot be read. */
+/** The end of its log; empty if it cannot be read. */
 export async function lastWordsOf({ engine }: Outside, id: string): Promise<string> {
   try {
     const log = await engine.containerLogs(id, { tail: 5 });

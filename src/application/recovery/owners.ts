@@ -6,20 +6,19 @@ import type { FoundTransaction } from './find-open.ts';
 import { healthDeadlineMs } from '../health/health.ts';
 import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 
-/** Longer than any transaction takes: the longest stop and the longest health check together. */
+/** Longer than any transaction: the longest stop and the longest health check together. */
 export const longestTransactionMs = 2 * 3_600_000;
 
 export type OwnerVerdict = {
   readonly reason: string;
-  /** Nobody is known to be at it: it is repaired later, by us or by a person. */
+  /** No owner is known to be alive: a later run or a person repairs it. */
   readonly isPending: boolean;
 };
 
 /**
- * Why a transaction is not to be touched from here; undefined when nobody else is at it. An owner is asked where
- * that is possible: as a process of this machine, or as a container of this engine. Where neither tells, an owner
- * that lives changes something in the engine sooner or later; after as long as its longest wait nothing speaks
- * for it any more.
+ * Why this process must not touch a transaction. Undefined when no other process works on it. An owner that is a
+ * process of this machine, or a container of this engine, is looked up there. Any other owner would change something in
+ * the engine within its longest wait; after that time without a change it counts as dead.
  */
 export async function whyNotOurs(
   outside: Outside,
@@ -44,7 +43,9 @@ export async function whyNotOurs(
   };
 }
 
-/** The engine itself tells of an owner that ran in one of its containers; one that was started later has another life. */
+/**
+ * The engine knows an owner that runs in one of its containers. A container that was started later is not that owner.
+ */
 async function runsInAnother(
   { engine, instance }: Outside,
   id: string,
@@ -59,7 +60,7 @@ async function runsInAnother(
 type Signs = {
   /** The last change to one of its containers, by the engine's clock. */
   readonly lastSignMs: number;
-  /** The longest that an owner waits without changing anything. */
+  /** The longest time that an owner waits without a change. */
   readonly patienceMs: number;
 };
 
@@ -82,7 +83,7 @@ async function signsOfLife(
   return { lastSignMs, patienceMs: patienceMs + marginMs };
 }
 
-/** For its stop, or for its proof; hooks are bounded by their own timeouts, and short as a rule. */
+/** For a stop or for a health check. Hooks have their own timeouts, which are short as a rule. */
 function longestWaitMs(container: Container, settings: ServiceSettings): number {
   const stopAndHealth = stopAndHealthPolicyOf(container, settings);
   const proofMs = Math.max(
@@ -96,5 +97,5 @@ function longestWaitMs(container: Container, settings: ServiceSettings): number 
 /** See `passGate`. */
 const probingMs = 60_000;
 
-/** For the calls in between, on a busy engine. */
+/** For the calls in between on a busy engine. */
 const marginMs = 60_000;

@@ -4,14 +4,14 @@ import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import { plainName } from '../../domain/transaction/transaction-names.ts';
 
-/** The transaction with the notification targets that labels of its containers name, for a message about it. */
+/** Adds the notification targets that labels of the transaction's containers name. */
 export function withRecipients(
   transaction: RecoveredTransaction,
   listed: readonly ContainerSummary[],
   imageLabelsOf: ImageLabelsOf,
 ): RecoveredTransaction {
   const labelled = transaction.containers.flatMap((name) => {
-    // Of an old container and its successor the older one is what somebody has labelled.
+    // Of an old container and its successor, the older one has the labels of the user.
     const container = listed.findLast((one) => plainName(one.name) === name);
     const notify = container && readLabels(container.labels, imageLabelsOf(container)).wishes.notify;
     return notify === undefined ? [] : [[name, notify] as const];

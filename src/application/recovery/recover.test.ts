@@ -9,7 +9,7 @@ import { runTransaction } from '../transaction/run-transaction.ts';
 const image = 'registry.test/app:stable';
 const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
 
-/** `web` was stopped and its successor not yet started when the updater died. */
+/** The updater was killed after the stop of `web` and before the start of its successor. */
 async function interrupted(
   updater: Partial<Instance> = {},
   itsContainer = 'none',

@@ -23,11 +23,11 @@ import { settleStrayMarks } from './stray-marks.ts';
 import { transact } from '../transaction/transact.ts';
 
 export type RecoveryOrder = {
-  /** Names whose journals are believed without the seal of our key, because a person has said so. */
+  /** Names whose journals are believed without the seal of our key, on a person's order. */
   readonly unsealed?: readonly string[];
-  /** We are the helper that was made for this transaction, and that is all we do. */
+  /** Set in a helper: the only transaction that it works on. */
   readonly asHelperFor?: string;
-  /** How long we have waited for the helper of our own container. */
+  /** Time already spent waiting for the helper of our own container. */
   readonly waitedMs?: number;
   /** Called with the listed containers before any repair. */
   readonly onListed?: ((containers: readonly ContainerSummary[]) => void) | undefined;
@@ -36,8 +36,8 @@ export type RecoveryOrder = {
 };
 
 /**
- * Finishes or undoes interrupted updates from the engine's state alone. Without remains it makes no
- * changing call. Throws a `ServiceError` when the engine cannot be read.
+ * Finishes or undoes interrupted updates, from the engine's state alone. Without remains it changes nothing. Throws a
+ * `ServiceError` when the engine cannot be read.
  */
 export async function recoverTransactions(
   outside: Outside,
@@ -105,7 +105,7 @@ export async function recoverTransactions(
   return awaitsHelper ? { transactions, awaitsHelper } : { transactions };
 }
 
-/** Repairs do not wait for each other: one may be watching a slow stop for as long as that takes. */
+/** Repairs run side by side, because one may wait long for a slow stop. */
 const repairsAtOnce = 8;
 
 function unprovenAmong(containers: readonly ContainerSummary[], images: readonly ImageSummary[]): Found['left'] {
@@ -119,7 +119,7 @@ function leftAlone({ name, reason, isUnsealed }: Found['left'][number]): Recover
   return { containers: [name], result: 'left', reason: `it ${reason}`, ...kind };
 }
 
-/** Of the container that we run in, whether as the old one or as its successor. */
+/** Whether it concerns the container that we run in, as the old one or as its successor. */
 function isOurs({ id, members }: FoundTransaction, own: ContainerSummary | undefined): boolean {
   if (own === undefined) return false;
   const reading = readJournal(own.labels);
@@ -131,8 +131,8 @@ function isOurs({ id, members }: FoundTransaction, own: ContainerSummary | undef
 type Waiting = { readonly own: ContainerSummary | undefined; readonly waitedMs: number };
 
 /**
- * A helper that runs is left to its work. One that does not even begin, or does not come to an end,
- * is given up by the Upkeep whose container it is about; one that does not run, by all.
+ * A running helper is left to its work. The Upkeep that is being replaced gives up a helper that does not begin or does
+ * not end; every Upkeep gives up one that does not run.
  */
 async function whyHelperStays(
   outside: Outside,
@@ -150,7 +150,7 @@ async function whyHelperStays(
   return why;
 }
 
-/** A container starts in seconds, also on a small machine under load. */
+/** A container starts within seconds, even on a small machine under load. */
 const longestTakeUpMs = 120_000;
 
 async function concludeHelpers(
@@ -213,13 +213,13 @@ async function recoverOne(
   }
 }
 
-/** True if the old container cannot come back, because a later version has its name. */
+/** True if the old container cannot come back because a later version has its name. */
 function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
   const hasSuccessor = successor?.place === 'name' || nameHeldBy === 'new' || nameHeldBy === 'rival';
   return old === undefined && hasSuccessor;
 }
 
-/** Hands the transaction to a helper, because its next step stops our own container. */
+/** Hands the transaction to a helper, because its next step would stop our own container. */
 async function handOn(
   outside: Outside,
   names: readonly string[],

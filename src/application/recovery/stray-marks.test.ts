@@ -9,8 +9,8 @@ const full = { trigger: 'command', images: [], containers: [] } as const;
 const settings = { ...defaultSettings, gateWindowMs: 1000 };
 
 /**
- * An update creates its successor so late that a second process takes its mark for a stray one, and a third one moves
- * the tag again for an update of its own.
+ * An update creates its successor so late that a second process treats its mark as stray, and a third one moves the tag
+ * again for its own update.
  */
 async function updateWithLateSuccessor(faults: readonly PlannedFault[] = []) {
   const scene = createSandboxScene();

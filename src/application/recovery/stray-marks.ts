@@ -9,15 +9,15 @@ import { settleWithinMs, strayAfterMs, untag } from '../transaction/facts/marks.
 
 type Stray = {
   readonly marks: readonly OpenMark[];
-  /** Reads once more which marks are stray, after the pause. */
+  /** Reads again, after the pause, which marks are stray. */
   readonly readAgain: () => Promise<readonly OpenMark[]>;
   readonly liveRestore: boolean;
 };
 
 /**
- * Removes marks of which nothing else is left: an update that died before it had created anything, or whose
- * successor somebody has removed. The tag that was to follow the update goes back, and so does the policy that
- * only an update gives. A mark that another instance has just set is left to it.
+ * Removes marks without any other remains: the update died before it had created a container, or a person has removed
+ * the successor. The tag and the policy that the update had changed are restored. A mark that another instance has just
+ * set is left alone.
  */
 export async function settleStrayMarks(outside: Outside, stray: Stray, signal?: AbortSignal): Promise<void> {
   if (stray.marks.length === 0) return;
@@ -35,7 +35,7 @@ export async function settleStrayMarks(outside: Outside, stray: Stray, signal?: 
 }
 
 type Settling = Pick<Stray, 'liveRestore'> & {
-  /** By the monotonic clock. Later the mark may have got its container: it is left to the next start. */
+  /** By the monotonic clock. After it, the mark may have got its container, so it is left to the next start. */
   readonly untilMs: number;
 };
 

@@ -39,7 +39,7 @@ async function during(
     if (isDone || !stage(name)) return;
     isDone = true;
     if (ends === 'dead') first.connection.crash();
-    // An error here stands for the engine's answer.
+    // An error here stands for an error of the engine.
     await act(scene.startProcess()).catch((error: unknown) => (failure = error));
   };
   const { engine } = first.outside;

@@ -14,10 +14,10 @@ import type { RunTransaction } from '../transaction/run-transaction.ts';
 import { opened } from '../transaction/facts/facts.ts';
 import { transact } from '../transaction/transact.ts';
 
-/** By the id of the container that they ran before: those that are kept, with time to spare. */
+/** By the id of the container of the last update: kept containers that stay long enough. */
 export type Returning = ReadonlyMap<string, ContainerSummary>;
 
-/** Kept containers of these updates that may come back, by the id of their successor. */
+/** Kept containers of these updates that may be used, by the id of their successor. */
 export async function findReturning(
   { engine }: Outside,
   current: readonly Container[],
@@ -40,13 +40,12 @@ export async function findReturning(
   return found;
 }
 
-/** Nothing comes back while another run may be removing it. */
+/** A kept container that another run may be about to remove is not used. */
 const marginMs = 60_000;
 
 /**
- * A transaction that, instead of creating anything, opens the last one again and goes back from
- * there: the same steps as after a version that failed, and the same recovery. For anything else it
- * is `otherwise`.
+ * Returns to a kept container: reopens the last transaction and undoes it, with the same steps and the same recovery as
+ * after a failed version. Other updates are passed to `otherwise`.
  */
 export function returnToKept(returning: Returning, otherwise: RunTransaction): RunTransaction {
   return async (outside, settings, planned, context, signal) => {
@@ -89,7 +88,7 @@ async function goBack(
 
 type Reopening = { readonly oldId: string; readonly onPhase: (phase: UpdatePhase) => void };
 
-/** Reason of the failure; undefined when the old container is back and healthy. */
+/** The reason of a failure. Undefined when the old container runs and is healthy. */
 async function reopen(
   outside: Outside,
   settings: ServiceSettings,

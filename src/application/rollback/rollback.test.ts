@@ -24,7 +24,7 @@ async function setScene(first: Behaviour = {}, { withDependent = false } = {}): 
   return scene;
 }
 
-/** Runs one action in a new process of the service, which is gone afterwards. */
+/** Runs one action in a new process of the service, which ends afterwards. */
 async function as<Result>(
   { clock, sandbox, startProcess }: SandboxScene,
   work: (application: Application) => Promise<Result>,

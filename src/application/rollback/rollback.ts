@@ -32,9 +32,8 @@ export type RollbackParts = {
 };
 
 /**
- * Rolls back the last update: the same transaction, with the former image from the journal on the
- * container. Containers that moved together go back together. If the update kept the old container, that
- * one comes back as it was.
+ * Undoes the last update with a transaction to the former image, from the journal of the container. Containers that
+ * moved together return together. A container that the update kept returns as it was.
  */
 export function createRollback({ outside, settings, plan: planner, lock }: RollbackParts) {
   return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
@@ -84,7 +83,7 @@ function inWords(outcome: ContainerOutcome): ContainerOutcome {
   return { ...outcome, reason: outcome.reason || 'back to the image from before its last update', isTakenBack: true };
 }
 
-/** The version that was left must not come back by itself; the one that is back may have been held to have failed. */
+/** The version that was left must not be applied again. The version that is back may have been marked as failed. */
 async function rememberWhatWasLeft(outside: Outside, outcomes: readonly ContainerOutcome[]): Promise<void> {
   const back = outcomes.filter(({ outcome }) => outcome === 'updated');
   if (back.length === 0) return;
@@ -135,13 +134,13 @@ async function readLastUpdate(
   const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
   if (reading.kind === 'foreign') throw refuse(name, reading.reason);
   if (reading.kind === 'none' && container.imageLabels === undefined)
-    throw refuse(name, 'the engine no longer holds its image, so its last update cannot be told from what that says');
+    throw refuse(name, 'the engine no longer has its image, so its last update cannot be read');
   if (reading.kind === 'none') throw refuse(name, 'it has not been updated since it was created');
   if (reading.journal.role === 'standin') throw refuse(name, 'its last update was rolled back already');
   return { container, journal: reading.journal };
 }
 
-/** Other members of the last update's group that nobody has changed since. */
+/** Other members of the last update's group that nothing has changed since. */
 async function movedTogether(
   outside: Outside,
   { transaction, members }: Journal,
@@ -160,7 +159,7 @@ async function previousOf(
   signal: AbortSignal | undefined,
 ): Promise<StaleContainer> {
   if (oldImageId === '' || oldImageId === imageId)
-    throw refuse(name, 'its last update left its image as it was: it only followed another container');
+    throw refuse(name, 'its last update kept its image: it was only re-created with another container');
   const digest = parseDigest(oldDigest);
   const held = await engine.inspectImage(oldImageId, signal);
   if (held === undefined && digest === undefined)

@@ -5,7 +5,7 @@ import { type Agenda, createAgenda } from './agenda.ts';
 
 const minuteMs = 60_000;
 
-/** A clock on the wall and one that only runs, both set by hand; in minutes. */
+/** A wall clock and a monotonic clock, both set by hand; in minutes. */
 function createClocks() {
   let [wall, running] = [1000, 0];
   return {
@@ -34,7 +34,7 @@ function slots(every: number, last = Infinity): Extract<Schedule, { kind: 'calen
   };
 }
 
-/** Keeps what is due now; answers with the minutes of the slots. */
+/** Stores the slots that are due now; returns their minutes. */
 function keepDue(agenda: Agenda): number[] {
   const kept: number[] = [];
   while (agenda.dueInMs() === 0) {
@@ -44,7 +44,7 @@ function keepDue(agenda: Agenda): number[] {
   return kept;
 }
 
-/** As the scheduler does: waits until something is due, but no longer than a minute at once. */
+/** Like the scheduler: waits until a slot is due, but at most a minute at a time. */
 function live(agenda: Agenda, clocks: Clocks, minutes: number): number[] {
   const kept: number[] = [];
   for (let passed = 0; passed < minutes;) {
@@ -153,7 +153,10 @@ const moves = fc.array(
   { maxLength: 12 },
 );
 
-/** Walks minute by minute: a minute that is a slot and was not kept before is kept; of those the clock is set past, the first. */
+/**
+ * Walks minute by minute. A slot that was not stored before is stored; of the slots that a clock change skips, the
+ * first one is.
+ */
 function createModel({ nextRunAfter }: Extract<Schedule, { kind: 'calendar' }>) {
   const kept = new Set<number>();
   let now = 1000;

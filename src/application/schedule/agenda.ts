@@ -1,13 +1,13 @@
 import type { Clock } from '../../domain/outside/outside.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 
-/** The next date of a schedule, by the clocks as they are now. */
+/** The next run of a schedule, by the present clocks. */
 export type Agenda = {
-  /** 0: now. Undefined: never again. To be asked anew after every wait, and at least once a minute. */
+  /** 0: now. Undefined: never. Ask again after every wait, and at least once a minute. */
   readonly dueInMs: () => number | undefined;
   /** By the wall clock. */
   readonly nextAtMs: () => number | undefined;
-  /** The date that is due has been kept. */
+  /** Called when the run that is due has begun. */
   readonly keep: () => void;
 };
 
@@ -17,7 +17,7 @@ export function createAgenda(schedule: Schedule, clock: Pick<Clock, 'nowMs' | 'm
     : createCalendar(schedule.nextRunAfter, clock);
 }
 
-/** Runs every `everyMs`, counted from the start by the monotonic clock. Missed slots give one run. */
+/** Runs every `everyMs`, counted from the start by the monotonic clock. Several missed runs become one. */
 function createIntervals(everyMs: number, clock: Pick<Clock, 'nowMs' | 'monotonicMs'>): Agenda {
   let nextMs = clock.monotonicMs() + everyMs;
   const dueInMs = () => Math.max(0, nextMs - clock.monotonicMs());
@@ -32,8 +32,8 @@ function createIntervals(everyMs: number, clock: Pick<Clock, 'nowMs' | 'monotoni
 }
 
 /**
- * Runs at the slots of the wall clock. Slots that a clock change skipped give one run together; a clock
- * set back does not repeat a slot.
+ * Runs at times of the wall clock. Times that a clock change skipped become one run together. A clock that was set back
+ * repeats no run.
  */
 function createCalendar(nextRunAfter: (ms: number) => number | undefined, { nowMs }: Pick<Clock, 'nowMs'>): Agenda {
   const kept = new Set<number>();
@@ -66,5 +66,5 @@ function createCalendar(nextRunAfter: (ms: number) => number | undefined, { nowM
   };
 }
 
-/** Weeks of a schedule that comes up every ten minutes. */
+/** Weeks of a schedule with a run every ten minutes. */
 const mostKept = 5000;

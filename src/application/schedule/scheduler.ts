@@ -10,21 +10,20 @@ export type Scheduler = {
   readonly keepUpdating: (order: KeepUpdating, signal: AbortSignal) => Promise<void>;
   /** By the wall clock; undefined when nothing is scheduled. */
   readonly nextRunAtMs: () => number | undefined;
-  /** In words; empty before the service has begun. */
+  /** The schedule in words; empty before the service has begun. */
   readonly schedule: () => Pick<ServiceStatus, 'schedule' | 'scheduleOff'>;
 };
 
 export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
-  /** A full update; throws `busy` when another one runs, which makes this date a skipped one. */
+  /** A full update. Throws `busy` when another run is under way; this run is then skipped. */
   readonly update: (trigger: Trigger, signal: AbortSignal, names?: readonly string[]) => Promise<unknown>;
-  /** When a window first opens after a time that containers wait for, by the wall clock, and which do. */
+  /** The first opening of a window after a given time that containers wait for, by the wall clock, with their names. */
   readonly opensAfter?: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };
 
 /**
- * Begins an update at every date of the schedule, whether or not the one before it has ended: there is
- * one lock for all updates, and it says which are skipped. When a window opens that containers wait for, those are
- * updated, once.
+ * Begins an update at every time of the schedule, even if the one before has not ended: the update lock decides which
+ * are skipped. When a window opens that containers wait for, those are updated once.
  */
 export function createScheduler({ clock, log, update, opensAfter = () => undefined }: SchedulerParts): Scheduler {
   let agenda: Agenda | undefined;
@@ -37,13 +36,16 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
     log.info(`Next update in ${formatDuration(inMs)}`, { atMs });
   }
 
-  /** A run that fails as a whole, because the engine is away for instance, is told by its event; the next one may succeed. */
+  /**
+   * A run that fails as a whole, for example because the engine is away, is reported by its event. The next run is
+   * tried as usual.
+   */
   async function attempt(trigger: Trigger, signal: AbortSignal, names?: readonly string[]): Promise<void> {
     try {
       await update(trigger, signal, names);
     } catch (error) {
       if (error instanceof ServiceError) log.debug('The update ended early', { trigger, error: error.message });
-      else log.error('The update failed for a reason of our own', { trigger, error });
+      else log.error('The update failed because of an internal error', { trigger, error });
     }
     tellNext(signal);
   }
@@ -55,7 +57,7 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
       const begin = (trigger: Trigger, names?: readonly string[]) => {
         const run = attempt(trigger, signal, names).finally(() => {
           running.delete(run);
-          // It may have found containers whose window opens soon.
+          // The run may have found containers whose window opens soon.
           ended.abort();
         });
         running.add(run);
@@ -90,5 +92,5 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
   };
 }
 
-/** So soon it is noticed that the clock on the wall was set. */
+/** A change of the system clock is noticed after this time at the latest. */
 const lookAgainMs = 60_000;

@@ -5,8 +5,8 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
 
 /**
- * Recovers. While a helper replaces our own container it waits for the end of that, because the helper may
- * stop this Upkeep at any moment. An abort ends the wait and returns the results so far.
+ * Recovers. While a helper replaces our own container it waits for the helper to end, because the helper may stop this
+ * Upkeep at any moment. An abort ends the wait and returns the results so far.
  */
 export async function recoverWithHelper(
   outside: Outside,
@@ -21,15 +21,15 @@ export async function recoverWithHelper(
     const waitedMs = clock.monotonicMs() - begunMs;
     const report = await recoverTransactions(outside, settings, signal, { ...hearing, waitedMs });
     if (report.awaitsHelper !== true) return { transactions: [...ended, ...report.transactions] };
-    if (isFirst) log.info('A helper container is updating Upkeep itself: nothing else is begun before it is done');
+    if (isFirst) log.info('A helper container is updating Upkeep itself: no other update begins before it has ended');
     ended.push(...report.transactions.filter(({ result }) => result !== 'left'));
     if (!(await pause(outside, signal))) return { ...report, transactions: ended };
   }
 }
 
 /**
- * The same for the Upkeep that has handed its own container over: it is going to be stopped, unless
- * the helper gives up before. Never throws; ends with the signal.
+ * The same for an Upkeep that has handed its own container over. It will be stopped, unless the helper gives up first.
+ * Never throws; ends with the signal.
  */
 export async function watchHelper(outside: Outside, settings: ServiceSettings, signal: AbortSignal): Promise<void> {
   const begunMs = outside.clock.monotonicMs();
@@ -44,7 +44,7 @@ export async function watchHelper(outside: Outside, settings: ServiceSettings, s
   }
 }
 
-/** False once there is nothing to wait for any more. */
+/** False when there is nothing left to wait for. */
 async function pause({ clock }: Outside, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await clock.sleep(pollMs, signal);

@@ -5,9 +5,8 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { recoverTransactions } from '../recovery/recover.ts';
 
 /**
- * The helper's task: finishes one transaction from the point of the handover, and makes sure that the
- * engine does not start the helper again. If it throws or reports `failed`, the engine starts the helper
- * again.
+ * The work of the helper: finishes one transaction from the point of the handover, and makes sure that the engine does
+ * not start the helper again. After a throw or a `failed` report the engine does start it again.
  */
 export async function finishUpdate(
   outside: Outside,

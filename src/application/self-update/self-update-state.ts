@@ -11,7 +11,7 @@ export function createSelfUpdateState(
 
   return {
     isOn: () => isOn,
-    /** Asks the engine if needed, and reports the obstacle to a self-update. */
+    /** Asks the engine if needed. Logs the obstacle to a self-update. */
     async look(signal?: AbortSignal): Promise<void> {
       const { containerId, isMainProcess } = instance;
       const isPossible = selfUpdate === 'on' || selfUpdate === 'unless-published';

@@ -6,7 +6,7 @@ import type { ServiceListing } from '../engine/service-listing.ts';
 
 type World = Pick<Outside, 'swarm' | 'log' | 'clock'>;
 
-/** Remembers in the swarm that a version failed for its own fault, so that no run tries it again. */
+/** Stores in the swarm that a version has failed by its own fault, so that no run tries it again. */
 export async function rememberFailure(
   { swarm, log, clock }: World,
   { id, name, image }: { readonly id: string; readonly name: string; readonly image: string },
@@ -18,10 +18,10 @@ export async function rememberFailure(
   const outcome = await swarm.noteFailure({ serviceId: id, serviceName: name, digest, atMs: clock.nowMs(), reason });
   if (outcome.kind === 'done' || outcome.kind === 'noop') return;
   const why = { service: name, reason: outcome.message };
-  log.warn('A version that failed cannot be remembered: only the swarm itself holds it back now', why);
+  log.warn('A failed version cannot be stored: only the swarm itself holds it back now', why);
 }
 
-/** Forgets failures without effect: their service is gone, its tag has moved on, or the version has come to run. */
+/** Removes failures without effect: the service is gone, its tag has moved, or the version runs. */
 export async function forgetFailures(
   { swarm, log }: World,
   { services, failures }: ServiceListing,
@@ -35,7 +35,7 @@ export async function forgetFailures(
     const { status = 'unknown', latestDigest } = verdicts.get(failure.serviceId) ?? {};
     const hasMovedOn = status !== 'unknown' && latestDigest !== undefined && latestDigest !== failure.digest;
     const service = present.get(failure.serviceId);
-    // As long as the swarm says so, only the memory tells which version it took back.
+    // While the swarm shows a completed rollback, only this memory names the version that failed.
     const isToldOf = service?.update?.state === 'rollback_completed';
     if (service !== undefined && (!hasMovedOn || isToldOf) && !updated.has(service.id)) continue;
     const outcome = await swarm.forgetFailure(failure);

@@ -14,7 +14,7 @@ export type FollowOrder = {
   readonly update: ServiceUpdate;
   readonly watch: ServiceWatch;
   readonly limits: ServiceLimits;
-  /** The one call that begins the update; absent where only an earlier one is followed. */
+  /** The one call that begins the update. Absent where an earlier update is only followed. */
   readonly begin?: (service: SwarmService) => Promise<ServiceCallOutcome>;
   readonly onWait?: (step: Extract<ServiceStep, { kind: 'wait' }>) => void;
 };
@@ -22,8 +22,8 @@ export type FollowOrder = {
 type World = Pick<Outside, 'clock' | 'log'> & { readonly swarm: Swarm };
 
 /**
- * Brings the update of a service to its end: reads the facts, takes the next step, repeats. The swarm goes on whether
- * somebody looks or not, so an abort leaves it at that; the next start reads what became of it.
+ * Follows the update of a service to its end: reads the facts, performs the next step, repeats. The swarm continues
+ * without Upkeep, so an abort only ends the following; the next start reads the result.
  */
 export async function followService(
   { swarm, clock, log }: World,
@@ -97,10 +97,10 @@ export async function followService(
   }
 }
 
-/** The swarm's updater takes steps of a second; a manager answers within some milliseconds. */
+/** The swarm's updater takes steps of a second. A manager answers within milliseconds. */
 const lookMs = 400;
 
-/** A swarm that has lost its leader answers again after 20 s, where a majority of managers is left. */
+/** A swarm that has lost its leader answers again after 20 s, if a majority of managers is left. */
 const longestSilenceMs = 120_000;
 
 const mostTries = 3;
@@ -114,7 +114,7 @@ async function readFacts(
   return { update, nowMs, ...(await readService(swarm, update.serviceId, signal)) };
 }
 
-/** A service with its tasks and the nodes. */
+/** A service with its tasks and nodes. */
 export async function readService(
   swarm: Swarm,
   serviceId: string,
@@ -128,7 +128,7 @@ export async function readService(
   return { service, tasks, nodes };
 }
 
-/** We asked for the way back, so our reason is the one; the tasks may have said more meanwhile. */
+/** Upkeep asked for the rollback, so its reason counts. The tasks may report other reasons since. */
 function toldAs(
   { outcome, reason }: Extract<ServiceStep, { kind: 'end' }>,
   asked: Fault,

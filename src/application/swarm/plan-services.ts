@@ -31,7 +31,7 @@ function dependenciesOf(service: SwarmService): readonly string[] {
   return wishes.dependsOn ?? [];
 }
 
-/** The service of the task that this process runs in. */
+/** The service of the task in which this process runs. */
 function ownServiceId(
   containers: readonly ContainerSummary[],
   { containerId }: Pick<Instance, 'containerId'>,
@@ -39,5 +39,7 @@ function ownServiceId(
   return containers.find(({ id }) => id === containerId)?.labels[serviceIdLabel];
 }
 
-/** On every container of a task: https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/ */
+/**
+ * A label of every container of a task: https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/
+ */
 const serviceIdLabel = 'com.docker.swarm.service.id';

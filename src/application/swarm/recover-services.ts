@@ -14,12 +14,15 @@ import { rememberTakenBack } from './taken-back.ts';
 import { followService, readService, type ServiceEnd } from './follow-service.ts';
 import { limitsOf } from './run-services.ts';
 
-/** Ends the updates of services that an earlier process began; tells each that it had to look after. */
+/** Ends updates of services that an earlier process began. Reports each one that needed attention. */
 export type RecoverServices = (signal?: AbortSignal) => Promise<readonly RecoveredTransaction[]>;
 
-/** Reads what became of each: whoever comes first does it, and the version of the service lets one call of two through. */
+/**
+ * Reads the state of each update. With several instances the first one acts: the version of the service lets only one
+ * call through.
+ */
 export function createServiceRecovery(outside: Outside, settings: ServiceSettings): RecoverServices {
-  /** Updates that this process has seen the end of. */
+  /** Updates whose end this process has seen. */
   const ended = new Set<string>();
 
   function noteEnd(id: string): void {
@@ -54,7 +57,7 @@ export function createServiceRecovery(outside: Outside, settings: ServiceSetting
 
 const mostRemembered = 10_000;
 
-/** Its end has been told: the way back has ended, and the version is remembered. */
+/** True if its end was reported before: the rollback has ended and the failed version is stored. */
 function isKnownToFail(
   { id, image }: SwarmService,
   { to, from }: ServiceUpdate,

@@ -13,7 +13,7 @@ import { listServices } from '../engine/service-listing.ts';
 import { forgetFailures, rememberFailure } from './failed-services.ts';
 import { runServices } from './run-services.ts';
 
-/** The services among names, each with where it goes back to; the other names are of containers. Throws before anything is touched. */
+/** The services among names, each with its former image. The other names are containers. Throws before any change. */
 export async function findServicesBack(
   outside: Outside,
   names: readonly string[],
@@ -25,8 +25,8 @@ export async function findServicesBack(
 }
 
 /**
- * A rollback of services is a normal update to the image of before: the swarm's own way back is lost with any change of
- * a label. The version that is left is not tried again.
+ * A rollback of a service is a normal update to its former image, because the swarm's own rollback is lost with any
+ * change of a label. The version that is left is not tried again.
  */
 export async function rollBackServices(
   outside: Outside,
@@ -60,7 +60,7 @@ function plannedBack(service: SwarmService): PlannedService {
   if (to === undefined)
     throw refuse(
       name,
-      'neither Upkeep nor the swarm knows an image that it had before: it was not updated, or its labels were written anew',
+      'neither Upkeep nor the swarm knows an image that it had before: it was not updated, or its labels were replaced',
     );
   return { id, name, image, from, to, after: [] };
 }

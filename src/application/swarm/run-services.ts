@@ -14,8 +14,8 @@ import { createSlots } from '../async/concurrency.ts';
 import { updateService } from './update-service.ts';
 
 /**
- * Updates services, `updateConcurrency` at once or one by one, each after those it depends on. One that fails stops
- * only those that wait for it. After an abort no other is begun.
+ * Updates services, `updateConcurrency` at once or one by one, each after its dependencies. A failure stops only the
+ * services that wait for it. After an abort no further one begins.
  */
 export async function runServices(
   outside: Outside,
@@ -56,7 +56,7 @@ export async function runServices(
   return new Map(outcomes.map((outcome) => [outcome.containerId ?? '', outcome]));
 }
 
-/** The outcome of a service that stays as it is. */
+/** The outcome of a service that was not changed. */
 export function leftAlone({ id, name, image, from }: PlannedService, reason: string): ContainerOutcome {
   const digest = digestIn(from) ?? '';
   return {
@@ -65,7 +65,7 @@ export function leftAlone({ id, name, image, from }: PlannedService, reason: str
   };
 }
 
-/** Services that need each other in a circle keep the order of the listing. */
+/** Services that depend on each other in a circle keep the order of the listing. */
 function inOrder(planned: readonly PlannedService[]): readonly PlannedService[] {
   const byName = new Map(planned.map((service) => [service.name, service]));
   const ordered = new Set<PlannedService>();
@@ -83,7 +83,7 @@ function inOrder(planned: readonly PlannedService[]): readonly PlannedService[] 
   return [...ordered];
 }
 
-/** Settings and labels of the service together. */
+/** The limits of a service from its labels and the settings. */
 export function limitsOf(service: SwarmService, settings: ServiceSettings): ServiceLimits {
   const { wishes } = readLabels(summaryOfService(service).labels, {});
   const { gateWindowMs, gateTimeoutMs, pullTimeoutMs } = effectiveSettings(settings, wishes);
@@ -91,5 +91,5 @@ export function limitsOf(service: SwarmService, settings: ServiceSettings): Serv
   return { windowMs, proofMs: windowMs + (gateTimeoutMs ?? defaultTimeoutMs), stallMs: pullTimeoutMs };
 }
 
-/** The swarm counts a task as running once its HEALTHCHECK has passed, so most of the wait is over by then. */
+/** The swarm counts a task as running once its HEALTHCHECK has passed, so most of the wait is over then. */
 const defaultTimeoutMs = 60_000;

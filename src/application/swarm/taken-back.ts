@@ -7,8 +7,8 @@ import type { ServiceListing } from '../engine/service-listing.ts';
 import { rememberFailure } from './failed-services.ts';
 
 /**
- * Remembers versions that the swarm took back while no Upkeep was there to see it: its own service among them, which is
- * updated with nobody left to watch. Returns those that were not remembered before.
+ * Remembers versions that the swarm rolled back while no Upkeep watched, such as those of Upkeep's own service. Returns
+ * the versions that were not remembered before.
  */
 export async function rememberTakenBack(
   outside: Pick<Outside, 'log' | 'clock'> & { readonly swarm: Swarm },

@@ -20,13 +20,13 @@ import { followService, readService, type ServiceEnd } from './follow-service.ts
 export type ServiceRun = {
   readonly runId: string;
   readonly limits: (service: SwarmService) => ServiceLimits;
-  /** It is the service that we run in: nobody is left to watch it. */
+  /** The service of this process: its update ends without an Upkeep that watches. */
   readonly isOwn?: boolean;
 };
 
 type World = Omit<Outside, 'swarm'> & { readonly swarm: Swarm };
 
-/** Updates one service and proves it; every end is an outcome, which is announced. */
+/** Updates one service and proves it. Every end is an outcome, which is published. */
 export async function updateService(
   outside: World,
   planned: PlannedService,
@@ -106,7 +106,7 @@ async function attempt(
   );
 }
 
-/** With `pause` nobody would be left to bring it back, where it has one task. */
+/** With `pause` and one task, a failed update would leave no Upkeep to repair it. */
 function whyNotItself({ failureAction }: SwarmService): ServiceEnd | undefined {
   if (failureAction === 'rollback') return undefined;
   const reason = `Upkeep runs in it, and its failure action is ${failureAction}: nobody would be left to bring it back. Set update_config.failure_action to rollback`;
@@ -123,7 +123,7 @@ function ownEnd(conflict: string | undefined, outcome: Awaited<ReturnType<Swarm[
   };
 }
 
-/** None of ours: then the swarm keeps those that it has. */
+/** Undefined without a login of ours: the swarm then keeps its own. */
 async function credentialsFor(
   { registry }: Pick<Outside, 'registry'>,
   image: string,
@@ -133,7 +133,10 @@ async function credentialsFor(
   return reference && (await registry.credentialsFor(reference, signal));
 }
 
-/** Undefined: they stay as they are, as where no registry tells them; then a node without the image refuses its task. */
+/**
+ * Undefined: the platforms in the spec stay. That is also the result when no registry reports platforms; a node without
+ * a matching image then refuses its task.
+ */
 async function platformsFor(
   { registry, log }: Pick<Outside, 'registry' | 'log'>,
   { name, platforms }: SwarmService,

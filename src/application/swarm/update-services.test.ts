@@ -7,7 +7,7 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
 import { createApplication } from '../create-application.ts';
 
-/** Services of a swarm of three nodes, in the sandbox engine; beyond it test/swarm has a real one. */
+/** Services of a swarm of three nodes, in the sandbox engine; test/swarm has a real swarm. */
 
 type Wish = {
   readonly next?: Behaviour;

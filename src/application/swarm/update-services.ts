@@ -8,17 +8,23 @@ import { forgetFailures } from './failed-services.ts';
 import { planServices } from './plan-services.ts';
 import { runServices } from './run-services.ts';
 
-export type CheckedServices = { readonly report: CheckReport; readonly listing: Listing; readonly runId: string };
+export type CheckedServices = {
+  readonly report: CheckReport;
+  readonly listing: Listing;
+  readonly runId: string;
+  /** Waited for before the service that we run in is updated. */
+  readonly beforeOwn: () => Promise<void>;
+};
 
 /**
- * Updates the stale services of a report while `replaceContainers` is at the containers, with `rollingRestart` after it;
- * that which we run in comes last of all. Without services only the containers are replaced. A failure of the one part is
- * thrown when the other has ended.
+ * Updates the stale services of a report while `replaceContainers` works on containers, and the service of this process
+ * last of all. With `rollingRestart` services come after containers. Without services only containers are replaced. A
+ * failure of one part is thrown when the other part has ended.
  */
 export async function updateBesideServices<Replaced>(
   outside: Outside,
   settings: ServiceSettings,
-  { report, listing, runId }: CheckedServices,
+  { report, listing, runId, beforeOwn }: CheckedServices,
   replaceContainers: () => Promise<Replaced>,
   signal?: AbortSignal,
 ): Promise<{ readonly replaced: Replaced; readonly services: Outcomes }> {
@@ -39,10 +45,11 @@ export async function updateBesideServices<Replaced>(
   await Promise.allSettled([containers, others]);
   const [replaced, outcomes] = [await containers, await others];
   const own = planned.filter(({ isOwn }) => isOwn === true);
+  if (own.length > 0) await beforeOwn();
   return { replaced, services: new Map([...outcomes, ...(await runServices(outside, settings, own, runId, signal))]) };
 }
 
-/** The same report, of containers alone: what follows an update of those has no hold on services. */
+/** The same report with containers only, for the steps after an update of containers. */
 export function withoutServices<Report extends Pick<CheckReport, 'containers'>>(report: Report): Report {
   const containers = report.containers.filter(({ kind }) => kind !== 'service');
   return containers.length === report.containers.length ? report : { ...report, containers };

@@ -3,7 +3,7 @@ import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/ru
 
 type Announcer = Pick<Outside, 'publish' | 'clock'>;
 
-/** `from` and `to` are image ids or digests; `to` is empty where it is not known. */
+/** `from` and `to` are image ids or digests. `to` is empty when it is not known. */
 export type BegunChange = {
   readonly name: string;
   readonly image: string;
@@ -12,14 +12,14 @@ export type BegunChange = {
   readonly to: string;
 };
 
-/** Says that the change of one container begins: an update, a restart or a rollback. */
+/** Publishes that the change of one container begins: an update, a restart or a rollback. */
 export function announceStart({ publish, clock }: Announcer, runId: string, change: BegunChange): void {
   const { name: container, formerImage, ...images } = change;
   const former = formerImage !== undefined && { formerImage };
   publish({ kind: 'update_started', runId, container, ...images, ...former, atMs: clock.nowMs() });
 }
 
-/** Says which phase the change of one container has come to. */
+/** Publishes the phase that the change of one container has reached. */
 export function announcePhase(
   { publish }: Pick<Announcer, 'publish'>,
   runId: string,
@@ -29,7 +29,7 @@ export function announcePhase(
   publish({ kind: 'phase_entered', runId, container, phase });
 }
 
-/** Says how the change of one container has ended. */
+/** Publishes the end of the change of one container. */
 export function announceEnd({ publish, clock }: Announcer, runId: string, outcome: ContainerOutcome): void {
   publish({ kind: endOf[outcome.outcome], runId, outcome, atMs: clock.nowMs() });
 }

@@ -2,12 +2,12 @@ import type { Decision, StepKind } from '../../domain/transaction/step.ts';
 import type { StepDecision } from '../../domain/transaction/memory/learn.ts';
 import type { TransactOptions } from './transact-options.ts';
 
-/** The decision, or the one to turn back that comes before it: after an abort, or at the end of a rehearsal. */
+/** Replaces the decision with the one to undo everything, after an abort or at the end of a rehearsal. */
 export function orTurnBack(options: Pick<TransactOptions, 'mode' | 'signal'>, decision: Decision): Decision {
   return endRehearsal(options, heedAbort(options, decision));
 }
 
-/** Before the first stop an abort costs nothing: the successors go, the names come back. */
+/** Before the first stop an abort has no cost: the successors are removed and the names restored. */
 function heedAbort({ signal, mode }: Pick<TransactOptions, 'mode' | 'signal'>, decision: Decision): Decision {
   const early = decision.kind === 'step' && decision.phase === 'preparing';
   if (!early || !('prepared' in mode) || !signal?.aborted) return decision;
@@ -24,7 +24,10 @@ function endRehearsal({ mode }: Pick<TransactOptions, 'mode'>, decision: Decisio
 
 const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 'connect', 'compare'];
 
-/** Once our own container has been stopped there is nobody to go on; before, all is left as one who comes finds it best. */
+/**
+ * True if a helper must perform the step. This process cannot continue once our own container has been stopped. Before
+ * that, it leaves everything in a state that a helper can continue.
+ */
 export function isForHelper(
   { outside, mode }: Pick<TransactOptions, 'outside' | 'mode'>,
   { step, phase }: StepDecision,

@@ -8,13 +8,15 @@ import type { TransactOptions } from './transact-options.ts';
 import { readFacts } from './facts/facts.ts';
 
 export type Reading = {
-  /** `outdated`: the memory knows more since, so that the facts are to be read again. */
+  /** `outdated`: the memory has learned something since, so the facts must be read again. */
   readonly kind: 'read' | 'outdated' | 'unreadable';
   readonly memory: TransactionMemory;
   readonly facts: TransactionFacts | undefined;
 };
 
-/** Reads the facts of one transaction, and what the memory learns from them. An engine that has gone away is waited for. */
+/**
+ * Reads the facts of one transaction, and lets the memory learn from them. Waits for an engine that cannot be reached.
+ */
 export function createFactsReader(options: TransactOptions) {
   const { outside, transaction } = options;
   const prunes = createPruneWatch(

@@ -7,7 +7,7 @@ import { noteFailure, type TransactionMemory } from '../../domain/transaction/me
 import type { TransactOptions } from './transact-options.ts';
 import { firstToEnd } from './facts/first-to-end.ts';
 
-/** A successor that is gone is told of by the engine's events: one that ended by itself was not removed by somebody. */
+/** Finds out from the engine's events how a removed successor ended: by itself, or removed by a person or program. */
 export async function whoEnded(
   { outside, transaction }: Pick<TransactOptions, 'outside' | 'transaction'>,
   memory: TransactionMemory,
@@ -21,7 +21,7 @@ export async function whoEnded(
   return { ...(isItsOwn ? noteFailure(memory, first.id, facts) : memory), reason };
 }
 
-/** The last log lines of a successor, by the old container's id; empty where the engine does not have them. */
+/** The last log lines of a successor, by the old container's id. Empty if the engine does not have them. */
 export async function logOfFailed(
   { engine, log }: Pick<Outside, 'engine' | 'log'>,
   { members }: TransactionFacts,

@@ -5,14 +5,14 @@ import type { Outside } from '../../domain/outside/outside.ts';
 
 export type Failure = {
   readonly name: string;
-  /** The image that the container went back to. */
+  /** The image to which the container was rolled back. */
   readonly oldImageId: string;
   readonly failedImageId: string;
 };
 
 /**
- * Remembers failed versions in the engine, so that they are not tried again. If that fails, the cost is
- * one more attempt, so it is never an error.
+ * Stores failed versions in the engine, so that they are not tried again. A failure to do so costs one more attempt at
+ * most, so it is never an error.
  */
 export async function rememberFailures(outside: Outside, failures: readonly Failure[]): Promise<void> {
   for (const { name, oldImageId, failedImageId } of failures) {
@@ -20,17 +20,14 @@ export async function rememberFailures(outside: Outside, failures: readonly Fail
     if (tag === undefined || oldImageId === '') continue;
     const outcome = await outside.engine.tagImage(oldImageId, tag);
     if (isDone(outcome)) continue;
-    outside.log.warn('A version that failed cannot be remembered: it is going to be tried again', {
+    outside.log.warn('A failed version cannot be stored: it will be tried again', {
       container: name,
       error: outcome.message,
     });
   }
 }
 
-/**
- * Forgets failures. The tag is left where it is all that keeps an image in the engine: images are
- * removed by the clean-up only.
- */
+/** Removes stored failures. A tag that is the only reference to an image stays: only the clean-up removes images. */
 export async function forgetFailures(outside: Outside, versions: readonly FailedVersion[]): Promise<void> {
   for (const { tag } of versions) {
     try {

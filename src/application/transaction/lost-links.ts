@@ -3,7 +3,7 @@ import { parseLink } from '../../domain/container/recipe/other-containers.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
-/** Aliases of a container's legacy links and the name of each link's target; `''` if it is not known. */
+/** The aliases of a container's legacy links, and the name of each link's target; `''` if that is not known. */
 type LinkTargets = ReadonlyMap<string, string>;
 
 function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets {
@@ -12,9 +12,9 @@ function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets {
 }
 
 /**
- * Clause about a container that came back without its links; empty if it has them. Docker looks up link
- * targets only when it starts. A container that ends while such a name is free or another container's
- * loses the link until the next start of the engine.
+ * A clause about a container that came back without its links; empty if it has them. Docker resolves link targets when
+ * Docker itself starts. If the name of a target is free or belongs to another container then, the link is lost until
+ * the next start of the engine.
  */
 export async function tellLostLinks(
   { engine }: Pick<Outside, 'engine'>,
@@ -33,7 +33,10 @@ export async function tellLostLinks(
   return `; "${container.name}" has lost ${links}, because the engine ended meanwhile: restart the engine, or create it anew`;
 }
 
-/** By the old containers' ids, as their successors have them, of which the ids are given likewise; their targets have other names. */
+/**
+ * Ids and aliases by the ids of the old containers, also for their successors, because the targets have other names
+ * during a transaction.
+ */
 export async function linksOfSuccessors(
   { engine }: Pick<Outside, 'engine'>,
   successors: ReadonlyMap<string, string>,

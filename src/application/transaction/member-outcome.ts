@@ -9,7 +9,7 @@ import type { OpenTransaction } from './facts/facts.ts';
 import { PreparationError, type PreparedMember } from './facts/prepare.ts';
 import type { TransactResult } from './transact-options.ts';
 
-/** What is known of a member before its update has ended. */
+/** The facts about a member before its update has ended. */
 export function describeMember({
   planned,
   oldDigest,
@@ -19,13 +19,13 @@ export function describeMember({
   return { name, containerId, ...referencesOf(planned), oldImageId, oldDigest, newDigest: digest ?? '' };
 }
 
-/** Of a container that is not updated. */
+/** The references of a container that is not updated. */
 export function referencesOf({ reference, formerReference }: PlannedMember) {
   if (formerReference === undefined) return { image: reference };
   return { image: formerReference, tagChange: { from: formerReference, to: reference } };
 }
 
-/** The outcome of a member of a transaction that could not be prepared: nothing was changed. */
+/** The outcome for a member whose transaction could not be prepared. It was not changed. */
 export function unprepared(
   member: PlannedMember,
   planned: PlannedTransaction,
@@ -83,7 +83,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) {
     return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
   }
-  // Another updater may have begun with it as soon as it was back.
+  // Another updater may have begun to update it as soon as it was back.
   const isTakenUp = result.result === 'undone' && facts?.nameHeldBy === 'rival';
   const isBack = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
   const restored = facts !== undefined && (isBack || isTakenUp);
@@ -125,7 +125,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   }
 }
 
-/** Also where an engine that was restarted has removed an old container with --rm. */
+/** The old container may also have been removed by a restarted engine because of --rm. */
 function copied(facts: MemberFacts | undefined): string {
   if (facts?.standsIn !== true) return '';
   return facts.autoRemoves
@@ -133,7 +133,7 @@ function copied(facts: MemberFacts | undefined): string {
     : '; it was pruned together with its successor, and was created anew as it was';
 }
 
-/** Said only of a container that ran before: a stopped one is expected to stay stopped. */
+/** For a container that ran before. One that was stopped is expected to stay stopped. */
 function leftStopped({ desiredEndState, container }: PlannedMember): string {
   return desiredEndState === 'stopped' && isAlive(container.state.status)
     ? 'created and left stopped, as no-restart asks: it has not been proven'

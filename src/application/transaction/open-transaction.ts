@@ -8,7 +8,7 @@ import { opened, type OpenTransaction } from './facts/facts.ts';
 import { memberFromPlan } from './facts/member-from.ts';
 import type { PreparedMember, PreparedTransaction } from './facts/prepare.ts';
 
-/** A transaction that is about to begin, of which nothing is in the engine yet. */
+/** A transaction that is about to begin and has left nothing in the engine yet. */
 export function openTransaction(
   { newId, log, instance }: Pick<Outside, 'newId' | 'log' | 'instance'>,
   settings: ServiceSettings,
@@ -25,7 +25,7 @@ export function openTransaction(
     return { ...told, startsFirst: startsFirst(member), keepMs: keepMsOf(member.planned, parts) };
   });
   const transaction = opened({ id: newId(), members: open }, info);
-  // The first steps, mark and create, change nothing that exists; then all is read.
+  // The first steps, mark and create, change nothing that exists. All facts are read after them.
   for (const { planned: one } of members)
     transaction.readBefore.set(one.container.id, { container: one.container, untilMs: Infinity });
   return transaction;

@@ -10,7 +10,7 @@ import { runPlan } from '../update/run-plan.ts';
 
 const settings = { ...defaultSettings, gateWindowMs: 1000 };
 
-/** Updates `api` from `shop/api:7` to `shop/api:8`, with a fault on the way, and recovers as the next process does. */
+/** Updates `api` from `shop/api:7` to `shop/api:8` with a fault, and then recovers in a new process. */
 async function updateToOtherTag(behaviour: 'good' | 'crashesAtStart', faults: readonly PlannedFault[]) {
   const scene = createSandboxScene();
   const { control, engine } = scene.sandbox;

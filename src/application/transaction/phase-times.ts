@@ -1,11 +1,11 @@
 import type { Clock } from '../../domain/outside/outside.ts';
 import type { PhaseTimes, UpdatePhase } from '../../domain/run/session.ts';
 
-/** How long containers were in each phase of their update. */
+/** The time that containers spend in each phase of their update. */
 export type PhaseWatch = {
-  /** Ends the phase before, if there was one. */
+  /** Enters a phase and ends the one before. */
   readonly enter: (container: string, phase: UpdatePhase) => void;
-  /** Up to now; undefined for a container that has entered none. */
+  /** The times so far. Undefined for a container without a phase. */
   readonly read: (container: string) => PhaseTimes | undefined;
 };
 

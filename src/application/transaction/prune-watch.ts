@@ -3,15 +3,15 @@ import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 
 /**
- * Finds the containers that a prune took from a running transaction. A person who removes both the old and
- * the new one means it.
+ * Detects containers of a running transaction that a prune has removed. A person who removes both the old and the new
+ * one means it.
  */
 export type PruneWatch = {
-  /** Ids of olds. */
+  /** Ids of old containers. */
   readonly pruned: ReadonlySet<string>;
-  /** `readAtMs`: when reading the facts began, by the monotonic clock. */
+  /** `readAtMs`: the begin of the reading of the facts, by the monotonic clock. */
   readonly see: (facts: TransactionFacts, readAtMs: number) => void;
-  /** True when it has found more of them: the facts are to be read again. Asks the engine once about each. */
+  /** True when more such containers were found: the facts must be read again. Asks the engine once about each. */
   readonly hasTaken: (facts: TransactionFacts) => Promise<boolean>;
 };
 
@@ -46,17 +46,17 @@ export function createPruneWatch({ engine, clock, log }: Outside, oldIds: readon
         untilMs: nowMs + longestPruneMs,
       });
     } catch (error) {
-      log.debug('The engine does not tell whether it has pruned', { error: describeError(error) });
+      log.debug('The engine does not show whether it has pruned containers', { error: describeError(error) });
       return false;
     }
   }
 }
 
-/** A stopped container is fair game for a prune, so only one that ran counts as lost. */
+/** A prune removes stopped containers, so only a container that ran counts as lost. */
 function isLost({ old, new: successor, spare, nameHeldBy, wasRunning }: MemberFacts): boolean {
   const isGone = old === undefined && successor === undefined && spare === undefined;
   return isGone && nameHeldBy === 'nobody' && wasRunning;
 }
 
-/** The engine tells of it when all is removed: some hundred containers. */
+/** The engine announces a prune at its end, after some hundred containers. */
 const longestPruneMs = 10_000;

@@ -7,19 +7,18 @@ import { openTransaction } from './open-transaction.ts';
 import { type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
 import { transact } from './transact.ts';
 
-/** Result of the rehearsal of one group: its successors were created aside and compared. */
+/** The result of the rehearsal of one group. Its successors were created under temporary names and compared. */
 export type Rehearsal = {
   readonly containers: readonly string[];
   /** True if the successors match the containers that they would replace. */
   readonly faithful: boolean;
-  /** The differences, or why the comparison was impossible; empty for a faithful rehearsal. */
+  /** The differences, or why no comparison was possible. Empty for a faithful rehearsal. */
   readonly reason: string;
 };
 
 /**
- * Rehearses each update without touching a container: pulls the image, creates the successor under a
- * temporary name, compares it, removes it. The tag moves for that moment, because the engine creates from
- * tags.
+ * Rehearses each update without a change to a container: pulls the image, creates the successor under a temporary name,
+ * compares and removes it. The tag moves for that moment, because the engine creates from tags.
  */
 export async function rehearsePlan(
   outside: Outside,
@@ -59,13 +58,13 @@ async function whyNotFaithful(
     onPhase: () => {},
     signal,
   });
-  if (result !== 'undone') return reason === '' ? 'what was created aside could not be removed' : reason;
+  if (result !== 'undone') return reason === '' ? 'the new containers of the rehearsal could not be removed' : reason;
   return isRehearsed ? '' : reason;
 }
 
 /**
- * An update that fails gives the tag back to the image that the container runs; here nothing at all may have changed. A
- * tag that was not there cannot be taken away again without the images that were pulled.
+ * Records the tags as they are now. A failed update sets the tag to the image that the container runs, but a rehearsal
+ * must restore it exactly. A tag that did not exist cannot be removed without the pulled image.
  */
 async function withTagsOfNow({ engine }: Outside, transaction: OpenTransaction): Promise<OpenTransaction> {
   const members = await Promise.all(

@@ -17,8 +17,8 @@ import { transact } from './transact.ts';
 export type RunTransaction = typeof runTransaction;
 
 /**
- * Moves one group to its new images, or leaves it as it was. Never throws for failures outside Upkeep: it
- * returns outcomes, one per member in the plan's order.
+ * Moves one group to its new images, or leaves it as it was. It never throws for failures outside Upkeep. Outcomes are
+ * returned one per member, in the plan's order.
  */
 export async function runTransaction(
   outside: Outside,
@@ -49,7 +49,7 @@ export async function runTransaction(
 
 export type TransactionRun = {
   readonly runId: string;
-  /** Given for the update of our own container: called once a helper has taken it over. */
+  /** Set for the update of our own container. Called once a helper has taken it over. */
   readonly onHandedOver?: (() => void) | undefined;
   readonly whileUnproven?: WhileUnproven | undefined;
 };
@@ -110,8 +110,8 @@ type Handing = Pick<TransactOptions, 'outside' | 'settings' | 'transaction' | 'o
   Pick<TransactionRun, 'onHandedOver'> & { readonly prepared: PreparedTransaction };
 
 /**
- * Hands the update of our own container to a helper; it is the only member. Without a helper nothing
- * changes, and the successor that was created aside is removed.
+ * Hands the update of our own container, its only member, to a helper. If no helper can be started, the successor is
+ * removed and nothing has changed.
  */
 async function letHelperFinish({ prepared, onHandedOver, ...options }: Handing): Promise<ContainerOutcome> {
   const [member] = prepared.members;
@@ -137,8 +137,8 @@ async function letHelperFinish({ prepared, onHandedOver, ...options }: Handing):
 }
 
 /**
- * Adds lost links. The comparison has covered new containers; an old one that came back may lack links
- * that the engine forgot when it was killed.
+ * Adds lost links to the outcomes. New containers were compared; an old one that came back may lack links that the
+ * engine lost when it was killed.
  */
 async function withLostLinks(
   outside: Outside,

@@ -13,13 +13,13 @@ export type TransactOptions = {
   readonly transaction: OpenTransaction;
   readonly mode: TransactMode;
   readonly onPhase: (phase: UpdatePhase) => void;
-  /** Runs the wait for health, in which others may be updated. */
+  /** Runs the wait for health; other updates may run in the meantime. */
   readonly whileUnproven?: WhileUnproven | undefined;
-  /** Heard only while nothing has been stopped: then everything goes back. */
+  /** Heeded only before the first stop. Everything is undone then. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** See `TransactionMode`. Only an update creates anything, so only it has been prepared. */
+/** See `TransactionMode`. Only an update creates containers, so only an update is prepared. */
 export type TransactMode =
   | { readonly kind: 'update' | 'hand-over' | 'rehearse'; readonly prepared: PreparedTransaction }
   | { readonly kind: 'recover' | 'finish-as-helper' | 'return' };
@@ -37,9 +37,9 @@ export type TransactResult = Pick<
   | 'failedImages'
   | 'warnings'
 > & {
-  /** `aside`: what comes next would touch our own container, which only a helper can do. */
+  /** `aside`: the next step would stop our own container, so a helper must perform it. */
   readonly result: 'committed' | 'undone' | 'stuck' | 'aside';
-  /** The last facts; undefined where none could be read. */
+  /** The last facts. Undefined if none could be read. */
   readonly facts: TransactionFacts | undefined;
   /** The last log lines of successors that failed, by the old container's id. */
   readonly logs: ReadonlyMap<string, string>;

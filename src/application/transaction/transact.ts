@@ -13,9 +13,9 @@ import { perform } from './steps/perform.ts';
 import type { TransactOptions, TransactResult } from './transact-options.ts';
 
 /**
- * The loop that an update and a recovery are: read the facts, decide, perform, learn, until there is nothing left to
- * do. A harmless step may rest on the facts that the steps before it must have led to; if it is refused then, the facts
- * are read before anything is concluded from that.
+ * The loop of every update and recovery: read the facts, decide, perform, learn, until nothing is left to do. A
+ * harmless step may be based on the facts that earlier steps are expected to have caused. If it is refused, the facts
+ * are read before the refusal counts.
  */
 export async function transact(options: TransactOptions): Promise<TransactResult> {
   const { outside, mode, onPhase } = options;
@@ -82,7 +82,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
   }
 }
 
-/** Whether the refusal is about the step itself, not about facts that were others than expected. */
+/** Whether the refusal concerns the step itself, and not facts that differ from the expected ones. */
 function isRefusalOf(step: Step, { status }: { readonly status: number }, now: Decision): boolean {
   return status === nameIsTaken || (now.kind === 'step' && stepKey(now.step) === stepKey(step));
 }

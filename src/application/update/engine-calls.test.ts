@@ -77,10 +77,11 @@ describe('engine calls of ten containers', () => {
     const { calls, total, inspected } = await counted(() => application.update(request));
     const next = await scene.sandbox.engine.inspectContainer('app3');
     expect(next?.id).not.toBe(old?.id);
-    // By id, by the ids of the old and the new one, and by their name: nothing of the other nine.
+    // By id, by the ids of the old and the new container, and by their name; no call concerns the other nine.
     expect([...inspected].filter((id) => ![old?.id, next?.id, 'app3'].includes(id))).toEqual([]);
     expect(calls).toMatchObject({ listImages: 1, events: 1 });
-    // One list is the run's, one inspection the plan's, three are the window's; the others are the transaction's.
+    // One list is the run's, one inspection the plan's, three are the health window's; the others are the
+    // transaction's.
     expect(calls.listContainers).toBeLessThanOrEqual(2);
     expect(calls.inspectContainer).toBeLessThanOrEqual(16);
     expect(calls.info).toBe(1);
@@ -96,7 +97,7 @@ describe('engine calls of ten containers', () => {
     });
     expect(calls.listImages).toBe(2);
     expect(calls.listContainers).toBeLessThanOrEqual(6);
-    // Nine more than in a service that knows its containers.
+    // Nine more than in a service that has the list of containers.
     expect(calls.inspectContainer).toBeLessThanOrEqual(39);
     expect(total).toBeLessThanOrEqual(71);
   });

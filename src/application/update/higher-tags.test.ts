@@ -18,7 +18,7 @@ type Parts = {
     Record<string, Parameters<ReturnType<typeof createSandboxScene>['registry']['store']['publish']>[1]>
   >;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Of the repository, as the container spells it. */
+  /** The repository, in the container's spelling. */
   readonly name?: string;
   readonly keys?: readonly string[];
   readonly removesItself?: boolean;
@@ -158,7 +158,7 @@ describe('a container with a policy', () => {
     store.publish(`${repository}:1.0`, version('1.0.1'));
     const checked = await check();
     expect(checked).toMatchObject({ status: 'stale', candidateKind: 'digest' });
-    expect(checked?.reason).toContain('which higher tags there are is not known');
+    expect(checked?.reason).toContain('the higher tags are not known');
   });
 
   test('that a label names the image of follows the digest only', async () => {

@@ -11,7 +11,7 @@ import { createApplication } from '../create-application.ts';
 
 const crash: Behaviour = { exitsAfterMs: 50, exitCode: 3 };
 
-/** `later` asks an update to wait. */
+/** `later` makes an update wait. */
 const first = { version: '1', behaviour: { commands: { later: { exitCode: 75 } } } };
 
 async function run(scene: SandboxScene, name: string, image: string, labels: Readonly<Record<string, string>> = {}) {

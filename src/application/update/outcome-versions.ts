@@ -6,7 +6,7 @@ import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { CheckReport } from '../check/check.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 
-/** The outcome with the versions that the check has named. */
+/** Adds the versions that the check has named to an outcome. */
 export function withCheckedVersions(
   outcome: ContainerOutcome,
   checked: CheckedContainer | undefined,
@@ -20,7 +20,7 @@ export function withCheckedVersions(
   return { ...outcome, ...versions, ...(kind !== undefined && { kind }) };
 }
 
-/** The same world, with the versions in the outcomes that it hears of. */
+/** The same outside, but published outcomes get the versions of the check. */
 export function namingVersions(outside: Outside, { containers }: Pick<CheckReport, 'containers'>): Outside {
   const byId = new Map(containers.map((container) => [container.id, container]));
   return {
@@ -33,7 +33,7 @@ export function namingVersions(outside: Outside, { containers }: Pick<CheckRepor
   };
 }
 
-/** The outcome with the versions of its images, as far as the engine holds them. */
+/** Adds the versions of its images to an outcome, if the engine has the images. */
 export function withImageVersions(outcome: ContainerOutcome, images: ImageIndex): ContainerOutcome {
   const { image, oldImageId, newImageId } = outcome;
   const name = (id: string) => versionOf({ labels: labelsOfImage(images.byId(id)), image, digest: id });

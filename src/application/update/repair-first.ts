@@ -19,8 +19,8 @@ export type RepairParts = {
 };
 
 /**
- * Finishes or undoes the interrupted updates in a listing, and then lists again. A process may run for months, so
- * repair must not wait for its next start. The caller must hold the update lock: a repair changes containers.
+ * Finishes or undoes the interrupted updates in a listing, then lists again. A process may run for months, so repairs
+ * must not wait for its next start. The caller must hold the update lock, because a repair changes containers.
  */
 export function createListRepaired(parts: RepairParts): ListRepaired {
   const { outside, settings, onRepair, leftAlone, recoverServices } = parts;
@@ -29,7 +29,7 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
     const told = transactions.filter(leftAlone.isNews);
     for (const { containers, result, reason } of told) {
       const level = result === 'failed' ? 'error' : 'info';
-      outside.log[level]('What an earlier update left was looked at', { containers, result, reason });
+      outside.log[level]('The remains of an earlier update were checked', { containers, result, reason });
     }
     if (told.length > 0) outside.publish({ kind: 'earlier_updates_settled', transactions: told });
   }
@@ -49,10 +49,10 @@ function hasRemains({ containers, listedImages }: Listing): boolean {
   return containers.some(({ name }) => isParkedName(name)) || openMarksOf(listedImages).length > 0;
 }
 
-/** Containers that a repair leaves alone are told of once, not at every run. */
+/** Reports containers that repairs leave alone once, not in every run. */
 export type LeftAlone = {
   readonly note: (report: RecoveryReport) => void;
-  /** True the first time for each transaction; notes it. */
+  /** True for the first call about a transaction. */
   readonly isNews: (transaction: RecoveredTransaction) => boolean;
 };
 
@@ -74,5 +74,5 @@ export function createLeftAlone(): LeftAlone {
   };
 }
 
-/** More than an engine has containers that are called so by chance. */
+/** More than an engine has containers with such names by chance. */
 const mostTold = 1000;

@@ -7,8 +7,8 @@ import { healthDeadlineMs } from '../health/health.ts';
 import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 
 /**
- * Reason why a compose `depends_on` condition is not met yet; undefined when all are. It waits for a
- * pending HEALTHCHECK for as long as the check may take. Conditions on removed containers count as met.
+ * Why a compose `depends_on` condition is not met yet. Undefined when all are met. Waits for a pending HEALTHCHECK as
+ * long as that may take. Conditions on removed containers count as met.
  */
 export async function whyNotReady(
   outside: Outside,
@@ -36,8 +36,8 @@ async function whyNotHealthy(
   for (;;) {
     const container = await engine.inspectContainer(name, signal);
     if (container === undefined) return undefined;
-    if (container.state.status !== 'running') return 'is to be healthy and does not run';
-    if (container.state.health === 'unhealthy') return 'is to be healthy and is not';
+    if (container.state.status !== 'running') return 'must be healthy and does not run';
+    if (container.state.health === 'unhealthy') return 'must be healthy and is not';
     if (container.state.health !== 'starting') return undefined;
     if (clock.monotonicMs() - begunAtMs >= longestStartMs(container, settings)) return 'did not become healthy in time';
     await clock.sleep(pollMs, signal);
@@ -48,7 +48,7 @@ function longestStartMs(container: Container, settings: ServiceSettings): number
   return healthDeadlineMs(container.settings.Config.Healthcheck, stopAndHealthPolicyOf(container, settings));
 }
 
-/** A failed job does not block a container that already runs without it. */
+/** A failed job does not block a container that already runs. */
 async function whyNotCompleted({ engine }: Outside, name: string, signal: AbortSignal | undefined) {
   const container = await engine.inspectContainer(name, signal);
   return container?.state.status === 'running' ? 'is still at work' : undefined;

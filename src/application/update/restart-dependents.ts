@@ -12,8 +12,8 @@ import { announceEnd, announcePhase, announceStart } from '../transaction/announ
 import { createStopTimes } from '../transaction/facts/stop-times.ts';
 
 /**
- * Restarts the dependents of replaced containers one after another, and adds their outcomes. A dependent
- * that its own update has started anew is left alone. After an abort nothing more is restarted.
+ * Restarts the dependents of replaced containers one after another, and adds their outcomes. A dependent that its own
+ * update has started is skipped. After an abort nothing more is restarted.
  */
 export async function restartDependents(
   outside: Outside,
@@ -62,12 +62,12 @@ async function restart(
 }
 
 type Restarted = {
-  /** Reason of the failure; undefined when the container runs and is healthy. */
+  /** The reason of a failure. Undefined when the container runs and is healthy. */
   readonly fault: string | undefined;
   readonly outage: ReturnType<typeof outageOf>;
 };
 
-/** It is started once more before it is given up. */
+/** A failed restart is repeated once. */
 async function restartAndProve(outside: Outside, settings: ServiceSettings, container: Container): Promise<Restarted> {
   const { engine } = outside;
   const { id, state: before } = container;
@@ -90,5 +90,5 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
   return { fault: said === '' ? verdict.reason : `${said}; ${verdict.reason}`, outage };
 }
 
-/** How much longer than its timeout a stop that nobody waits for may take. */
+/** A stop without a waiting caller may exceed its timeout by this much. */
 const graceSeconds = 2;

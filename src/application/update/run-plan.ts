@@ -12,9 +12,9 @@ import { restartDependents } from './restart-dependents.ts';
 import { type RunTransaction, runTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
 
 /**
- * Runs a plan's transactions, `updateConcurrency` at once or one by one, each after those it waits
- * for; then its restarts. The wait for health lets others begin, so that `unproven` more are under way. One that
- * fails stops only those that wait for it, and as a canary those of its group. After an abort no other is begun.
+ * Runs the transactions of a plan, `updateConcurrency` at once or one by one, each after those that it waits for, and
+ * then the restarts. During a wait for health others may begin, up to `unproven` more. A failure stops only the
+ * transactions that wait for it, and with a canary the rest of its group. After an abort no further one begins.
  */
 export async function runPlan(
   outside: Outside,
@@ -44,7 +44,7 @@ export async function runPlan(
         return await perform(outside, settings, transaction, { ...run, whileUnproven: pause }, signal);
       } catch (error) {
         if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
-        outside.log.error('An update failed for a reason of our own', { error });
+        outside.log.error('An update failed because of an internal error', { error });
         return left(transaction, describeError(error), 'failed');
       }
     });
@@ -69,13 +69,13 @@ export async function runPlan(
 
 export type PlanRun = TransactionRun & {
   readonly perform?: RunTransaction;
-  /** Asked right before a transaction is begun: why containers of it, by their ids, must not be updated any more. */
+  /** Called just before a transaction begins. Returns why containers with these ids must not be updated now. */
   readonly whyNotNow?: (ids: readonly string[]) => Promise<string | undefined>;
 };
 
 export const cancelledBeforeTurn = 'The run was cancelled before its turn';
 
-/** The outcome of a container that stays as it is. */
+/** The outcome of a container that was not changed. */
 export function untouched(
   { id, name, image, imageId }: LeftContainer,
   outcome: OutcomeKind,
@@ -94,7 +94,7 @@ type End = {
   readonly verdict: CanaryVerdict;
 };
 
-/** Waits for the verdict of each canary group of a transaction; the container in which the new image failed, if any. */
+/** Waits for each canary that a transaction depends on. Returns the container in which the new image failed, if any. */
 async function failedBefore(
   { id }: PlannedTransaction,
   canaries: readonly CanaryGroup[],

@@ -2,7 +2,7 @@ import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { type ContainerOutcome, type Session, summarise, type Trigger } from '../../domain/run/session.ts';
 
-/** Runs an operation as a session: announces it, times it and reports its end, also when it throws. */
+/** Runs an operation as a session: publishes its begin, its times and its end, also when it throws. */
 export async function runSession(
   { publish, clock, newId }: Pick<Outside, 'publish' | 'clock' | 'newId'>,
   trigger: Trigger,

@@ -10,17 +10,17 @@ import { untouched } from './run-plan.ts';
 /** Outcome of a container outside every transaction. */
 const outcomeOf: Readonly<Record<Staleness, OutcomeKind>> = {
   fresh: 'fresh',
-  // There is nothing newer for it, so it counts as fresh, as with other updaters.
+  // There is no newer version, so it counts as fresh, as with other updaters.
   pinned: 'fresh',
   local: 'fresh',
-  // Something newer is there, and a wish keeps it back: for good, or (see `heldBack`) for a while.
+  // A newer version exists, but a setting holds it back. See `heldBack` for temporary reasons.
   held: 'skipped',
   unknown: 'unknown',
   // Refused by the plan.
   stale: 'skipped',
 };
 
-/** The outcome of every container of a run: of its transaction, else of its check. */
+/** The outcome of every container of a run, from its transaction or else from its check. */
 export function inListingOrder(
   report: CheckReport,
   { plan, listing }: MadePlan,

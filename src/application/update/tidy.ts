@@ -17,7 +17,7 @@ export type ReplacedContainers = {
   readonly outcomes: Outcomes;
 };
 
-/** Removes kept containers that are overdue, failures that are overcome, and old volumes and images where settings say so. */
+/** Removes overdue kept containers and outdated failures, and also old volumes and images if the settings say so. */
 export async function tidy(
   outside: Outside,
   settings: ServiceSettings,
@@ -34,7 +34,7 @@ export async function tidy(
   }
 }
 
-/** Versions that failed before, and did not now. */
+/** Versions that have failed before and were applied now. */
 function overcomeFailures({ containers }: CheckReport, outcomes: Outcomes): readonly FailedVersion[] {
   return containers.flatMap(({ id, failedVersion }) =>
     failedVersion !== undefined && outcomes.get(id)?.outcome === 'updated' ? [failedVersion] : [],

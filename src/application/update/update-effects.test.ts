@@ -216,7 +216,7 @@ describe('an update and compose', () => {
     await scene.sandbox.engine.stopContainer(db, {});
     const session = await update(scene);
     expect(outcomes(session)).toEqual({ web: 'deferred' });
-    expect(reasonFor(session, 'web')).toBe('It depends on "db", which is to be healthy and does not run');
+    expect(reasonFor(session, 'web')).toBe('It depends on "db", which must be healthy and does not run');
     expect(await inspect(scene, 'web')).toMatchObject({ id: web, state: { status: 'running' } });
     await scene.sandbox.engine.startContainer(db);
     expect(outcomes(await update(scene))).toEqual({ db: 'fresh', web: 'updated' });

@@ -1,9 +1,9 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { stoppedError } from '../async/stopped.ts';
 
-/** One update at a time. The holder must call the returned function once to let the next one in. */
+/** Allows one update at a time. The holder must call the returned function once. */
 export type UpdateLock = {
-  /** Throws `busy` when another update runs or waits; waits for the end of a repair. */
+  /** Throws `busy` when another update runs or waits. Waits for the end of a repair. */
   readonly enterAlone: (signal?: AbortSignal) => Promise<Leave>;
   /** Like `enterInTurn`, for the repair of an interrupted update. */
   readonly enterForRepair: (signal?: AbortSignal) => Promise<Leave>;
@@ -59,5 +59,5 @@ export function createUpdateLock(): UpdateLock {
   };
 }
 
-/** More than a client limited to 60 requests a minute can have waiting for ten minutes. */
+/** More callers than a client with 60 requests a minute can have waiting in ten minutes. */
 const longestQueue = 1000;

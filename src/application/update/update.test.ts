@@ -237,7 +237,7 @@ describe('an update', () => {
   });
 
   describe('of which old and new are both removed between stop and start', () => {
-    /** Somebody comes in before the start of that number. */
+    /** Another action happens before the start with that number. */
     function meddledWith(engine: Engine, number: number, meddle: () => void): Engine {
       let starts = 0;
       return {

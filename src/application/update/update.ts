@@ -31,15 +31,15 @@ export type UpdateParts = {
   readonly judge: Judge;
   readonly plan: Planner;
   readonly lock: UpdateLock;
-  /** Whether a container's newer version may be applied at this moment still. */
+  /** Whether a container's newer version may still be applied at this moment. */
   readonly whyNotNow: LastLook;
-  /** Resolves when a helper that our own container was handed over to has come to its end; never throws. */
+  /** Resolves when the helper that has taken over our own container has ended. Never throws. */
   readonly afterHandOver: () => Promise<void>;
 };
 
 /**
- * One run: repair, check, hooks, plan, transactions, tidying, session, all of one listing. Throws when the run as a
- * whole fails; a failure for one container is its outcome.
+ * One run, from one listing: repair, check, hooks, plan, transactions, tidying, session. Throws when the run as a whole
+ * fails. A failure for one container is its outcome.
  */
 export function createUpdate(parts: UpdateParts): Update {
   const { outside, settings, listRepaired, select, judge, lock, afterHandOver } = parts;
@@ -62,11 +62,12 @@ export function createUpdate(parts: UpdateParts): Update {
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const checked = { report, listing, runId };
+        const beforeOwn = part?.beforeSelf ?? (() => Promise.resolve());
         const replaceContainers = () => replaceBetweenHooks(checked, signal);
         const { replaced, services } = await updateBesideServices(
           outside,
           settings,
-          checked,
+          { ...checked, beforeOwn },
           replaceContainers,
           signal,
         );
@@ -84,11 +85,11 @@ export function createUpdate(parts: UpdateParts): Update {
     }
   };
 
-  /** Last of all: from then on this process touches nothing, and is going to be stopped. */
   function lastLookAt({ containers }: CheckReport) {
     return (ids: readonly string[]) => parts.whyNotNow(containers.filter(({ id }) => ids.includes(id)));
   }
 
+  /** The last step of a run. This process changes nothing after it, and it will be stopped. */
   async function replaceItself({ self }: UpdatePlan, run: PlanRun, signal?: AbortSignal): Promise<Outcomes> {
     if (self === undefined) return new Map();
     return runPlan(outside, settings, { transactions: [self], refused: [], restarts: [] }, run, signal);

@@ -2,7 +2,7 @@ import { commands } from '../declaration/commands.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries } from '../table/options.ts';
 
-/** A command as shells complete it. */
+/** A command for shell completion. */
 export type CompletedCommand = {
   readonly name: string;
   readonly summary: string;
@@ -20,15 +20,15 @@ export type CompletedFlag = {
   readonly value: 'none' | 'text' | 'file' | 'folder' | readonly string[];
 };
 
-/** The shells that there is a script for. */
+/** The supported shells. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
 export type Shell = (typeof shells)[number];
 
-/** Prints names of containers, one per line, for the shell's own completion; nothing where there is no client. */
+/** Prints container names, one per line, for the shell's own completion. Empty without a client. */
 export const listContainers = `{ docker ps -a --format '{{.Names}}' || podman ps -a --format '{{.Names}}'; } 2>/dev/null`;
 
-/** All commands with the options that they take; deprecated options and those without an effect are left out. */
+/** All commands with their options, without deprecated options and those without an effect. */
 export function completedCommands(): readonly CompletedCommand[] {
   return commands.map(({ name, summary, takesNames, ...command }) => ({
     name,

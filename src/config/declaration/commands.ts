@@ -5,9 +5,9 @@ export type Command = {
   readonly usage: string;
   /** A sentence without a final period. */
   readonly meaning: string;
-  /** The line the overview lists it with. */
+  /** The line in the overview. */
   readonly summary: string;
-  /** Whether words may follow, names of containers unless `operands` says others. */
+  /** Whether arguments may follow: container names, unless `operands` lists others. */
   readonly takesNames: boolean;
   readonly operands?: readonly string[];
   /** Exit codes, besides 2 for an invalid command line. */
@@ -153,8 +153,8 @@ export const commands = [
   {
     name: 'unskip',
     usage: 'NAME…',
-    summary: 'take an approval, a skip or a snooze back',
-    meaning: 'Takes the decision about the new version of the named containers back',
+    summary: 'withdraw an approval, a skip or a snooze',
+    meaning: 'Withdraws the decision about the new version of the named containers',
     takesNames: true,
     exitCodes: ofDecision,
     examples: [{ line: 'upkeep unskip web', meaning: 'as if nothing had been decided' }],
@@ -271,7 +271,7 @@ export const deciding = ['approve', 'skip', 'snooze', 'unskip'] as const satisfi
 
 export type CommandName = (typeof commands)[number]['name'];
 
-/** The command of that name; undefined when there is none. */
+/** The command with that name; undefined without one. */
 export function commandNamed(name: string): (Command & { readonly name: CommandName }) | undefined {
   return commands.find((command) => command.name === name);
 }

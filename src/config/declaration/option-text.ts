@@ -10,7 +10,7 @@ export function flagText(option: Option): string {
   return `${short}--${option.flag}${value}`;
 }
 
-/** The default as a person would write it. */
+/** The default in the notation of the user. */
 export function defaultText(option: Option): string {
   if (option.defaultMeaning !== undefined) return option.defaultMeaning;
   switch (option.kind) {

@@ -7,7 +7,7 @@ export type Option = DeclaredOption & { readonly commands: readonly CommandName[
 /** The options of one kind. */
 export type OptionOf<Kind extends Option['kind']> = Extract<Option, { readonly kind: Kind }>;
 
-/** `config` takes what `run` does, because it shows what that would work with. */
+/** `config` accepts the options of `run`, because it shows their effect. */
 export function takesOption(command: CommandName, option: Option): boolean {
   return option.commands.includes(command) || (command === 'config' && option.commands.includes('run'));
 }

@@ -11,7 +11,7 @@ import { printable, quoted } from '../../domain/text/printable.ts';
 type Read = { readonly engine: EngineAddress } | { readonly fault: string };
 
 /**
- * Engines of Docker's context store; `all` means each of them, by name. A fault completes "Cannot use …: ".
+ * Engines of Docker's context store. `all` means each of them, by name. A fault completes "Cannot use …: ".
  * https://github.com/docker/cli/blob/v28.5.2/cli/context/store/store.go
  */
 export function readContexts(names: readonly string[], dockerFolder: string): readonly Read[] {
@@ -40,12 +40,12 @@ function readContext(name: string, dockerFolder: string): Read {
 
 type StoredContext = {
   readonly name: string;
-  /** The hash of the name, also of the folder with its TLS files. */
+  /** The hash of the name, which is also the folder with its TLS files. */
   readonly folder: string;
   readonly meta: Meta;
 };
 
-/** Sorted by name; entries that cannot be read are left out, as Docker's client does. */
+/** Sorted by name. Unreadable entries are left out, as in Docker's client. */
 function storedContexts(dockerFolder: string): readonly StoredContext[] {
   const metas = join(dockerFolder, 'contexts', 'meta');
   if (!existsSync(metas)) return [];
@@ -66,7 +66,7 @@ type Meta = {
   readonly Endpoints?: { readonly docker?: { readonly Host?: unknown; readonly SkipTLSVerify?: unknown } };
 };
 
-/** Undefined for what cannot be read, which the caller tells. */
+/** Undefined for an unreadable file, which the caller reports. */
 function parse(path: string): Meta | undefined {
   try {
     const read: unknown = JSON.parse(readFileSync(path, 'utf8'));

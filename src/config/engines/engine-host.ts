@@ -3,8 +3,8 @@ import { ServiceError } from '../../domain/errors.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 /**
- * The address of the engine to work on: the one that was given, else the first of the usual sockets
- * that is there. Throws `engine-unreachable` when none is.
+ * The address of the engine: the configured one, else the first of the usual sockets that exists. Throws
+ * `engine-unreachable` when none does.
  */
 export function findEngineHost({ host, userRuntimeFolder }: EngineWhere, isSocket = isSocketFile): string {
   if (host !== undefined) return host;
@@ -36,7 +36,7 @@ function isSocketFile(path: string): boolean {
 }
 
 type EngineWhere = {
-  /** Undefined: to be found. */
+  /** Undefined: one of the usual sockets. */
   readonly host: string | undefined;
   readonly userRuntimeFolder: string | undefined;
 };

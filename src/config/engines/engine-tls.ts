@@ -4,8 +4,8 @@ import type { Given } from '../given/given.ts';
 import { type EngineCertificates, readEngineCertificates } from '../given/secrets.ts';
 
 /**
- * The rules of Docker's own client: a folder of certificates means TLS; with `--tlsverify` the engine's certificate is
- * checked.
+ * Follows Docker's own client: a folder of certificates turns TLS on, and `--tlsverify` verifies the engine's
+ * certificate.
  */
 export function engineTls(
   { values, sourceOf }: Given,

@@ -5,8 +5,8 @@ import type { Given } from '../given/given.ts';
 import { readContexts } from './contexts.ts';
 
 /**
- * The engines to work on, in the order in which they were given, contexts last; none: one among the usual sockets.
- * `dockerFolder`: of Docker's own client.
+ * The engines in the order of the options, contexts last. Empty: one of the usual sockets. `dockerFolder` is that of
+ * Docker's own client.
  */
 export function readEngines(
   { values, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
@@ -33,7 +33,7 @@ export function readEngines(
   return engines;
 }
 
-/** A sentence for waves that do nothing. */
+/** A sentence about waves without effect. */
 export function strangeWaves(
   { values: { waves }, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
   engines: readonly EngineAddress[],
@@ -47,7 +47,7 @@ function readHosts({ values, sourceOf }: Parts, faults: Fault[]): readonly Engin
   return values.engineHost.flatMap((text): EngineAddress[] => {
     const read = parseEngineAddress(text);
     if (!('fault' in read)) return [read];
-    // One engine alone needs no name.
+    // A single engine needs no name.
     const host = text.replace(/^[^=:/]*=/, '');
     if (values.engineHost.length === 1 && host === text) return [{ name: 'engine', host }];
     const shown = quoted(text.replace(/:\/\/.*@/, '://***@'), 200);

@@ -2,10 +2,10 @@ import type { CommandName } from '../declaration/commands.ts';
 import type { Fault } from '../declaration/fault.ts';
 import type { OptionKey, OptionValues } from '../table/options.ts';
 
-/** The command line, taken apart but with its values still as text. */
+/** The parsed command line. Its values are still text. */
 export type CommandLine = {
   readonly command: CommandName;
-  /** False when no command was named and `run` is meant. */
+  /** False without a command, which means `run`. */
   readonly commandNamed: boolean;
   readonly names: readonly string[];
   readonly flags: ReadonlyMap<OptionKey, GivenFlag>;
@@ -13,7 +13,7 @@ export type CommandLine = {
   readonly faults: readonly Fault[];
 };
 
-/** `source` is the flag as it was written; a repeated flag has several texts. */
+/** `source` is the flag as written. A repeated flag has several texts. */
 export type GivenFlag = { readonly source: string; readonly texts: readonly string[] };
 
 export type Given = {
@@ -21,6 +21,6 @@ export type Given = {
   readonly commandNamed: boolean;
   readonly names: readonly string[];
   readonly values: OptionValues;
-  /** The flag or variable that gave an option its value. */
+  /** The flag or variable that set an option. */
   readonly sourceOf: (key: keyof OptionValues) => string;
 };

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { quoted } from '../../domain/text/printable.ts';
 import { refusedValue, type Fault } from '../declaration/fault.ts';
 
-/** Content of a value that may name a file. */
+/** The content of a value that may name a file. */
 export type FileValue =
   | { readonly kind: 'value'; readonly value: string }
   | { readonly kind: 'fault'; readonly fault: Fault };
 
 /**
- * The trimmed content of the file that the text names, or the text itself where it names none. What is
- * written as a path must be a file that can be read: a path that everybody can guess is no secret.
+ * The trimmed content of the file that the text names, or the text itself if it does not name one. A text that looks
+ * like a path must be a readable file: a path that can be guessed is not a secret.
  */
 export function readFileValue(source: string, text: string): FileValue {
   const path = text.trim();
@@ -42,7 +42,7 @@ function mayBeSecret(path: string): boolean {
   return statOf(path) === undefined && (rest.length === 0 || statOf(`/${first}`) === undefined);
 }
 
-/** PEM texts for TLS to the engine, from a folder laid out as Docker's own client wants it. */
+/** PEM texts for TLS to the engine, from a folder in the layout of Docker's own client. */
 export type EngineCertificates = { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
 
 /** Reads ca.pem, cert.pem and key.pem: https://docs.docker.com/engine/security/protect-access/ */
@@ -74,7 +74,7 @@ export function readNamedFile(source: string, path: string): NamedFile {
   return read;
 }
 
-/** More than any secret or bundle of certificates; a mistyped `/dev/zero` must not fill the memory. */
+/** More than any secret or bundle of certificates. A mistyped `/dev/zero` must not fill the memory. */
 const largestFile = 1024 * 1024;
 
 type ReadFile =
@@ -117,7 +117,7 @@ function isDenied(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM');
 }
 
-/** The path of a file is no secret: without it nobody finds the mistake. */
+/** The path is not a secret, and the user needs it to find the mistake. */
 function unreadable(source: string, path: string, why: string): Fault {
   return { kind: 'value', message: `Cannot read the file of ${source} ${quoted(path, 300)}: ${why}` };
 }

@@ -1,7 +1,7 @@
 import type { Given } from '../given/given.ts';
 import type { OptionKey, OptionValues } from '../table/options.ts';
 
-/** The URLs that the deprecated options stand for, one for each kind, in the order of `--notifications`. */
+/** The URLs for the deprecated options, one for each kind, in the order of `--notifications`. */
 export type LegacyNotifications = {
   /** Secrets. */
   readonly urls: readonly string[];
@@ -10,7 +10,7 @@ export type LegacyNotifications = {
   readonly warnings: readonly string[];
 };
 
-/** The URLs that stand for `--notifications email,slack,msteams,gotify` and what goes with them. */
+/** The URLs for `--notifications email,slack,msteams,gotify` and their options. */
 export function readLegacyNotifications(given: Given): LegacyNotifications {
   const { values, sourceOf } = given;
   const kinds = values.notifications.map((kind) => kind.toLowerCase()).filter((kind) => kind !== 'shoutrrr');
@@ -40,7 +40,7 @@ const conversions: Readonly<Record<string, (given: Given) => Read>> = {
   gotify,
 };
 
-/** The colour that Watchtower's own conversion gives. */
+/** The colour of Watchtower's own conversion. */
 const colour = '#406170';
 
 function email({ values, ...given }: Given): Read {
@@ -54,7 +54,8 @@ function email({ values, ...given }: Given): Read {
     fromaddress: from,
     fromname: 'Watchtower',
     toaddresses: to,
-    // Watchtower turns TLS off for this; a password in the clear was never asked for.
+    // Watchtower turns TLS off for this option. Here only the verification is turned off, so that a password is not
+    // sent in the clear.
     ...(values.emailServerTlsSkipVerify && { skiptlsverify: 'Yes' }),
   });
   return { url: `smtp://${login}${hostOf(server)}:${values.emailServerPort}/?${query.toString()}` };
@@ -82,7 +83,7 @@ function slack({ values, ...given }: Given): Read {
   return otherHook(url, parts, name, given.sourceOf);
 }
 
-/** Mattermost and Rocket.Chat take what Slack takes, each at an address of its own. */
+/** Mattermost and Rocket.Chat accept Slack's format, each at its own address. */
 function otherHook(url: URL, parts: readonly string[], name: string, sourceOf: Given['sourceOf']): Read {
   const at = parts.indexOf('hooks');
   const tokens = at === -1 ? [] : parts.slice(at + 1);
@@ -134,7 +135,7 @@ const flags = {
   gotifyToken: '--notification-gotify-token',
 } as const satisfies Partial<Record<keyof OptionValues, string>>;
 
-/** The value may be a secret as a whole, so it is not shown. */
+/** The whole value may be a secret, so it is not shown. */
 function notAnAddress(key: keyof typeof flags, sourceOf: Given['sourceOf']): Read {
   const source = sourceOf(key);
   return {
@@ -147,13 +148,13 @@ function parseUrl(text: string): URL | undefined {
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : undefined;
 }
 
-/** An IPv6 address goes into brackets. */
+/** An IPv6 address is put into brackets. */
 function hostOf(server: string): string {
   const host = server.trim();
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }
 
-/** Also what `encodeURIComponent` lets through and a user part may not hold. */
+/** Also encodes characters that `encodeURIComponent` leaves but a user part must not contain. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 }

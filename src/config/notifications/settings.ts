@@ -5,11 +5,12 @@ import type { Fault } from '../declaration/fault.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { readNamedFile } from '../given/secrets.ts';
 import { readLegacyNotifications } from './legacy.ts';
+import { localTimeZone } from '../schedule/local-time-zone.ts';
 import { readDailyTime, readTimeSpan } from '../schedule/times.ts';
 
 type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
 
-/** The options of notifications, combined. */
+/** Combines the options of notifications. */
 export function makeNotificationSettings(given: Given, { faults, warnings }: Notes): NotificationSettings {
   const { values, sourceOf } = given;
   const isGiven = (key: OptionKey) => sourceOf(key) !== key;
@@ -19,7 +20,7 @@ export function makeNotificationSettings(given: Given, { faults, warnings }: Not
   const urls = [...values.notificationUrl, ...legacy.urls];
   const style = styleOf(given);
   const timeZone = values.timeZone?.replace(/^:/, '');
-  const zone = timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zone = timeZone ?? localTimeZone();
   return {
     urls,
     legacyUrls: legacy.urls,
@@ -46,7 +47,7 @@ export function makeNotificationSettings(given: Given, { faults, warnings }: Not
   };
 }
 
-/** Watchtower's style for owners of Watchtower variables or templates: their filters match its words. */
+/** Watchtower's style if Watchtower variables or templates are used, because filters match its texts. */
 function styleOf({ values, sourceOf }: Given): NotificationSettings['style'] {
   if (values.notificationStyle !== 'auto') return values.notificationStyle;
   const asked: readonly OptionKey[] = [
@@ -74,7 +75,7 @@ function levelNamed(word: string): MessageLevel {
   return levels[word.toLowerCase()] ?? 'info';
 }
 
-/** Levels of the Watchtower family that we have no message of are the next we have. */
+/** Levels of the Watchtower family without messages are mapped to the next level with messages. */
 const levels: Readonly<Record<string, MessageLevel>> = {
   panic: 'error',
   fatal: 'error',
@@ -86,7 +87,7 @@ const levels: Readonly<Record<string, MessageLevel>> = {
   trace: 'debug',
 };
 
-/** A file wins over the text. */
+/** A file takes precedence over the text. */
 function templateOf({ values, sourceOf }: Given, faults: Fault[]): string | undefined {
   const { notificationTemplate: text, notificationTemplateFile, previewTemplate } = values;
   const path = previewTemplate ?? notificationTemplateFile;

@@ -1,6 +1,6 @@
 /**
- * Takes apart what may hold several URLs, as the Watchtower family does: at white space, and at a comma, unless what
- * follows it has no `://` and so belongs to the URL before, as the second recipient of a mail does.
+ * Splits a text with several URLs like the Watchtower family: at white space, and at a comma. If the text after a comma
+ * has no `://`, it belongs to the URL before, as the second recipient of a mail does.
  */
 export function splitUrls(text: string): readonly string[] {
   const urls: string[] = [];

@@ -13,7 +13,7 @@ type Words = {
   readonly flags: ReadonlyMap<OptionKey, GivenFlag>;
 };
 
-/** The first word is the command; when it is none, all words are names of containers and `run` is meant. */
+/** The first word is the command. If it is not a command, all words are container names, and the command is `run`. */
 export function chooseCommand({ words, namesAfterTerminator, flags }: Words): Omit<CommandLine, 'flags'> {
   const [first = '', ...rest] = words[0] === 'notify-upgrade' ? ['notify', 'upgrade', ...words.slice(1)] : words;
   const question = first === 'help' || first === 'version' ? first : undefined;
@@ -35,7 +35,7 @@ export function chooseCommand({ words, namesAfterTerminator, flags }: Words): Om
 
 const runCommand = commands[0];
 
-/** Words that people expect to be commands: watching a container of that name must be said in full. */
+/** Words that users expect to be commands. A container with such a name needs `run` before it. */
 const notContainers = new Set(['list', 'ps', 'serve', 'status']);
 
 function faultsOfFirstWord(word: string): readonly Fault[] {
@@ -47,7 +47,7 @@ function faultsOfFirstWord(word: string): readonly Fault[] {
   return [{ kind: 'usage', message: `Cannot run ${quoted(word)}: there is no such command; ${hint} (${escape})` }];
 }
 
-/** Stricter than for options, because any other word is the name of a container. */
+/** Stricter than for options, because any other word is a container name. */
 function isSlipOf(name: string, word: string): boolean {
   return word.length < 20 && editDistance(word.toLowerCase(), name) <= (name.length > 4 ? 2 : 1);
 }

@@ -5,7 +5,7 @@ import type { Fault } from '../declaration/fault.ts';
 import { readFlag, type FlagToken } from './flag.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';
 
-/** Takes the arguments apart (without the paths of Node and script). Never throws: `faults` lists the errors. */
+/** Parses the arguments (without the paths of Node and script). Never throws: `faults` lists the errors. */
 export function readCommandLine(argv: readonly string[]): CommandLine {
   const { words, namesAfterTerminator, flagTokens } = split(argv);
   const flags = new Map<OptionKey, GivenFlag>();
@@ -22,7 +22,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
 
 type ParserOptions = NonNullable<ParseArgsConfig['options']>;
 
-/** One pass over what `parseArgs` recognised; it knows flags and their arity, we judge what they mean. */
+/** One pass over the result of `parseArgs`. It knows flags and their arity; their meaning is decided here. */
 function split(argv: readonly string[]) {
   const options = parserOptions();
   const args = withLongFlags(argv, options);
@@ -62,7 +62,7 @@ function parserOptions(): ParserOptions {
   return options;
 }
 
-/** `-c=false`, as the Watchtower family reads it, is `--cleanup=false`; `parseArgs` would see four short flags. */
+/** `-c=false`, as in the Watchtower family, means `--cleanup=false`. `parseArgs` would read four short flags. */
 function withLongFlags(argv: readonly string[], options: ParserOptions): string[] {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
   const long = new Map(Object.entries(options).map(([flag, { short }]) => [short, flag]));

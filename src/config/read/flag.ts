@@ -3,16 +3,16 @@ import { printable, quoted } from '../../domain/text/printable.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';
 
-/** A flag as it stands on the command line. */
+/** A flag on the command line. */
 export type FlagToken = {
-  /** Without dashes; the long name where the short one is known. */
+  /** Without dashes. The long name for a known short one. */
   readonly name: string;
   /** With its dashes, as written. */
   readonly written: string;
   readonly text: string | undefined;
   /** Whether the text was joined to the flag: `--flag=text`. */
   readonly inline: boolean | undefined;
-  /** The word right after the flag, where it is not the flag's value. */
+  /** The word after the flag, if it is not the flag's value. */
   readonly nextWord: string | undefined;
 };
 
@@ -20,7 +20,7 @@ export type ReadFlag =
   | { readonly kind: 'flag'; readonly key: OptionKey; readonly source: string; readonly text: string }
   | { readonly kind: 'fault'; readonly message: string };
 
-/** Which option a flag sets, and to which text. A boolean may stand alone, with `=value`, or as `--no-flag`. */
+/** Finds the option of a flag, and its text. A boolean may stand alone, with `=value`, or as `--no-flag`. */
 export function readFlag(token: FlagToken): ReadFlag {
   const known = byFlag.get(token.name);
   if (known !== undefined) return known.option.kind === 'boolean' ? readBoolean(known, token) : readText(known, token);
@@ -53,7 +53,7 @@ function readText({ key, option }: Known, { written, text, inline }: FlagToken):
   return fault(`Cannot use ${written}: it needs a value (if ${quoted(text)} is meant, write ${joined})`);
 }
 
-/** `--no-x` means `--x=false`, except where a flag's own name begins with `no-`: two negations confuse. */
+/** `--no-x` means `--x=false`, unless a flag's own name begins with `no-`, because two negations confuse. */
 function negatable(name: string): Known | undefined {
   if (!name.startsWith('no-') || name.startsWith('no-no-')) return undefined;
   const known = byFlag.get(name.slice('no-'.length));

@@ -12,15 +12,15 @@ import { readFileValue, readNamedFile } from '../given/secrets.ts';
 
 type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly warnings: string[] };
 
-/** HTTP settings from all options of the API; while the API is off, none of them is an error. */
+/** HTTP settings from all options of the API. While the API is off, none of them is an error. */
 export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
   const { values } = given;
   const groups = enabledGroups(given, notes);
-  // The demonstration has everything on unless told otherwise.
+  // In the demonstration everything is on by default.
   const isOn = groups.length > 0 || given.command === 'demo';
   const token = isOn ? tokenSource('httpToken', given, notes) : undefined;
   const eventsToken = isOn ? tokenSource('httpEventsToken', given, notes) : undefined;
-  // The demonstration makes up tokens of its own.
+  // The demonstration generates its own tokens.
   if (given.command !== 'demo') askForTokens(groups, given, notes);
   return {
     host: values.httpHost?.replace(/^\[(.*)\]$/, '$1'),
@@ -41,7 +41,7 @@ export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
 
 const defaultRateLimit = 60;
 
-/** By the switches of old. */
+/** Enabled by deprecated options. */
 const legacy = { containers: 'httpContainers', metrics: 'httpMetrics', update: 'httpUpdate' } as const;
 
 function enabledGroups({ values, sourceOf }: Given, { faults, warnings }: Notes): readonly EndpointGroup[] {
@@ -79,7 +79,7 @@ function tokenSource(
   return read.value === text ? { kind: 'value', value: text.trim() } : { kind: 'file', path: text.trim() };
 }
 
-/** Characters. */
+/** In characters. */
 const shortestToken = 16;
 const shortWords = `has fewer than ${shortestToken} characters and may be guessed: "openssl rand -hex 32" makes a better one`;
 

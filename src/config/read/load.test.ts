@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 type EffectiveKey = Exclude<OptionKey, keyof typeof acceptedOptions>;
 
-/** Where each option ends up: text, what it becomes, and the setting that must change from its default. */
+/** For each option: text, parsed value, and the setting that must change from its default. */
 const effects: Readonly<
   Record<EffectiveKey, readonly [text: string, expected: unknown, of: (s: Settings) => unknown]>
 > = {
@@ -179,7 +179,7 @@ const effects: Readonly<
 };
 writeFileSync(join(folder, 'ca.pem'), 'PEM\n');
 
-/** A text that the option must refuse; absent where any text will do. */
+/** A text that the option must refuse; undefined if it accepts any text. */
 function badText(option: Option): string | undefined {
   switch (option.kind) {
     case 'boolean':

@@ -16,25 +16,25 @@ export type Configuration =
       readonly kind: 'command';
       readonly command: Exclude<CommandName, 'completion'>;
       readonly settings: Settings;
-      /** The variables of the Watchtower family that are in effect. */
+      /** The effective variables of the Watchtower family. */
       readonly aliases: readonly string[];
-      /** Every option, for people to see. */
+      /** Every option, for display. */
       readonly options: readonly ShownOption[];
-      /** Sentences about a setting without effect that somebody may rely on. */
+      /** Sentences about settings without effect that the user may rely on. */
       readonly alarms: readonly string[];
-      /** Sentences about a setting without effect. */
+      /** Sentences about settings without effect. */
       readonly warnings: readonly string[];
     }
   | { readonly kind: 'help'; readonly command: CommandName | undefined; readonly isAll: boolean }
   | { readonly kind: 'version' }
   /** `operands`: the words after `upkeep completion`. */
   | { readonly kind: 'completion'; readonly operands: readonly string[] }
-  /** `message` names every fault at once, one per line. */
+  /** `message` names every fault, one per line. */
   | { readonly kind: 'faults'; readonly message: string; readonly exitCode: 1 | 2 };
 
 /**
- * The user's configuration, from the arguments (without the paths of Node and script) and the environment:
- * flag before `UPKEEP_*` before `WATCHTOWER_*` before default. Never throws.
+ * The user's configuration, from the arguments (without the paths of Node and script) and the environment: flag before
+ * `UPKEEP_*` before `WATCHTOWER_*` before default. Never throws.
  */
 export function loadConfiguration(argv: readonly string[], environment: Environment = process.env): Configuration {
   const line = readCommandLine(argv);
@@ -66,7 +66,7 @@ type Values = {
   readonly faults: readonly Fault[];
 };
 
-/** Variables of options that the command has no use for are not looked at: a demonstration needs no engine's address. */
+/** Variables of options that the command does not use are not read: a demonstration needs no engine's address. */
 function readValues({ command, flags }: CommandLine, environment: Environment): Values {
   const values: Partial<Record<OptionKey, unknown>> = {};
   const sources = new Map<OptionKey, string>();
@@ -84,7 +84,7 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
     if (read.kind === 'fault') faults.push(read.fault);
     else values[key] = read.value;
   }
-  // Every key of the table has been given its default or a value that parseValue() made for its kind.
+  // Every key of the table has its default, or a value that parseValue() made for its kind.
   return { values: values as OptionValues, sources, aliases, faults };
 }
 

@@ -1,7 +1,7 @@
 import { nearest } from '../../domain/text/edit-distance.ts';
 import { commands, type CommandName } from '../declaration/commands.ts';
 
-/** The command that somebody means who writes this word: by its meaning, else by its spelling; undefined when none is near. */
+/** The command that a word probably means: by its meaning, else by its spelling. Undefined when none is near. */
 export function nearestCommand(word: string): CommandName | undefined {
   const names = commands.map(({ name }) => name);
   return meanings.get(word.toLowerCase()) ?? nearest(word, names);

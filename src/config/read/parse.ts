@@ -3,12 +3,12 @@ import { splitUrls } from '../notifications/split-urls.ts';
 import type { DurationOption, IntegerOption, ListOption, ParsedOption } from '../../domain/settings/table/option.ts';
 import type { Option } from '../declaration/option.ts';
 
-/** A value of the option's kind, or the words for what would have been accepted. */
+/** A value of the option's kind, or a text for the accepted values. */
 export type Parsed = { readonly kind: 'value'; readonly value: unknown } | Refusal;
 
 type Refusal = { readonly kind: 'refused'; readonly expected: string };
 
-/** Reads what was written for an option. A list takes all of the texts, every other kind the last one. */
+/** Parses the texts of an option. A list uses all of them, every other kind the last one. */
 export function parseValue(option: Option, texts: readonly string[]): Parsed {
   const text = texts.at(-1) ?? '';
   switch (option.kind) {
@@ -63,7 +63,7 @@ function parseList(separators: ListOption['separators'], texts: readonly string[
     .filter((item) => item !== '');
 }
 
-/** Far more than anybody writes; each is compared with every container. */
+/** More than any configuration needs. Each item is compared with every container. */
 const mostItems = 1000;
 
 function checked(option: Option & { kind: 'list' }, items: readonly string[]): Parsed {

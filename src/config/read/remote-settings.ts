@@ -1,29 +1,29 @@
 import type { Given } from '../given/given.ts';
 import { refusedValue, type Fault } from '../declaration/fault.ts';
 
-/** The running service to ask. */
+/** The running service. */
 export type RemoteSettings = {
-  /** `http://server:8080`, perhaps with a path, without a slash at its end; undefined: none is named. */
+  /** `http://server:8080`, possibly with a path, without a trailing slash. Undefined: none is named. */
   readonly url: string | undefined;
   readonly token: string | undefined;
 };
 
 type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
 
-/** Without a service there is no history to show and nothing to follow: a fault of the command line. */
+/** Without a service there is no history and there are no events, so these commands are refused. */
 export function remoteSettings({ command, values, sourceOf }: Given, { faults, warnings }: Notes): RemoteSettings {
   const { remoteUrl: url, remoteToken: token } = values;
   if (url === undefined && (command === 'history' || command === 'events')) faults.push(withoutService(command));
   else if (url === undefined && token !== undefined)
     warnings.push(`${sourceOf('remoteToken')} has no effect without --url`);
   if (url?.includes('@') === true) faults.push(refusedValue(sourceOf('remoteUrl'), url, plainAddress, true));
-  // https://www.rfc-editor.org/rfc/rfc6750#section-2.1 and what else a header can carry.
+  // https://www.rfc-editor.org/rfc/rfc6750#section-2.1 and other characters that a header can contain.
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
     faults.push(refusedValue(sourceOf('remoteToken'), token, 'ASCII characters without spaces', true));
   return { url: url?.replace(/\/+$/, ''), token };
 }
 
-/** A password in an address is kept out of the message. */
+/** A password in an address is not part of the message. */
 const plainAddress = 'an address such as http://server:8080 without a user: what is secret goes into --token';
 
 function withoutService(command: 'history' | 'events'): Fault {

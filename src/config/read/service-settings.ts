@@ -1,5 +1,6 @@
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
 import { ruleEntries, type RuleValues } from '../../domain/settings/table/rules.ts';
+import { localTimeZone } from '../schedule/local-time-zone.ts';
 import type { Given } from '../given/given.ts';
 
 /**
@@ -19,12 +20,12 @@ export function serviceSettings(
   };
 }
 
-/** The one that was given, as Go and C write it too (`:Europe/Berlin`), else the system's. */
+/** The configured one, also in the notation of Go and C (`:Europe/Berlin`), else the system's. */
 export function timeZoneOf({ timeZone }: Pick<Given['values'], 'timeZone'>): string {
-  return timeZone?.replace(/^:/, '') ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return timeZone?.replace(/^:/, '') ?? localTimeZone();
 }
 
-/** Only the service is begun again by its successor. The HTTP API and published ports together keep it from replacing itself. */
+/** Only `run` is started again by a successor. With the HTTP API and published ports it cannot replace itself. */
 function selfUpdate(
   command: Given['command'],
   { noSelfUpdate, runOnce }: Given['values'],

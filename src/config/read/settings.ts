@@ -17,7 +17,7 @@ import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
 import { readNamedFile, type EngineCertificates } from '../given/secrets.ts';
 import { serviceSettings, timeZoneOf } from './service-settings.ts';
 
-/** All that the process is told from outside, ready to use. */
+/** All settings of the process, ready to use. */
 export type Settings = {
   readonly service: ServiceSettings;
   readonly request: RequestSettings;
@@ -40,82 +40,82 @@ export type RequestSettings = {
   readonly engines: readonly string[];
   readonly dryRun: boolean;
   readonly retryFailed: boolean;
-  /** Engines of later waves do not wait. */
+  /** Engines of later waves do not wait for earlier ones. */
   readonly ignoreWaves: boolean;
-  /** Outside of the windows too. */
+  /** Ignores windows. */
   readonly now: boolean;
-  /** How long a decision lasts; undefined: as long as such decisions do. */
+  /** How long a decision applies. Undefined: the default of its kind. */
   readonly decideForMs: number | undefined;
-  /** In a dry run: creates the new containers aside, and compares them. */
+  /** In a dry run: creates the new containers under temporary names and compares them. */
   readonly verify: boolean;
 };
 
 export type StateSettings = {
-  /** Undefined: nothing is kept outside of the engine. */
+  /** Undefined: nothing is stored outside of the engine. */
   readonly folder: string | undefined;
-  /** Undefined: a key of our own in `folder`, where there is one. */
+  /** Undefined: a key in `folder`, if there is one. */
   readonly journalKeyFile: string | undefined;
   /** Names of containers whose journals are believed without a seal. */
   readonly unsealed: readonly string[];
 };
 
 export type RunSettings = {
-  /** Whether a command was named, rather than `run` meant for want of one. */
+  /** Whether a command was named. Otherwise `run` is the default. */
   readonly isNamed: boolean;
   readonly once: boolean;
-  /** Nothing but a look at the engine. */
+  /** Only checks that the engine answers. */
   readonly healthCheck: boolean;
   readonly schedule: Schedule;
-  /** The flag or variable that says when to update; undefined: nobody said. */
+  /** The flag or variable with the schedule. Undefined: there is none. */
   readonly scheduleSource: string | undefined;
   readonly updateOnStart: boolean;
-  /** The update of our own container that we are the helper for; undefined: we are none. */
+  /** The update that this helper finishes. Undefined outside of a helper. */
   readonly finishUpdate: string | undefined;
-  /** The engine, of several, with that update. */
+  /** The engine with that update, if there are several. */
   readonly finishOn: string | undefined;
-  /** Whether the schedule counts though the HTTP API is on. */
+  /** Whether the schedule applies while the HTTP API is on. */
   readonly periodicPolls: boolean;
-  /** Of the demonstration; undefined: until it is interrupted. */
+  /** For the demonstration. Undefined: until it is interrupted. */
   readonly rounds: number | undefined;
-  /** Of the demonstration: its output is the address of its page. */
+  /** For the demonstration: prints only the address of its page. */
   readonly pageOnly: boolean;
 };
 
 export type EngineSettings = {
-  /** Of the first engine; undefined: to be found among the usual sockets. */
+  /** The address of the first engine. Undefined: one of the usual sockets. */
   readonly host: string | undefined;
-  /** Several: a fleet. One or none: that engine alone, and its name is of no concern. */
+  /** Several: a fleet. With one or none, its name does not matter. */
   readonly engines: readonly EngineAddress[];
   readonly enginesAtOnce: number;
-  /** The order of several engines; undefined: all at once. */
+  /** The order of several engines. Undefined: all at once. */
   readonly waves: WaveSettings | undefined;
   readonly userRuntimeFolder: string | undefined;
   readonly apiVersion: string | undefined;
-  /** For engines without TLS settings of their own; undefined: no TLS. */
+  /** For engines without their own TLS settings. Undefined: no TLS. */
   readonly tls: (EngineCertificates & { readonly verify: boolean }) | undefined;
-  /** Whether that is for `tcp://` too, and not for `https://` alone. */
+  /** Whether it also applies to `tcp://`, not only to `https://`. */
   readonly tlsForTcp: boolean;
 };
 
-/** `text`: as `parseWaves` reads it, once there are several engines. */
+/** `text`: the input of `parseWaves`, when there are several engines. */
 export type WaveSettings = { readonly text: string; readonly pauseMs: number };
 
 export type RegistrySettings = {
-  /** Of Docker's config.json; undefined: none. */
+  /** The folder of Docker's config.json; undefined: none. */
   readonly dockerConfigPath: string | undefined;
   readonly repoUser: string | undefined;
   readonly repoPass: string | undefined;
   readonly repoHost: string;
   readonly tlsSkip: boolean;
   readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
-  /** PEM files of authorities besides the well-known ones. */
+  /** PEM files of authorities that are trusted besides the well-known ones. */
   readonly extraCa: readonly Buffer[];
   /** Files of public keys that sign images. */
   readonly verifyKeys: readonly string[];
   readonly proxy: ProxySettings;
 };
 
-/** URLs of proxies for `http:` and `https:`, and the hosts that are reached without. */
+/** URLs of proxies for `http:` and `https:`, and the hosts without a proxy. */
 export type ProxySettings = {
   readonly http: string | undefined;
   readonly https: string | undefined;
@@ -134,28 +134,28 @@ export type OutputSettings = {
   /** How the service prints the outcome of each update. */
   readonly porcelain: 'none' | 'v1' | 'json';
   readonly json: boolean;
-  /** False also for a terminal that says it understands no control sequences. */
+  /** Also false for a terminal that declares no control sequences. */
   readonly colour: boolean;
   /** Whether the terminal, if there is one, can move its cursor. */
   readonly live: boolean;
   /** Exit with 10 when updates are available. */
   readonly exitCode: boolean;
-  /** Containers that are not watched, too; of `--help`, all options. */
+  /** Includes containers that are not watched. For `--help`: all options. */
   readonly all: boolean;
-  /** Only options that are not left at their default. */
+  /** Only options with a value other than the default. */
   readonly changed: boolean;
 };
 
 export type MadeSettings = {
   readonly settings: Settings;
   readonly faults: readonly Fault[];
-  /** Sentences about a setting without effect that somebody may rely on. */
+  /** Sentences about settings without effect that the user may rely on. */
   readonly alarms: readonly string[];
-  /** Sentences about a setting that has another effect than it seems. */
+  /** Sentences about settings with another effect than it seems. */
   readonly warnings: readonly string[];
 };
 
-/** From the options' values to what each part of the service wants to know; reads certificate files. */
+/** Makes the settings of each part of the service from the options' values. Reads certificate files. */
 export function makeSettings(given: Given): MadeSettings {
   const { command, names, values } = given;
   const faults: Fault[] = [];
@@ -243,7 +243,7 @@ function scheduleSource({ values, sourceOf }: Given): string | undefined {
   return sourceOf('intervalMs') === 'intervalMs' ? undefined : sourceOf('intervalMs');
 }
 
-/** Each has a date of its own for the next update; as in the Watchtower family, nobody can mean both. */
+/** Each of them sets the next update, so only one may be given, as in the Watchtower family. */
 function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
   const interval = intervalSchedule(values.intervalMs);
   if (values.schedule === undefined) return interval;
@@ -254,7 +254,7 @@ function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
   return readSchedule(values.schedule, timeZoneOf(values)) ?? interval;
 }
 
-/** Where the Watchtower family and Docker's own client look; `DOCKER_CONFIG` may also name the file itself. */
+/** The places of the Watchtower family and of Docker's own client. `DOCKER_CONFIG` may also name the file itself. */
 function dockerConfigPath({ dockerConfigFolder, homeFolder }: OptionValues): string | undefined {
   if (dockerConfigFolder?.endsWith('.json')) return dockerConfigFolder;
   if (dockerConfigFolder !== undefined) return join(dockerConfigFolder, 'config.json');

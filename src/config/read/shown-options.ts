@@ -4,19 +4,19 @@ import { variablesOf } from '../table/environment.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 
-/** An option as people may see it. */
+/** An option for display. */
 export type ShownOption = {
-  /** The flag's name, or the variable's where there is no flag. */
+  /** The flag's name, or the variable's without a flag. */
   readonly name: string;
-  /** Empty: none. A secret is `***` where there is one. */
+  /** Empty: none. A secret is shown as `***`. */
   readonly value: string;
-  /** The flag or variable that it came from, or `default`. */
+  /** The flag or variable of the value, or `default`. */
   readonly source: string;
   /** A sentence without a final period. */
   readonly meaning: string;
 };
 
-/** Every option that is for people, with its value and where that came from, in the order of help and docs. */
+/** Every visible option with its value and source, in the order of help and docs. */
 export function showOptions(values: OptionValues, sources: ReadonlyMap<OptionKey, string>): readonly ShownOption[] {
   const forPeople = optionEntries.filter(([, option]) => option.internal !== true);
   return forPeople.map(([key, option]) => ({

@@ -1,6 +1,8 @@
 import { optionEntries, type OptionKey } from '../table/options.ts';
 
-/** A sentence for each reason why something that was given does nothing, naming all that it holds for; never a value. */
+/**
+ * A sentence for each reason why a given option has no effect, with all options it applies to. Values are never shown.
+ */
 export function warnWithoutEffect(sources: ReadonlyMap<OptionKey, string>): readonly string[] {
   const byReason = new Map<string, string[]>();
   for (const [key, { withoutEffect }] of optionEntries) {

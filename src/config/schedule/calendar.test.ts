@@ -70,7 +70,7 @@ describe('readCalendar()', () => {
   });
 });
 
-/** Days on which clocks change, and one on which they do not. */
+/** Days with a clock change, and one without. */
 const changes = [
   ['America/New_York', '2026-03-07T12:00Z'],
   ['America/New_York', '2026-10-31T12:00Z'],
@@ -90,7 +90,7 @@ type Walk = {
   readonly until: number;
 };
 
-/** Walks through time and keeps an eye on the latest that the clock has shown: what that passes comes up now, once. */
+/** Walks through time minute by minute, with the latest local time so far. Each slot that it passes is due once. */
 function walk({ minutes, hours, zone, from, until }: Walk): number[] {
   const parts = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const;
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', ...parts });

@@ -1,14 +1,14 @@
 import { Cron } from 'croner';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
 
-/** The first slot after a time, both milliseconds since the epoch; undefined when there is none any more. */
+/** The first run after a time, both in milliseconds since the epoch. Undefined when there is none left. */
 export type NextRunAfter = (ms: number) => number | undefined;
 
 /**
- * Slots of five or six fields of cron in a time zone; throws for what it cannot read. Where the
- * clocks are changed, a schedule of every hour goes on by time that passes; one of certain hours
- * keeps each of them once, as cron has always done: what the clocks skip is made up for when they
- * have, and what they repeat counts the first time. https://man7.org/linux/man-pages/man8/cron.8.html
+ * Parses five or six fields of cron in a time zone; throws if they are invalid. When the clocks change, an hourly
+ * schedule follows elapsed time. A schedule of fixed hours runs once for each of them, like cron: a skipped time is
+ * made up for right after the change, and of a repeated time the first counts.
+ * https://man7.org/linux/man-pages/man8/cron.8.html
  */
 export function readCalendar(pattern: string, timeZone: string): NextRunAfter {
   const fields = pattern.trim().split(/\s+/);
@@ -17,7 +17,7 @@ export function readCalendar(pattern: string, timeZone: string): NextRunAfter {
     const cron = new Cron(fields.join(' '), { ...options, timezone: timeZone });
     return (ms) => cron.nextRun(new Date(ms))?.getTime();
   }
-  // The fields are about what a clock on a wall shows: here as if that were UTC.
+  // The fields describe the wall clock, which is treated here as UTC.
   const cron = new Cron(fields.join(' '), { ...options, timezone: 'UTC' });
   const zone = createTimeZone(timeZone);
   return (ms) => {

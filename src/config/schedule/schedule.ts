@@ -3,15 +3,15 @@ import type { Schedule } from '../../domain/schedule/schedule.ts';
 import { readCalendar } from './calendar.ts';
 import { wordsOf } from './words.ts';
 
-/** Updates so far apart, counted from the start. */
+/** A fixed interval, counted from the start. */
 export function intervalSchedule(everyMs: number): Schedule {
   return { kind: 'interval', words: `every ${formatDuration(everyMs)}`, everyMs };
 }
 
 /**
- * Reads what the Watchtower family reads: five fields of cron, or six with seconds first; `@daily` and
- * the like; `@every 1h30m`; each with `TZ=Europe/Berlin` before it, if need be. Undefined for anything
- * else, and for what never comes up. https://pkg.go.dev/github.com/robfig/cron/v3#hdr-CRON_Expression_Format
+ * Reads the notations of the Watchtower family: cron with five fields, or six with seconds first; `@daily` and similar
+ * names; `@every 1h30m`; each with an optional `TZ=Europe/Berlin` before it. Undefined for any other text, and for a
+ * schedule without a run. https://pkg.go.dev/github.com/robfig/cron/v3#hdr-CRON_Expression_Format
  */
 export function readSchedule(text: string, timeZone: string): Schedule | undefined {
   const whole = text.trim();
@@ -22,7 +22,7 @@ export function readSchedule(text: string, timeZone: string): Schedule | undefin
   return readFields(pattern, ownZone ?? timeZone);
 }
 
-/** Checked before any parsing, because parsing a long text is slow. */
+/** Checked first, because parsing a long text is slow. */
 const longestText = 1000;
 
 const shortestMs = 1000;

@@ -27,7 +27,7 @@ function wallMinute(ms: number, timeZone: string): number {
   return (hour ?? 0) * 60 + (minute ?? 0);
 }
 
-/** Whether the clock on the wall shows each minute of the two hours around it once. */
+/** Whether the local time shows each minute of the two hours around it exactly once. */
 const isPlain = (ms: number, timeZone: string) =>
   [-1, 1].every(
     (hours) => wallMinute(ms + hours * hourMs, timeZone) === (wallMinute(ms, timeZone) + hours * 60 + 1440) % 1440,
@@ -51,7 +51,7 @@ describe('by the clock on the wall, also on the days when it is put forward or b
         const now = wallMinute(atMs, timeZone);
         const isQuiet = from < until ? now >= from && now < until : now >= from || now < until;
         const edges = [from, until].map((edge) => Math.min((edge - now + 1440) % 1440, (now - edge + 1440) % 1440));
-        // Within two hours of an edge that the change itself moves there are two right answers.
+        // Within two hours of an edge that the clock change moves, two answers are right.
         const isClear = isPlain(atMs, timeZone) || edges.every((distance) => distance > 120);
         if (isClear) expect(hold === 'quiet').toBe(isQuiet);
         if (hold === 'quiet') {

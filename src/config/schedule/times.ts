@@ -11,7 +11,7 @@ export function isTimeSpan(text: string): boolean {
   return spanPatterns(text) !== undefined;
 }
 
-/** By the clock on the wall of the time zone, also where that is put forward or back. */
+/** By the wall clock of the time zone, also across clock changes. */
 export function readDailyTime(text: string, timeZone: string): NextTime | undefined {
   const pattern = dailyPattern(text);
   return pattern === undefined ? undefined : readCalendar(pattern, timeZone);
@@ -27,7 +27,7 @@ function spanPatterns(text: string): { readonly from: string; readonly until: st
   return from === undefined || until === undefined || from === until || rest.length > 0 ? undefined : { from, until };
 }
 
-/** The cron pattern of a time of day such as `18:30`; undefined for other text. */
+/** The cron pattern of a time of day such as `18:30`. Undefined for other text. */
 function dailyPattern(text: string): string | undefined {
   const [, hour, minute] = /^(\d{1,2}):(\d{2})$/.exec(text.trim()) ?? [];
   if (Number(hour) > 23 || Number(minute) > 59) return undefined;

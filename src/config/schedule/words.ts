@@ -1,6 +1,6 @@
 /**
- * The fields of a schedule as people say them: `every day at 04:00`, `every Monday to Friday at 04:00 and 16:00`.
- * Undefined for fields that take more than a line to say.
+ * The fields of a schedule in words: `every day at 04:00`, `every Monday to Friday at 04:00 and 16:00`. Undefined for
+ * fields that need more than a line.
  */
 export function wordsOf(fields: string): string | undefined {
   const parts = fields.trim().toUpperCase().split(/\s+/);
@@ -38,7 +38,7 @@ function dayNamed(text: string): string | undefined {
 
 const dayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
-/** Of a schedule that comes up in every hour, or every few hours from midnight. */
+/** For a schedule with runs in every hour, or every few hours from midnight. */
 function oftenOf(minute: string, hour: string): string | undefined {
   const minutes = stepOf(minute, 60);
   if (hour === '*' && minutes !== undefined) return minutes === 1 ? 'every minute' : `every ${minutes} minutes`;
@@ -49,7 +49,7 @@ function oftenOf(minute: string, hour: string): string | undefined {
   return hours === 1 ? `every hour${past}` : `every ${hours} hours from midnight${past}`;
 }
 
-/** `*`, and a star with a step such as 15; undefined where the steps of a whole round are not alike. */
+/** `*`, or a star with a step such as 15. Undefined if the steps of a whole round differ. */
 function stepOf(text: string, round: number): number | undefined {
   if (text === '*') return 1;
   const [, step] = /^\*\/(\d{1,2})$/.exec(text) ?? [];

@@ -24,6 +24,11 @@ describe('helpText()', () => {
     },
   );
 
+  test.each(commands)('of $name ends no meaning inside of brackets', ({ name }) => {
+    const lines = helpText(name, { columns: 200, isAll: false }).split('\n');
+    expect(lines.filter((line) => line.split('(').length !== line.split(')').length)).toEqual([]);
+  });
+
   test('lists the commands when none is named', () => {
     const text = helpText(undefined, { columns: 100, isAll: false });
     for (const { name, summary } of commands) expect(text).toMatch(new RegExp(`^  ${name} +${escape(summary)}$`, 'm'));

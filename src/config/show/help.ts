@@ -7,9 +7,9 @@ import { variablesOf } from '../table/environment.ts';
 import { optionEntries } from '../table/options.ts';
 
 export type HelpSpace = {
-  /** Of the terminal; the text has between 40 and 100. */
+  /** The width of the terminal. The text uses between 40 and 100 columns. */
   readonly columns: number;
-  /** Every option with its variable, instead of the common ones in a line each. */
+  /** Every option with its variable. Otherwise only the common ones, a line each. */
   readonly isAll: boolean;
 };
 
@@ -69,7 +69,7 @@ function restOf(command: CommandName, count: number): string {
 
 const usageCode: ExitCode = { code: 2, meaning: 'the command line is wrong; nothing was done' };
 
-// The keys of the object that the type is made of.
+// The keys of the object are the type's members.
 const groups = (Object.keys(optionGroups) as OptionGroup[]).filter((group) => group !== 'accepted');
 
 function groupHelp(group: OptionGroup, used: readonly Option[], width: number, isAll: boolean): string[] {
@@ -98,9 +98,9 @@ function optionHelp(option: Option, width: number): string[] {
   return entry(termOf(option), text, columnOf(width), width);
 }
 
-/** The first clause of the meaning. */
+/** The first clause of the meaning, with what stands in brackets in it. */
 function briefHelp(option: Option, width: number): string[] {
-  const [first = ''] = option.meaning.split(/[,:;.] /);
+  const [first = ''] = /^(?:\([^)]*\)|[^,:;.(]|[,:;.](?! ))*/.exec(option.meaning) ?? [];
   const standing = option.defaultMeaning === undefined ? standingOf(option) : '';
   return entry(termOf(option), first + (standing === '' ? '' : ` [${standing}]`), columnOf(width), width);
 }
@@ -109,7 +109,7 @@ function termOf(option: Option): string {
   return flagText(option) || (variablesOf(option)[0]?.name ?? '');
 }
 
-/** Empty where the default says nothing. */
+/** Empty if the default is obvious. */
 function standingOf(option: Option): string {
   const standing = defaultText(option);
   return standing === 'none' || standing === 'false' ? '' : standing;
@@ -119,7 +119,7 @@ function columnOf(width: number): number {
   return width < 70 ? 6 : 34;
 }
 
-/** A term and, from a column on, its explanation; below the term where that is too long. */
+/** A term, and its explanation from a column on, or below a long term. */
 function entry(term: string, explanation: string, column: number, width: number): string[] {
   const lines = wrap(explanation, column + 2, width);
   if (term.length + 2 > column) return [`  ${term}`, ...lines];

@@ -2,7 +2,7 @@ import { dropInPrefix, originalImageLabel, ownPrefix, watchtowerLabel } from '..
 import { labelTable } from '../../domain/settings/table/label-table.ts';
 import { code } from './markdown.ts';
 
-/** Of every label of ours: the label, its alias, its meaning, an example. */
+/** The rows of all our labels: label, alias, meaning, example. */
 export function labelRows(): readonly (readonly string[])[] {
   return labelTable.map(({ name, meaning, example }) => [
     code(ownPrefix + name),
@@ -12,7 +12,7 @@ export function labelRows(): readonly (readonly string[])[] {
   ]);
 }
 
-/** Labels of other programs, each with Upkeep's use of it. */
+/** Labels of other programs, with their use in Upkeep. */
 export function foreignLabelRows(): readonly (readonly string[])[] {
   return [
     [code(`${watchtowerLabel}=true`), 'Marks an updater of the Watchtower family. It has no effect on the container'],

@@ -3,7 +3,7 @@ export function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** A table with its columns padded as the formatter wants them. */
+/** A table with padded columns, as the formatter requires. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', String.raw`\|`)));
   const widths = header.map((_, column) => Math.max(3, ...all.map((row) => row[column]?.length ?? 0)));

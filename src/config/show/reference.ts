@@ -7,9 +7,9 @@ import { optionGroups, type OptionGroup } from '../../domain/settings/table/opti
 import type { Option } from '../declaration/option.ts';
 import { optionEntries } from '../table/options.ts';
 
-/** `docs/configuration.md`, whole, in Markdown. */
+/** The complete `docs/configuration.md` in Markdown. */
 export function configurationPage(): string {
-  // The keys of the object that the type is made of.
+  // The keys of the object are the type's members.
   const groups = Object.keys(optionGroups) as OptionGroup[];
   return [
     introduction,
@@ -92,7 +92,7 @@ function meaningCell(option: Option): string {
   return `${meaning}${where}${notes.join('')}`;
 }
 
-/** An option that all of these know needs no word about where it belongs. */
+/** An option of all these commands needs no list of commands. */
 const commandsWithAnEngine = ['run', 'check', 'update'] as const;
 
 function exampleCell(option: Option): string {

@@ -1,7 +1,7 @@
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 
-/** A sentence on which containers the settings have watched, without a final period. */
+/** A sentence about which containers are watched, without a final period. */
 export function describeSelection(settings: ServiceSettings): string {
   const { names, scope, monitorImageNames, skipImageNames } = settings;
   const which = names.length === 0 ? 'All containers' : `Containers named ${list(names)}`;

@@ -4,7 +4,7 @@ import type { Option } from '../declaration/option.ts';
 
 const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers', ...deciding] as const;
 
-/** How the container engine is reached; the names are those of Docker's own command line. */
+/** Options of the engine's address. The names are those of Docker's own command line. */
 export const engineOptions = {
   engineHost: {
     group: 'engine',
@@ -18,7 +18,7 @@ export const engineOptions = {
     default: [],
     defaultMeaning: "Docker's socket, else Podman's",
     accepts: {
-      // A fault of a name is told with its remedy: config/engines/engines.ts.
+      // `config/engines/engines.ts` reports a wrong name, with its remedy.
       test: (text) => {
         const read = parseEngineAddress(text);
         return !('fault' in read) || read.of === 'name';
@@ -89,7 +89,7 @@ export const engineOptions = {
     flag: 'engines-at-once',
     env: ['ENGINES_AT_ONCE'],
     default: 10,
-    meaning: 'Engines, of several, that are worked on at once',
+    meaning: 'Number of engines that are worked on at once',
     example: '3',
     commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },
@@ -102,7 +102,7 @@ export const engineOptions = {
     default: undefined,
     defaultMeaning: 'none: all engines at once',
     meaning:
-      'Update several engines in this order: patterns of names, and shares of all engines. A later engine gets what those before it have proven',
+      'Update several engines in this order: patterns of names, and shares of all engines. A later engine gets the version that earlier ones have proven',
     example: 'canary-.*, 25%, 100%',
     commands: ['run', 'check', 'update'],
   },
@@ -123,7 +123,7 @@ export const engineOptions = {
     kind: 'boolean',
     flag: 'ignore-waves',
     default: false,
-    meaning: 'Update all engines now, whatever those before them have proven',
+    meaning: 'Update all engines now, without waiting for earlier ones',
     example: 'true',
     commands: ['update'],
   },

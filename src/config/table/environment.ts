@@ -3,13 +3,13 @@ import { printable } from '../../domain/text/printable.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries } from './options.ts';
 
-/** The environment, raw. */
+/** The raw environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `alias`: the name belongs to the Watchtower family and is read so that nobody has to rename it. */
+/** `alias`: a name of the Watchtower family, which is read so that it need not be renamed. */
 export type GivenVariable = { readonly source: string; readonly text: string; readonly alias: boolean };
 
-/** The variable that sets an option: `UPKEEP_*` before `WATCHTOWER_*`; an empty one counts as absent. */
+/** The variable that sets an option: `UPKEEP_*` before `WATCHTOWER_*`. An empty one counts as absent. */
 export function readVariable(option: Option, environment: Environment): GivenVariable | undefined {
   for (const { name, alias } of variablesOf(option)) {
     const text = Object.hasOwn(environment, name) ? environment[name] : undefined;
@@ -18,7 +18,7 @@ export function readVariable(option: Option, environment: Environment): GivenVar
   return undefined;
 }
 
-/** All the variables an option is read from, the first to be found wins. */
+/** All variables of an option. The first one that is set counts. */
 export function variablesOf(option: Option): readonly { readonly name: string; readonly alias: boolean }[] {
   const plain = (option.plainEnv ?? []).map((name) => ({ name, alias: false }));
   const own = (option.env ?? []).map((suffix) => ({ name: ownPrefix + suffix, alias: false }));
@@ -26,7 +26,7 @@ export function variablesOf(option: Option): readonly { readonly name: string; r
   return [...own, ...dropIn, ...plain];
 }
 
-/** A sentence for each variable that looks like one of ours and is none: a typo must not pass in silence. */
+/** A warning for each unknown variable that looks like ours, because a typo must not go unnoticed. */
 export function unknownVariables(environment: Environment): readonly string[] {
   const known = optionEntries.flatMap(([, option]) => variablesOf(option).map(({ name }) => name));
   return Object.entries(environment)
@@ -44,7 +44,7 @@ const dropInPrefix = 'WATCHTOWER_';
 const mostWarnings = 20;
 
 /**
- * Kubernetes and legacy Docker links put variables such as `UPKEEP_PORT_8080_TCP` beside a service of that name:
+ * Kubernetes and legacy Docker links set variables such as `UPKEEP_PORT_8080_TCP` for a service of that name:
  * https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
  */
 const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)\w*)?|NAME|ENV_\w+)$/;

@@ -241,7 +241,7 @@ export const httpOptions = {
   },
 } as const satisfies Readonly<Record<string, Option>>;
 
-/** The last part of a host name is never a number, so a mistyped address is no host name. */
+/** The last part of a host name is never a number, so a mistyped address is not a host name. */
 function isHost(text: string): boolean {
   if (parseIpAddress(text.replace(/^\[(.*)\]$/, '$1')) !== undefined) return true;
   return text.length <= 253 && /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)*[a-z](?:[a-z\d-]{0,61}[a-z\d])?$/i.test(text);

@@ -4,8 +4,8 @@ import type { Option, OptionOf } from '../declaration/option.ts';
 const commands = ['run', 'notify'] as const;
 
 /**
- * The options with which people are told. Most of them belong to the Watchtower family and are read as there, so that
- * a setup can be moved as it is; most of the values are, or may hold, secrets.
+ * Options of notifications. Most of them belong to the Watchtower family and have the same meaning, so that a setup can
+ * be moved unchanged. Most values are, or may contain, secrets.
  */
 export const notificationOptions = {
   notificationUrl: {
@@ -17,7 +17,7 @@ export const notificationOptions = {
     mayNameFile: true,
   } satisfies OptionOf<'list'>,
   notificationStyle: {
-    ...shared('notification-style', 'Whose words messages have', 'upkeep'),
+    ...shared('notification-style', 'Wording of the messages', 'upkeep'),
     kind: 'choice',
     choices: ['auto', 'watchtower', 'upkeep'],
     default: 'auto',

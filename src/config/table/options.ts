@@ -14,8 +14,8 @@ import { type OptionGroup, optionGroups, type ValuesOf } from '../../domain/sett
 import type { Option } from '../declaration/option.ts';
 
 /**
- * Every option, once. The key is the name of its value in `OptionValues`. The rules of checks and updates come from
- * the domain, and are its settings as they are; the others are made into settings in `config/read/`.
+ * Every option, once. The key is the name of its value in `OptionValues`. The rules of checks and updates come from the
+ * domain and are its settings unchanged. `config/read/` makes settings from the others.
  */
 export const options = {
   ...ruleOptions,
@@ -36,7 +36,7 @@ export type OptionKey = keyof typeof options;
 
 export type OptionValues = ValuesOf<typeof options>;
 
-// The keys of the object that the type is made of.
+// The keys of the object are the type's members.
 const groups = Object.keys(optionGroups) as OptionGroup[];
 
 /** The table as a list, in the order of help and docs: by group. */

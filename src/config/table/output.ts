@@ -100,7 +100,7 @@ export const outputOptions = {
     short: 'l',
     env: ['LOG_FORMAT'],
     default: 'auto',
-    meaning: 'Format of log lines; auto is pretty on a terminal and JSON elsewhere',
+    meaning: 'Format of log lines; auto is pretty on a terminal and JSON elsewhere; pretty cuts lines at 160 columns',
     example: 'logfmt',
     commands,
   },

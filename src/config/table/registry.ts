@@ -3,17 +3,17 @@ import type { Option } from '../declaration/option.ts';
 
 const commands = ['run', 'check', 'update', 'rollback', 'recover', ...deciding] as const;
 
-/** The Watchtower family documents them, and speaks nothing older than 1.2 all the same. */
+/** The Watchtower family documents these versions, but speaks nothing older than 1.2. */
 const olderTls = { 'tls1.0': 'tls1.2', 'tls1.1': 'tls1.2' } as const;
 
-/** With or without a scheme before it and a path behind it, as `docker login` takes it. */
+/** With an optional scheme before it and path after it, as in `docker login`. */
 function isRegistryHost(text: string): boolean {
   return /^(?:https?:\/\/)?(?:[a-z0-9](?:[a-z0-9.-]{0,253}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?(?:\/\S*)?$/i.test(
     text.trim(),
   );
 }
 
-/** How the registries are reached. */
+/** Options of the connections to registries. */
 export const registryOptions = {
   dockerConfigFolder: {
     group: 'registry',
@@ -118,7 +118,7 @@ export const registryOptions = {
     default: [],
     atMost: 20,
     meaning:
-      'PEM file with a public key (ECDSA P-256 or Ed25519, as cosign makes them), named after the file: team.pub is team. A new image is used only if a cosign signature of such a key stands beside it',
+      'PEM file with a public key (ECDSA P-256 or Ed25519, as cosign makes them), named after the file: team.pub is team. A new image is used only if the registry has a cosign signature of it by such a key',
     example: '/keys/team.pub',
     commands: ['run', 'check', 'update'],
   },

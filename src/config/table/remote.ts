@@ -3,7 +3,7 @@ import type { Option } from '../declaration/option.ts';
 
 const commands = ['containers', 'history', 'events', 'config', ...deciding] as const;
 
-/** The running service that is asked over its HTTP API. */
+/** Options of the running service that commands ask over its HTTP API. */
 export const remoteOptions = {
   remoteUrl: {
     group: 'remote',

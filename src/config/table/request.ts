@@ -3,7 +3,7 @@ import { isEngineName } from '../../domain/fleet/engine-address.ts';
 import { deciding } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
-/** The watched containers that a request is about. */
+/** Options that select the containers of a request. */
 export const requestOptions = {
   images: {
     group: 'selection',
@@ -31,6 +31,6 @@ export const requestOptions = {
     accepts: { test: isEngineName, expected: 'names of engines, as --host gives them' },
     meaning: 'Of several engines, work on these only',
     example: 'nas,web-1',
-    commands: ['check', 'update', 'rollback', 'containers', ...deciding],
+    commands: ['check', 'update', 'rollback', 'recover', 'containers', ...deciding],
   },
 } as const satisfies Readonly<Record<string, Option>>;

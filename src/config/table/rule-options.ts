@@ -2,7 +2,7 @@ import type { Rule } from '../../domain/settings/table/rule.ts';
 import { rules } from '../../domain/settings/table/rules.ts';
 import { type CommandName, deciding } from '../declaration/commands.ts';
 
-/** The commands that do such work. */
+/** The commands that each kind of rule affects. */
 const commandsOf: Readonly<Record<Rule['usedBy'], readonly CommandName[]>> = {
   check: ['run', 'check', 'update', 'rollback', 'recover', ...deciding],
   selection: ['run', 'check', 'update', 'containers', ...deciding],
@@ -10,7 +10,7 @@ const commandsOf: Readonly<Record<Rule['usedBy'], readonly CommandName[]>> = {
   replacement: ['run', 'update', 'rollback', 'recover'],
 };
 
-/** The options of checks and updates, as the domain declares them. */
+/** The options of checks and updates from the domain. */
 export const ruleOptions = withCommands(rules);
 
 type WithCommands<Table> = {

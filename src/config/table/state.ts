@@ -3,7 +3,7 @@ import type { Option } from '../declaration/option.ts';
 
 const commands = ['run', 'update', 'rollback', 'recover'] as const;
 
-/** Options of the state outside the engine, and of its trust. */
+/** Options of stored state and of trust in journals. */
 export const stateOptions = {
   stateDir: {
     group: 'state',

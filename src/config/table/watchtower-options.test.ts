@@ -19,7 +19,7 @@ test.each(family)('%s (%s, %s) is known, with the same kind and default', (flag,
   expect(defaultOf(option)).toBe(standing);
 });
 
-/** Of the same option: a flag that goes with another one's variable is a mistake. */
+/** A flag and a variable of the same option; a pair of different options is a mistake. */
 function isNamed(option: Option, flag: string | undefined, variable: string | undefined): boolean {
   const names = variablesOf(option).map(({ name }) => name);
   const hasVariable = variable === '-' || names.includes(variable ?? '');

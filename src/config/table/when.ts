@@ -4,7 +4,7 @@ import { readSchedule } from '../schedule/schedule.ts';
 
 const commands = ['run'] as const;
 
-/** When the service checks and updates. */
+/** Options of the times of checks and updates. */
 export const whenOptions = {
   intervalMs: {
     group: 'when',

@@ -10,7 +10,7 @@ export type ContainerReference =
       readonly kind: 'known';
       readonly text: string;
       readonly reference: ImageReference;
-      /** The label that replaces it is where it comes from. */
+      /** The reference comes from the label that replaces it. */
       readonly isNamedByLabel?: true;
     }
   /** A sentence without a final period. */
@@ -26,8 +26,8 @@ export type ReferenceSource = {
 };
 
 /**
- * A container can be created from a bare image id (`docker run 0123456789ab`), which no registry
- * knows. Its tag is found out from the image where that has exactly one.
+ * A container can be created from a bare image id (`docker run 0123456789ab`), which no registry knows. If its image
+ * has exactly one tag, that tag counts.
  */
 export function readContainerReference(source: ReferenceSource): ContainerReference {
   const { text, originalImage, imageId, image } = source;
@@ -55,8 +55,8 @@ export function readContainerReference(source: ReferenceSource): ContainerRefere
 }
 
 /**
- * Whether the text is the image's id or the beginning of it. The engine's list shows the id also
- * for a container created from a tag that has moved on since.
+ * Whether the text is the image's id or the beginning of it. The engine's list also shows the id for a container whose
+ * tag has moved.
  */
 export function isImageId(text: string, imageId: string): boolean {
   const digits = text.replace(/^sha256:/, '');

@@ -4,7 +4,7 @@ import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { holdOfFailure } from '../decision/hold-code.ts';
 import { type Subject, undecided, type Verdict } from './verdict.ts';
 
-/** The verdict on a question that failed; `platform` where it was about the content for a platform. */
+/** The verdict on a question that failed. `platform` is given if the question was about content for a platform. */
 export function judgeFailure(
   subject: Pick<Subject, 'image'> & Partial<Subject>,
   error: unknown,
@@ -22,16 +22,16 @@ const explanations: Partial<Record<ErrorCode, string>> = {
   'registry-denied':
     'The registry refuses access: the credentials are missing, wrong or expired, or there is no such image',
   'registry-not-found': 'The registry has no such image or tag',
-  'registry-rate-limited': 'The registry limits how often it may be asked',
+  'registry-rate-limited': 'The registry limits requests',
   'registry-unreachable': 'The registry cannot be reached',
-  'registry-invalid': 'The registry gave an answer that cannot be understood',
+  'registry-invalid': 'The registry sent an invalid answer',
   timeout: 'The registry did not answer in time',
 };
 
 function explain(error: unknown, platform: Platform | undefined): string {
   if (!(error instanceof ServiceError)) return 'The check failed';
   if (error.code === 'registry-not-found' && platform !== undefined) {
-    return `What the tag points at has nothing for ${formatPlatform(platform)}`;
+    return `The tag has no image for ${formatPlatform(platform)}`;
   }
   return explanations[error.code] ?? 'The check failed';
 }

@@ -4,22 +4,22 @@ import { isOpenMarkTag, openMarkRepository } from '../transaction/open-mark.ts';
 import { parseStandingName } from '../transaction/transaction-names.ts';
 
 /**
- * A new version that failed in a container for its own fault, so that it is not tried there again.
- * It is remembered by a tag on the image that the container went back to: an image costs nothing to
- * tag, the tag outlives every restart, and a person can see and remove it.
+ * A new version that failed in a container by its own fault, so that it is not tried there again. A tag on the image
+ * that the container was rolled back to stores it: such a tag costs nothing, outlives every restart, and a person can
+ * see and remove it.
  */
 export type FailedVersion = {
   /** `repository:tag` as the engine prints it. */
   readonly tag: string;
   /** The id of the image that failed. */
   readonly imageId: string;
-  /** Tells for which container, by its name. */
+  /** Identifies the container by its name. */
   readonly nameKey: string;
   /** When it failed, milliseconds since the epoch, in whole seconds. */
   readonly atMs: number;
 };
 
-/** The tag that remembers a failure; undefined for an image whose id does not fit in a tag. */
+/** The tag that stores a failure. Undefined for an image whose id does not fit into a tag. */
 export function failedVersionTag(name: string, imageId: string, atMs: number): string | undefined {
   const digits = /^sha256:([0-9a-f]{64})$/.exec(imageId)?.[1];
   const time = new Date(atMs);
@@ -31,7 +31,7 @@ export function failedVersionTag(name: string, imageId: string, atMs: number): s
   return `${repository}:${digits}-${fnv64(name)}-${stamp}`;
 }
 
-/** Failed versions that the engine's tags record. */
+/** Failed versions that the engine's tags store. */
 export function failedVersionsOf(images: readonly Pick<ImageSummary, 'tags'>[]): readonly FailedVersion[] {
   return images.flatMap(({ tags }) => tags.flatMap((tag) => parseTag(tag) ?? []));
 }
@@ -51,8 +51,8 @@ type Judged = {
 };
 
 /**
- * Failed versions without effect: the tag of a checked container has moved on, or no container has the
- * name. A container that was not checked, or could not be, keeps its failed versions.
+ * Failed versions without effect: the tag of a checked container has moved, or no container has the name. A container
+ * without a successful check keeps its failed versions.
  */
 export function obsoleteFailures(
   versions: readonly FailedVersion[],
@@ -70,7 +70,7 @@ export function obsoleteFailures(
   });
 }
 
-/** An image's tags less those that Upkeep keeps its notes in. */
+/** An image's tags without those that Upkeep stores notes in. */
 export function tagsByPeople({ tags }: Pick<ImageSummary, 'tags'>): readonly string[] {
   return tags.some(isOwnTag) ? tags.filter((tag) => !isOwnTag(tag)) : tags;
 }
@@ -80,7 +80,7 @@ function isOwnTag(tag: string): boolean {
 }
 
 /**
- * Tags and digests that keep an image besides `tag`. Our own tag's digest does not count: some stores give
+ * Tags and digests that keep an image, besides `tag`. The digest of Upkeep's own tag does not count: some stores give
  * every repository one.
  */
 export function otherNames({ tags, digests }: Pick<ImageSummary, 'tags' | 'digests'>, tag: string): readonly string[] {
@@ -88,7 +88,7 @@ export function otherNames({ tags, digests }: Pick<ImageSummary, 'tags' | 'diges
   return [...tags.filter((other) => other !== tag), ...digests.filter((digest) => !isOurs(digest))];
 }
 
-/** Whether a tag is one that only remembers a failure. */
+/** Whether a tag only stores a failure. */
 export function isFailedVersionTag(tag: string): boolean {
   return parseTag(tag) !== undefined;
 }
@@ -96,7 +96,7 @@ export function isFailedVersionTag(tag: string): boolean {
 const repository = 'upkeep-quarantine';
 const ownRepositories: readonly string[] = [repository, openMarkRepository];
 
-/** Engines print the repository with the host that they assume for it. */
+/** Engines print the repository with its default host. */
 const grammar =
   /^(?:docker\.io\/library\/|localhost\/)?upkeep-quarantine:(?<image>[0-9a-f]{64})-(?<key>[0-9a-f]{16})-(?<time>\d{8}T\d{6}Z)$/;
 

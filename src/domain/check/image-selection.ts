@@ -4,7 +4,7 @@ import { anyOf, namePattern } from '../text/name-pattern.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 import type { Selection, UnwatchedContainer, WatchedContainer } from './selection.ts';
 
-/** Why containers of an image are not looked at; undefined when they are. The words follow the container's name. */
+/** Why containers of an image are not watched; undefined when they are. The text follows the container's name. */
 export type ImageRule = (read: ContainerReference) => string | undefined;
 
 /** Rule from the options that select containers by image; undefined without such options. */
@@ -40,8 +40,8 @@ export function selectByImage(
 }
 
 /**
- * Each is an image's name, without a tag for any tag, or a pattern for the whole of it with its tag:
- * as people write it, in full, or as the container has it.
+ * Matches images by name, with or without a tag, or by a pattern for the whole name with its tag. The name may be
+ * short, full, or as the container has it.
  */
 function imagePattern(texts: readonly string[]): (read: ContainerReference) => boolean {
   const matches = anyOf(texts.map(namePattern));

@@ -19,8 +19,8 @@ type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId'>
 };
 
 /**
- * Why a container must not be touched even when another one's update calls for it; undefined when it
- * may. Not being watched (another scope, not named) is no such reason: it would be left broken.
+ * Why a container must not be changed even for the update of another one. Undefined when it may be. A container outside
+ * of the selection (another scope, not named) may be: otherwise it would stay broken.
  */
 export function whyOptedOut(
   { name, labels, imageLabels, image: text, imageId }: Candidate,

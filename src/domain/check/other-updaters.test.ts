@@ -4,7 +4,7 @@ import { otherUpdaters } from './other-updaters.ts';
 
 const self = containerSummary('upkeep', { image: 'registry.test/upkeep:1' });
 
-/** Warnings about one container besides our own. */
+/** Warnings about one container in addition to our own. */
 function saidOf(parts: SummaryParts, { scope = '', name = 'other', ownId = self.id } = {}) {
   const containers = [self, containerSummary(name, parts)];
   return otherUpdaters({ imageLabelsOf: () => ({}), containers, ownId, scope }).map(({ warning }) => warning);
@@ -16,7 +16,7 @@ describe('otherUpdaters()', () => {
   test('names the container, why it is dangerous, and the remedy, in one line', () => {
     expect(saidOf({ image: 'containrrr/watchtower:1.7.1' }, { name: 'watchtower' })).toEqual([
       'Container "watchtower" is an updater of the Watchtower family on the same engine: it removes a container ' +
-        'before there is a successor, also one that is being updated here. Stop it, or part their containers by ' +
+        'before there is a successor, also one that is being updated here. Stop it, or divide their containers by ' +
         'scopes or labels: docs/operations.md, "Two updaters on one engine?"',
     ]);
   });

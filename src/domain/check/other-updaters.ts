@@ -8,9 +8,9 @@ import { quoted } from '../text/printable.ts';
 export type OtherUpdaterSource = {
   readonly containers: readonly ContainerSummary[];
   readonly imageLabelsOf: ImageLabelsOf;
-  /** Of the container that we run in ourselves. */
+  /** The id of the container that we run in. */
   readonly ownId: string | undefined;
-  /** Ours; empty for unscoped. */
+  /** Our scope; empty for unscoped. */
   readonly scope: string;
 };
 
@@ -18,9 +18,8 @@ export type OtherUpdaterSource = {
 export type OtherUpdater = { readonly container: ContainerSummary; readonly warning: string };
 
 /**
- * Running containers that are known updaters of this engine, and may replace ours. A kind that respects
- * scopes is left out if its own label has another scope than ours. A container that only watches, or only
- * updates Swarm services, is no danger.
+ * Running containers of known updaters that may replace the same containers. A kind that respects scopes is left out if
+ * its own label has another scope. An updater that only watches, or only updates Swarm services, is harmless.
  */
 export function otherUpdaters({
   containers,
@@ -50,7 +49,7 @@ type Kind = {
 };
 
 const stopOrPart =
-  'Stop it, or part their containers by scopes or labels: docs/operations.md, "Two updaters on one engine?"';
+  'Stop it, or divide their containers by scopes or labels: docs/operations.md, "Two updaters on one engine?"';
 
 const removing: Omit<Kind, 'called'> = {
   danger: 'it removes a container before there is a successor, also one that is being updated here',
@@ -64,12 +63,12 @@ const watchtower: Kind = { ...removing, called: 'an updater of the Watchtower fa
 
 const upkeep: Kind = {
   called: 'another Upkeep',
-  danger: 'both have the same containers, and each puts off what the other is at',
+  danger: 'both update the same containers, and each defers the updates of the other',
   remedy: 'Stop it, or give each a --scope',
   unscoped: 'unscoped',
 };
 
-/** By the end of the repository, so that a mirror's prefix does not matter. */
+/** Matched by the end of the repository, so that a mirror's prefix does not matter. */
 const kindsByRepository: readonly (readonly [RegExp, Kind])[] = [
   [/(?:^|\/)(?:containrrr|v2tec|centurylink|beatkind)\/watchtower$/, watchtower],
   [/(?:^|\/)(?:nickfedor|nicholas-fedor)\/watchtower$/, { ...watchtower, unscoped: 'unscoped' }],
@@ -80,7 +79,7 @@ const kindsByRepository: readonly (readonly [RegExp, Kind])[] = [
   [/(?:^|\/)upkeep$/, upkeep],
 ];
 
-/** The label says it of every image of the family, whatever a registry of one's own calls it. */
+/** The label marks every image of the family, under any repository name. */
 function kindOf(container: ContainerSummary, own: ContainerSummary | undefined): Kind | undefined {
   const repository = tryParseImageReference(container.image)?.repository ?? '';
   const byRepository = kindsByRepository.find(([pattern]) => pattern.test(repository))?.[1];
@@ -89,7 +88,7 @@ function kindOf(container: ContainerSummary, own: ContainerSummary | undefined):
   return kind ?? (container.labels[watchtowerLabel] === 'true' ? watchtower : undefined);
 }
 
-/** A container that takes part in an update of Upkeep itself has a name of that update. */
+/** A container that takes part in Upkeep's own update has a name of that update. */
 function belongTogether(container: ContainerSummary, own: ContainerSummary | undefined): boolean {
   return [container, own].some((one) => one?.name.includes('.upkeep-') === true);
 }

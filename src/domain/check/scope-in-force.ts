@@ -7,11 +7,14 @@ export type ScopeSource = {
   readonly scope: string | undefined;
   readonly containers: readonly ContainerSummary[];
   readonly imageLabelsOf: ImageLabelsOf;
-  /** Of the container that we run in ourselves. */
+  /** The id of the container that we run in. */
   readonly ownId: string | undefined;
 };
 
-/** The scope to work in, empty for unscoped: the one asked for (`none` for unscoped), else that of the updater's own container. */
+/**
+ * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else that of the updater's own
+ * container.
+ */
 export function scopeInForce({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {
   if (scope !== undefined) return scope === 'none' ? '' : scope;
   const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);

@@ -1,10 +1,12 @@
 import { isDigest } from '../reference/digest.ts';
 import type { Sighting } from './sightings.ts';
 
-/** The digests seen behind a tag, as a file keeps them: times are of the wall clock, milliseconds since the epoch. */
+/**
+ * The digests seen behind a tag, in their stored form. Times are of the wall clock, in milliseconds since the epoch.
+ */
 export type SeenTag = {
   readonly reference: string;
-  /** The longest cooldown, milliseconds, that the tag was looked at with. */
+  /** The longest cooldown, in milliseconds, for which the tag was read. */
   readonly longestMs: number;
   /** Oldest first; the last is the current one. */
   readonly seen: readonly Sighting[];
@@ -13,13 +15,16 @@ export type SeenTag = {
 /** Both clocks at one moment. */
 export type Now = { readonly nowMs: number; readonly monotonicMs: number };
 
-/** For a file. Undefined while the wall clock is plainly wrong, as on a machine without one before its first synchronisation. */
+/**
+ * The form for the file. Undefined while the wall clock is plainly wrong, as on a machine without a hardware clock
+ * before its first synchronisation.
+ */
 export function toWallClock(tag: SeenTag, { nowMs, monotonicMs }: Now): SeenTag | undefined {
   if (nowMs < earliestMs) return undefined;
   return withTimes(tag, (atMs) => Math.max(earliestMs, Math.round(nowMs - (monotonicMs - atMs))));
 }
 
-/** From a file. A sighting in the future was noted by a clock that was wrong: it counts from now. */
+/** The form in memory. A sighting in the future was noted with a wrong clock, so it counts from now. */
 export function toMonotonicClock(tag: SeenTag, { nowMs, monotonicMs }: Now): SeenTag {
   return withTimes(tag, (atMs) => monotonicMs - Math.max(0, nowMs - atMs));
 }
@@ -31,7 +36,7 @@ function withTimes(tag: SeenTag, change: (atMs: number) => number): SeenTag {
 /** No sighting is older than this program. */
 const earliestMs = Date.UTC(2025, 0, 1);
 
-/** A record from a file; undefined for anything else. */
+/** Reads a record of the file. Undefined for any other value. */
 export function readSeenTag(value: unknown): SeenTag | undefined {
   if (!isObject(value)) return undefined;
   const { reference, longestMs, seen } = value;
@@ -53,7 +58,7 @@ const longestReference = 1000;
 
 const mostSeen = 100;
 
-/** The last record of each tag, of the 10,000 tags that have moved last. Oldest first. */
+/** The last record of each tag, for the 10,000 tags that have moved last, oldest first. */
 export function compactSeenTags(records: readonly SeenTag[]): readonly SeenTag[] {
   const tags = new Map<string, SeenTag>();
   for (const record of records) {
@@ -63,7 +68,7 @@ export function compactSeenTags(records: readonly SeenTag[]): readonly SeenTag[]
   return [...tags.values()].slice(-mostSeenTags);
 }
 
-/** More than an engine runs containers. */
+/** More tags than an engine's containers use. */
 export const mostSeenTags = 10_000;
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -7,7 +7,7 @@ import { defaultSettings } from '../settings/settings.ts';
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
 const imageLabelsOf = () => ({});
 
-/** Why a container called `web` is not watched; undefined when it is. */
+/** Reason why a container called `web` is not watched; undefined if it is. */
 function whyNot(settings: Partial<SelectionSettings>, parts: SummaryParts = {}, name = 'web'): string | undefined {
   const { unwatched } = selectContainers([containerSummary(name, parts)], { ...unscoped, ...settings }, imageLabelsOf);
   return unwatched[0]?.reason;

@@ -23,11 +23,11 @@ export type UnwatchedContainer = LabelledContainer & Omission;
 
 type LabelledContainer = {
   readonly container: ContainerSummary;
-  /** About labels that are not heard: a slip in one can be why a container is not watched. */
+  /** Warnings about labels without effect. A typo in one can be why a container is not watched. */
   readonly warnings: readonly string[];
 };
 
-/** The rules of which containers are looked at, in the words of the options. */
+/** The options that select the watched containers. */
 export type SelectionSettings = Pick<
   ServiceSettings,
   | 'names'
@@ -38,11 +38,11 @@ export type SelectionSettings = Pick<
   | 'includeStopped'
   | 'includeRestarting'
 > & {
-  /** Empty: unscoped containers only. */
+  /** Empty: only unscoped containers. */
   readonly scope: string;
 };
 
-/** Parts the engine's containers into those that are ours to watch and the others, each with the reason. */
+/** Divides the engine's containers into watched ones and others, each of these with the reason. */
 export function selectContainers(
   containers: readonly ContainerSummary[],
   settings: SelectionSettings,
@@ -59,7 +59,7 @@ export function selectContainers(
   return { watched, unwatched };
 }
 
-/** The same for one container at a time: no container's selection depends on another's. */
+/** The same for one container at a time, because selections are independent. */
 export function createSelector(
   settings: SelectionSettings,
 ): (container: ContainerSummary, imageLabels: Labels | undefined) => WatchedContainer | UnwatchedContainer {
@@ -71,14 +71,17 @@ export function createSelector(
   };
 }
 
-/** Which of the watched containers a request is about; both empty: all. Items of a kind are OR, the kinds AND. */
+/**
+ * The watched containers that a request concerns; both empty: all. Items of one list are alternatives (OR); both lists
+ * must match (AND).
+ */
 export type ContainerFilters = { readonly images: readonly string[]; readonly containers: readonly string[] };
 
 export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
 
 /**
- * Keeps the containers that a request names, and lists its filters without a match. The comparison blocks
- * the process, so `onMatch` runs before each one and may throw to stop a large request.
+ * Keeps the containers that a request names, and lists filters without a match. Comparisons block the process, so
+ * `onMatch` runs before each one and may throw to stop a large request.
  */
 export function applyFilters(
   selection: Selection,
@@ -115,7 +118,10 @@ export function applyFilters(
   return { named, unmatched: [...unmatchedNames, ...unmatchedImages] };
 }
 
-/** Present on every container that a Swarm service runs: https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/ */
+/**
+ * A label of every container of a Swarm service:
+ * https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/
+ */
 export const swarmTaskLabel = 'com.docker.swarm.task.id';
 
 type Rules = Omit<SelectionSettings, 'names' | 'disableContainers'> & {
@@ -158,7 +164,7 @@ function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: R
   return whyNotInThisState(container, rules);
 }
 
-/** A paused container is watched: that it is stale is worth knowing, though it is not replaced. */
+/** A paused container is watched and reported as stale, though it is not replaced. */
 function whyNotInThisState({ status }: ContainerSummary, rules: Rules): Omission | undefined {
   switch (status) {
     case 'running':

@@ -1,14 +1,14 @@
 import type { Digest } from '../reference/digest.ts';
 
-/** When a digest was first seen behind a tag, by the monotonic clock, which nobody can set. */
+/** The first time that a digest was seen behind a tag, by the monotonic clock, which cannot be set. */
 export type Sighting = {
   readonly digest: Digest;
   readonly atMs: number;
-  /** Another digest was seen there before, so that this one has not been out for longer than it has been seen. */
+  /** Another digest was seen behind the tag before, so this one is not older than its sighting. */
   readonly sawItCome: boolean;
 };
 
-/** Age of a version, and the event that it counts from. */
+/** Age of a version, and the event from which it is counted. */
 export type Age = { readonly ms: number; readonly since: 'built' | 'first seen' };
 
 /** Age from the later of build time and first sighting. A missing or future build time is ignored. */
@@ -24,9 +24,8 @@ export function ageOf(
 }
 
 /**
- * The tag's sightings with one more, oldest first; the last is the current one. If the tag moves back, the
- * sightings between are forgotten as withdrawn. Sightings too old to matter for a cooldown of `longestMs`
- * are dropped.
+ * The tag's sightings with one more, oldest first; the last is the current one. If the tag moves back, the sightings in
+ * between are dropped as withdrawn. Sightings too old for a cooldown of `longestMs` are dropped.
  */
 export function withSighting(
   seen: readonly Sighting[],
@@ -40,8 +39,8 @@ export function withSighting(
 }
 
 /**
- * Digests to apply while the tag's newest is too young, the youngest first. They count only if the tag has
- * moved throughout twice the cooldown, and each must be older than the cooldown. `newer`: sightings after
+ * Digests that may be applied while the newest of the tag is too young, the youngest first. They count only if the tag
+ * has moved throughout twice the cooldown, and each must be older than the cooldown. `newer` are the sightings after
  * the running digest.
  */
 export function ripeInstead(newer: readonly Sighting[], cooldownMs: number, monotonicMs: number): readonly Sighting[] {
@@ -50,7 +49,7 @@ export function ripeInstead(newer: readonly Sighting[], cooldownMs: number, mono
   return newer.slice(0, -1).filter(isSeenFor(cooldownMs)).toReversed();
 }
 
-/** Of those from before a time only the last counts. */
+/** Drops all sightings before a time except the last of them. */
 function withoutSpent(seen: readonly Sighting[], untilMs: number): readonly Sighting[] {
   const last = seen.findLastIndex(({ atMs }) => atMs <= untilMs);
   return last <= 0 ? seen : seen.slice(last);
@@ -58,7 +57,7 @@ function withoutSpent(seen: readonly Sighting[], untilMs: number): readonly Sigh
 
 const mostSightings = 64;
 
-/** Drops the sighting with the closest neighbours in time, so that every age keeps some. */
+/** Drops the sighting with the closest neighbours in time, so that sightings of every age remain. */
 function thinned(seen: readonly Sighting[]): readonly Sighting[] {
   if (seen.length <= mostSightings) return seen;
   const gapAt = (place: number) => (seen[place + 1]?.atMs ?? 0) - (seen[place - 1]?.atMs ?? 0);

@@ -121,7 +121,7 @@ describe('a version that failed in the container before', () => {
     { tags: [failedVersionTag('web', digestOf('config 2'), nowMs - day) ?? '', 'app:1'] },
   ]);
   const reason =
-    'A newer image of "app:1" is available, but was taken back here on 2026-01-30T12:00Z: it is not tried again before the tag moves on, or --retry-failed is given';
+    'A newer image of "app:1" is available, but was rolled back here on 2026-01-30T12:00Z: it is not tried again before the tag moves on, or with --retry-failed';
 
   test.each(['digest', 'manifestDigest', 'configDigest'] as const)('is held when its %s is that image', (name) => {
     const latest = { configDigest: digestOf('config 9'), [name]: digestOf('config 2') };
@@ -230,7 +230,7 @@ describe('judgeContent()', () => {
 
   test('unknown when it is made for another platform', () => {
     const said = content({ platform: { os: 'linux', architecture: 'arm64', variant: 'v8' } });
-    const reason = 'What the tag points at is made for "linux/arm64/v8", not for linux/amd64';
+    const reason = 'The image of the tag is made for "linux/arm64/v8", not for linux/amd64';
     expect(judge(subject(), said)).toMatchObject({ status: 'unknown', reason, error: reason, latestDigest: undefined });
   });
 
@@ -316,9 +316,9 @@ describe('judgeFailure()', () => {
     ],
     ['registry-not-found', 'The registry has no such image or tag'],
     ['registry-unreachable', 'The registry cannot be reached'],
-    ['registry-invalid', 'The registry gave an answer that cannot be understood'],
+    ['registry-invalid', 'The registry sent an invalid answer'],
     ['timeout', 'The registry did not answer in time'],
-    ['registry-rate-limited', 'The registry limits how often it may be asked'],
+    ['registry-rate-limited', 'The registry limits requests'],
     ['engine-refused', 'The check failed'],
   ])('%s is unknown, never fresh', (code, reason) => {
     expect(judgeFailure(subject(), failed(code))).toMatchObject({
@@ -332,12 +332,12 @@ describe('judgeFailure()', () => {
 
   test('says how long the registry asks to wait', () => {
     const { reason } = judgeFailure(subject(), failed('registry-rate-limited', 90_000));
-    expect(reason).toBe('The registry limits how often it may be asked; it asks to wait 1m30s');
+    expect(reason).toBe('The registry limits requests; it asks to wait 1m30s');
   });
 
   test('nothing for the platform is told from no such tag', () => {
     const { reason } = judgeFailure(subject(), failed('registry-not-found'), amd64);
-    expect(reason).toBe('What the tag points at has nothing for linux/amd64');
+    expect(reason).toBe('The tag has no image for linux/amd64');
   });
 
   test('a bug is not shown in the reason', () => {

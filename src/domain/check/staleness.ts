@@ -11,7 +11,7 @@ import { quoted } from '../text/printable.ts';
 import type { Age, Sighting } from './sightings.ts';
 import { registryDigest, type Subject, undecided, type Verdict, verdict } from './verdict.ts';
 
-/** The verdict that needs no registry; undefined where one must be asked for the tag's digest. */
+/** The verdict without a registry. Undefined if the registry must be asked for the tag's digest. */
 export function judgeAlone(subject: Subject, images: ImageIndex): Verdict | undefined {
   const { digest } = subject.reference;
   if (digest !== undefined) return verdict('pinned', `Pinned to the digest ${shortDigest(digest)}`, subject);
@@ -19,7 +19,7 @@ export function judgeAlone(subject: Subject, images: ImageIndex): Verdict | unde
   return isBuiltLocally(subject, images) ? verdict('local', 'Built locally: no registry has it', subject) : undefined;
 }
 
-/** The verdict that the tag's digest allows; undefined where its content must be looked at. */
+/** The verdict from the tag's digest. Undefined if the content must be read too. */
 export function judgeDigest(subject: Subject, latestDigest: Digest): Verdict | undefined {
   return runs(subject, [latestDigest]) ? fresh(subject, latestDigest) : undefined;
 }
@@ -27,19 +27,19 @@ export function judgeDigest(subject: Subject, latestDigest: Digest): Verdict | u
 /** Content of the tag in the registry for the container's platform. */
 export type Content = {
   readonly latest: RemoteImage;
-  /** The same about the image that runs, where there was a need to ask (`ownDigest`) and an answer. */
+  /** The same for the running image, if it was needed (`ownDigest`) and answered. */
   readonly own: RemoteImage | undefined;
   readonly platform: Platform;
   readonly nowMs: number;
   /** Of `latest`. */
   readonly age: Age;
-  /** `latest` has a higher tag than the container, which `reference` of the subject names. */
+  /** `latest` has a higher tag than the container; `reference` of the subject names it. */
   readonly isOfHigherTag?: boolean;
 };
 
 /**
- * Verdict on a digest that the engine does not have. Only the image of our own platform counts: an index
- * pushed again for other platforms is no update.
+ * The verdict on a digest that the engine does not have. Only the image for the container's platform counts: an index
+ * that was pushed again for other platforms is no update.
  */
 export function judgeContent(subject: Subject, content: Content, images: ImageIndex): Verdict {
   const { latest, own, platform } = content;
@@ -47,11 +47,11 @@ export function judgeContent(subject: Subject, content: Content, images: ImageIn
     own?.configDigest === latest.configDigest || runs(subject, [latest.manifestDigest, latest.configDigest]);
   if (isSame) return fresh(subject, latest.digest);
   if (latest.platform === undefined) {
-    return undecided('What the tag points at does not say for which platform it is made', subject);
+    return undecided('The image of the tag does not name its platform', subject);
   }
   if (!runsOn(latest.platform, platform)) {
     const made = quoted(formatPlatform(latest.platform));
-    return undecided(`What the tag points at is made for ${made}, not for ${formatPlatform(platform)}`, subject);
+    return undecided(`The image of the tag is made for ${made}, not for ${formatPlatform(platform)}`, subject);
   }
   const names = [latest.digest, latest.manifestDigest, latest.configDigest];
   const [present] = names.flatMap((one) => images.byDigest(one) ?? []);
@@ -66,9 +66,9 @@ export function judgeContent(subject: Subject, content: Content, images: ImageIn
 }
 
 /**
- * Digest for the registry request about the running image; undefined where its id is enough. In Docker's
- * containerd image store the id is the digest of the index. After a tag has moved, neither that store nor
- * Podman keeps the old image's digests.
+ * The digest for the registry request about the running image. Undefined if its id is enough. In Docker's containerd
+ * image store the id is the digest of the index. After a tag has moved, neither that store nor Podman keeps the old
+ * image's digests.
  */
 export function ownDigest({ imageId, image }: Subject): Digest | undefined {
   const id = parseDigest(imageId);
@@ -97,7 +97,7 @@ function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
   return { ...decided, ...latest, failedVersion };
 }
 
-/** The last failure of the image that goes by one of these names: its id is one of them, whatever the image store. */
+/** The last failure of the image with one of these names. Its id is one of them in every image store. */
 function failureOf({ failedVersions }: Subject, names: readonly string[]): FailedVersion | undefined {
   return failedVersions
     .filter(({ imageId }) => names.includes(imageId))
@@ -110,12 +110,12 @@ function held(reason: string, hold: Hold, subject: Subject): Verdict {
 
 function whyNotAgain(newer: string, failed: FailedVersion | undefined, until = 'the tag moves on'): string | undefined {
   if (failed === undefined) return undefined;
-  return `${newer}, but was taken back here on ${printTime(failed.atMs)}: it is not tried again before ${until}, or --retry-failed is given`;
+  return `${newer}, but was rolled back here on ${printTime(failed.atMs)}: it is not tried again before ${until}, or with --retry-failed`;
 }
 
 /**
- * A pulled image has a digest, and loses it in some stores once its tag has moved on to a newer one;
- * then the tag's present image has digests.
+ * A pulled image has a digest. Some stores drop it when its tag has moved to a newer image, and then that image has
+ * digests.
  */
 function isBuiltLocally({ image, reference }: Subject, images: ImageIndex): boolean {
   if (image === undefined || image.digests.length > 0) return false;
@@ -162,12 +162,12 @@ function asFailed(reason: string): Pick<Verdict, 'otherwise'> {
   return { otherwise: { reason, hold: 'failed', eligibleAtMs: undefined } };
 }
 
-/** Which of two images of a tag is the newer: by the tag itself, or only by when they were built. */
+/** How the newer of two images of a tag is known: by the tag itself, or only by build times. */
 export type Order = 'known' | { readonly ownCreatedAtMs: number | undefined };
 
 /**
- * Verdict with an earlier digest of the tag; undefined if that digest may not be applied or is no newer
- * than the running one. A digest that failed before ends the search and is not tried again.
+ * The verdict with an earlier digest of the tag. Undefined if that digest may not be applied or is not newer than the
+ * running one. A digest that failed before ends the search and is not tried again.
  */
 export function judgeInstead(
   subject: Subject,
@@ -186,7 +186,7 @@ export function judgeInstead(
   return { ...rest, status: 'stale', reason, ...chosen };
 }
 
-/** Dates that a build has set to the beginning of time, as reproducible ones do, tell nothing. */
+/** Earlier dates come from reproducible builds and carry no information. */
 const firstRealDateMs = Date.UTC(1980, 0, 2);
 
 function isNewer({ createdAtMs }: RemoteImage, order: Order): boolean {

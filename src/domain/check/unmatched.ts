@@ -2,7 +2,10 @@ import { ServiceError } from '../errors.ts';
 import { quoted } from '../text/printable.ts';
 import type { UnmatchedFilter } from './selection.ts';
 
-/** Throws `not-found` when a name or an image of the request means no watched container: a slip must not pass as "all is well". */
+/**
+ * Throws `not-found` when a name or an image of the request matches no watched container. A typo must not look like
+ * success.
+ */
 export function refuseUnmatched(
   { unmatched }: { readonly unmatched: readonly UnmatchedFilter[] },
   verb: 'check' | 'update' | 'decide about',

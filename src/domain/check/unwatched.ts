@@ -1,7 +1,7 @@
-/** The kinds of reason why a container is not watched, in the words of people. */
+/** The kinds of reasons why a container is not watched. */
 export type UnwatchedKind = keyof typeof remedies;
 
-/** By kind: how it would be watched. */
+/** The remedy for each kind. */
 const remedies = {
   'disabled by label': 'remove its label upkeep.enable=false',
   'not enabled by label': 'give it the label upkeep.enable=true',
@@ -13,7 +13,10 @@ const remedies = {
   'swarm task': 'update its service with docker service update',
 } as const;
 
-/** `reason` follows the container's name. The kind is absent where nobody could have it watched: it is part of an update, or going. */
+/**
+ * `reason` follows the container's name. Without a kind the container cannot be watched at all: it is part of an
+ * update, or it is being removed.
+ */
 export type Omission = { readonly reason: string; readonly kind?: UnwatchedKind };
 
 export type UnwatchedCount = {
@@ -22,7 +25,7 @@ export type UnwatchedCount = {
   readonly remedy: string;
 };
 
-/** How many there are of each kind, most first. */
+/** The number of each kind, the largest first. */
 export function countUnwatched(omissions: readonly Omission[]): readonly UnwatchedCount[] {
   const counts = new Map<UnwatchedKind, number>();
   for (const { kind } of omissions) if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);

@@ -10,46 +10,51 @@ import { digestOfRepository, type ImageReference } from '../reference/image-refe
 import type { ServiceSettings } from '../settings/settings.ts';
 
 /**
- * `fresh`: runs the newest. `stale`: something newer is there and may be applied. `held`: the same,
- * but a wish or an earlier failure keeps it back. `pinned`, `local`: there is nothing to ask about.
- * `unknown`: it could not be told, which is never good news.
+ * `fresh`: it runs the newest version. `stale`: a newer version may be applied. `held`: a newer version exists, but a
+ * setting, a decision or an earlier failure holds it back. `pinned`, `local`: there is nothing to check. `unknown`: the
+ * check failed, which never counts as success.
  */
 export type Staleness = 'fresh' | 'stale' | 'pinned' | 'held' | 'local' | 'unknown';
 
 export type Verdict = {
   readonly status: Staleness;
-  /** A sentence without a final period that names the why. */
+  /** A sentence without a final period that gives the reason. */
   readonly reason: string;
   /** The registry digest of the image that runs. */
   readonly digest: Digest | undefined;
   readonly latestDigest: Digest | undefined;
-  /** Older digest that may be applied while the newest is too young. */
+  /** An older digest that may be applied while the newest is too young. */
   readonly insteadDigest: Digest | undefined;
-  /** The newest image's id where the engine holds it already. */
+  /** The id of the newest image if the engine already has it. */
   readonly latestImageId: string | undefined;
   /** Error text; set with `unknown` and only then. */
   readonly error: string | undefined;
   /** End of the cooldown, milliseconds since the epoch. */
   readonly eligibleAtMs: number | undefined;
-  /** Of the newest version, whether it is over or not; undefined: there is none. */
+  /** The cooldown of the newest version, over or not. Undefined: it has none. */
   readonly cooldown: Cooldown | undefined;
-  /** Failure record of the newest version in this container; it need not hold the container back. */
+  /** The failure of the newest version in this container. It need not hold the container back. */
   readonly failedVersion: FailedVersion | undefined;
   /** Present with `held` and `unknown`. */
   readonly hold?: Hold;
-  /** How long the registry wants to be left alone, milliseconds. */
+  /** The pause that the registry asked for, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** The newest image where the registry described it. */
+  /** The newest image, if the registry has described it. */
   readonly newest?: RemoteImage;
-  /** With `stale` and `held`: the higher tag that the newer image has. Absent: the newer image has the container's own tag. */
+  /**
+   * With `stale` and `held`: the higher tag of the newer image. Absent: the newer image has the container's own tag.
+   */
   readonly candidate?: TagOfCandidate;
-  /** With `stale`: why a run by the schedule would hold it back all the same, because the question left that aside. */
+  /** With `stale`: why a scheduled run would hold the version back, although this request does not. */
   readonly otherwise?: Pick<Verdict, 'reason' | 'hold' | 'eligibleAtMs'>;
-  /** Failures besides `failedVersion` that still count in this container, because they are of its own tag or of a higher one. */
+  /**
+   * Failures besides `failedVersion` that still count in this container, because they concern its own tag or a higher
+   * one.
+   */
   readonly otherFailures?: readonly FailedVersion[];
 };
 
-/** Another tag of the container's repository, and how far it goes beyond the container's own. */
+/** Another tag of the container's repository, and the kind of the step to it. */
 export type TagOfCandidate = { readonly reference: ImageReference; readonly kind: VersionKind };
 
 type CheckSettings = 'monitorOnly' | 'noPull' | 'cooldownMs' | 'tagPolicy' | 'tagInclude' | 'tagExclude' | 'verifyWith';
@@ -58,20 +63,20 @@ type CheckSettings = 'monitorOnly' | 'noPull' | 'cooldownMs' | 'tagPolicy' | 'ta
 export type Subject = {
   readonly imageId: string;
   readonly reference: ImageReference;
-  /** Undefined: gone from the engine, though the container still runs it. */
+  /** Undefined: the engine no longer has the image, though the container runs it. */
   readonly image: ImageSummary | undefined;
   readonly inForce: Pick<ServiceSettings, CheckSettings>;
-  /** A label says which image it is made of, and says so of its successor too. */
+  /** A label names the image's reference, for this container and its successor. */
   readonly isNamedByLabel?: boolean;
   /** New versions that failed in the container. */
   readonly failedVersions: readonly FailedVersion[];
   /** Whether they are tried again. */
   readonly retryFailed: boolean;
-  /** Whether a version is reported as ready though it is too young. */
+  /** Whether a version that is too young is reported as ready. */
   readonly ignoresCooldown?: boolean;
 };
 
-/** A verdict that names nothing newer. */
+/** A verdict without a newer version. */
 export function verdict(
   status: Staleness,
   reason: string,
@@ -88,7 +93,10 @@ export function undecided(reason: string, subject: Pick<Subject, 'image'> & Part
   return { ...verdict('unknown', reason, subject), error, hold: 'other' };
 }
 
-/** An image has a digest for each repository it came from; the reference's own comes first. */
+/**
+ * An image has a digest for each repository that it came from. The digest of the reference's own repository is
+ * preferred.
+ */
 export function registryDigest(image: ImageSummary, reference?: ImageReference): Digest | undefined {
   const own = reference === undefined ? undefined : digestOfRepository(image.digests, reference)[0];
   return own ?? digestsOf(image)[0];

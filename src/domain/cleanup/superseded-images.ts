@@ -4,20 +4,20 @@ import { repositoryName, tryParseImageReference } from '../reference/image-refer
 import { readJournal } from '../transaction/journal.ts';
 import { parseStandingName } from '../transaction/transaction-names.ts';
 
-/** A container that an earlier update may have made, as the engine shows it now. */
+/** A container that an earlier update may have made, as the engine shows it. */
 export type Successor = Pick<ContainerSummary, 'id' | 'name' | 'imageId' | 'labels'> & {
   /** Reference that it was created from, verbatim. */
   readonly reference: string;
 };
 
-/** `ownTag`: the container has left this tag for another, so that the tag alone keeps the image no longer. */
+/** `ownTag`: a tag that the container has left for another one. That tag alone does not keep the image. */
 export type SupersededImage = RemovedImage & { readonly ownTag?: string };
 
 /**
- * The images that earlier updates have replaced and, for whatever reason, not removed: a kill before the
- * clean-up, as a rule. A journal is believed only where the engine's own facts bear it out: the container
- * has the name and runs the image that it was made with, nothing of the update is left, and the old image
- * is of the container's own repository. Whether anything uses or tags the image is for the caller to see.
+ * Images that earlier updates replaced but did not remove, usually because of a kill before the clean-up. A journal
+ * counts only if the engine's own facts confirm it: the container has the name and the image that the journal names,
+ * the update has no other remains, and the old image is of the container's own repository. The caller checks whether
+ * the image is in use or tagged.
  */
 export function supersededImages(
   successors: readonly Successor[],

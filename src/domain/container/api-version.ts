@@ -1,5 +1,5 @@
 /**
- * Whether an engine speaks this API version or a newer one, by the version in use with it:
+ * Whether the engine supports an API version, by the version in use:
  * https://docs.docker.com/reference/api/engine/version-history/
  */
 export function speaksApi(apiVersion: string, wanted: `1.${number}`): boolean {

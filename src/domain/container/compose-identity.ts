@@ -2,13 +2,13 @@
 export type ComposeIdentity = {
   readonly project: string;
   readonly service: string;
-  /** The folder of the project; empty where the label is missing, as other tools than compose leave it. */
+  /** The folder of the project. Empty without the label, as with tools other than compose. */
   readonly folder: string;
-  /** The files that it was made from; empty likewise. */
+  /** The compose files. Empty without the label. */
   readonly files: readonly string[];
-  /** The replica, from 1; undefined where the label is missing or not a number. */
+  /** The replica, from 1. Undefined if the label is missing or not a number. */
   readonly containerNumber: number | undefined;
-  /** Made by `compose run`: not one of the service's own replicas. */
+  /** Made by `compose run`, so it is not a replica of the service. */
   readonly oneOff: boolean;
   readonly dependsOn: readonly ComposeDependency[];
 };
@@ -17,7 +17,7 @@ export type ComposeDependency = {
   /** A service of the same project. */
   readonly service: string;
   readonly condition: ComposeCondition;
-  /** Whether the container wants a restart when that service is updated. */
+  /** Whether the container must be restarted after an update of that service. */
   readonly restart: boolean;
 };
 
@@ -26,7 +26,7 @@ export type ComposeCondition = (typeof conditions)[number];
 
 const conditions = ['service_started', 'service_healthy', 'service_completed_successfully'] as const;
 
-/** Undefined when the container does not belong to a compose project. Parts that cannot be read are left out. */
+/** Undefined for a container outside of compose projects. Unreadable parts are left out. */
 export function readComposeIdentity(labels: Readonly<Record<string, string>>): ComposeIdentity | undefined {
   const read = (name: string) =>
     Object.hasOwn(labels, composePrefix + name) ? (labels[composePrefix + name] ?? '') : '';
@@ -48,8 +48,8 @@ export function readComposeIdentity(labels: Readonly<Record<string, string>>): C
 }
 
 /**
- * Whether two that claim the same project may be of the same: made in one folder, and from a file that both name.
- * Compose names all files of a call, which may be more for one service than for another.
+ * Whether two containers with the same project name can belong to one project: their folder is the same, and they have
+ * a compose file in common. Compose names all files of a call, which may be more for one service than for another.
  */
 export function mayBelongTogether(one: ComposeIdentity, other: ComposeIdentity): boolean {
   if (one.project !== other.project || one.folder !== other.folder) return false;

@@ -5,19 +5,19 @@ import { ownLabels } from './label-origin.ts';
 
 /** Finds containers by the names and ids in other containers' settings. */
 export type ContainerLookup<Each extends LinkedContainer = Container> = {
-  /** As the engine reads an id or name: the whole id, then the name, then an id's beginning if only one has it. */
+  /** Looks up a text as the engine does: a whole id, then a name, then the beginning of an id if only one matches. */
   readonly byIdOrName: (text: string) => Each | undefined;
   readonly byName: (name: string) => Each | undefined;
   /**
-   * The replicas of a compose service, as one of the project sees them, or somebody outside of it (undefined): none
-   * where unlike containers claim to be it. Those made by `compose run` are none.
+   * The replicas of a compose service, from the view of `asking`, which is undefined outside of compose. Empty if
+   * unlike containers claim to be the service. Containers of `compose run` are not replicas.
    */
   readonly byService: (project: string, service: string, asking: ComposeIdentity | undefined) => readonly Each[];
   /** Undefined for a container outside compose. */
   readonly composeOf: (container: LinkedContainer) => ComposeIdentity | undefined;
 };
 
-/** The fields of a container that name it, and that name other containers. */
+/** The fields of a container that name it or other containers. */
 export type LinkedContainer = Pick<Container, 'id' | 'name' | 'settings' | 'imageLabels'>;
 
 export function createContainerLookup<Each extends LinkedContainer>(
@@ -58,8 +58,8 @@ export function createContainerLookup<Each extends LinkedContainer>(
 }
 
 /**
- * Compose writes more labels to a container than to an image that it builds. A container without labels
- * beyond its image's is not compose's.
+ * Compose writes more labels to a container than to an image that it builds. Without labels beyond its image's, a
+ * container is not compose's.
  */
 function composeLabels({ settings, imageLabels = {} }: LinkedContainer): Labels {
   const labels = settings.Config.Labels ?? {};

@@ -10,13 +10,13 @@ export type ContainerStatus = 'created' | 'running' | 'paused' | 'restarting' | 
 /** `none`: the container has no HEALTHCHECK, or it is disabled with `NONE`. */
 export type HealthStatus = 'none' | 'starting' | 'healthy' | 'unhealthy';
 
-/** One line of the engine's container list: enough for selection and staleness, costs no inspect. */
+/** One entry of the engine's container list. It is enough for selection and staleness, without an inspection. */
 export type ContainerSummary = {
   /** 64 hex digits. */
   readonly id: string;
-  /** Without the leading slash. An engine phantom without a name has its short id here. */
+  /** Without the leading slash. A container without a name, left by an engine failure, has its short id here. */
   readonly name: string;
-  /** The image as the list shows it: a reference, or a bare id once the tag has moved on. */
+  /** The image as the list shows it: a reference, or a bare id once the tag has moved. */
   readonly image: string;
   /** `sha256:…` */
   readonly imageId: string;
@@ -29,7 +29,7 @@ export type ContainerSummary = {
   readonly networkMode: string;
 };
 
-/** Everything about one container, from one inspect call, and the labels of its image. */
+/** One inspected container, with the labels of its image. */
 export type Container = {
   readonly id: string;
   readonly name: string;
@@ -38,33 +38,36 @@ export type Container = {
   readonly state: ContainerState;
   readonly restartCount: number;
   readonly settings: ContainerSettings;
-  /** Absent where the engine does not know the image any more. */
+  /** Absent when the engine no longer has the image. */
   readonly imageLabels?: Readonly<Record<string, string>>;
 };
 
 export type ContainerState = {
   readonly status: ContainerStatus;
   readonly exitCode: number;
-  /** The engine's words about a failed start; empty when there was none. */
+  /** The engine's message about a failed start; empty without one. */
   readonly error: string;
   readonly oomKilled: boolean;
   /** The engine's own timestamp, verbatim: it changes with every start. Empty when never started. */
   readonly startedAt: string;
-  /** Likewise; empty when it has never ended. */
+  /** The same for the last end; empty if it has never ended. */
   readonly finishedAt: string;
   readonly health: HealthStatus;
   /** The output of the last health probe, at most 4 kB. */
   readonly healthOutput: string;
 };
 
-/** The parts of an inspect answer that a successor is made from, in the engine's own words. */
+/** The parts of an inspection that a successor is made from, unchanged. */
 export type ContainerSettings = {
   readonly Config: ContainerConfig;
   readonly HostConfig: HostConfig;
   readonly Mounts: readonly MountPoint[];
   /** By network name, as `NetworkSettings.Networks`. */
   readonly Networks: Readonly<Record<string, Endpoint>>;
-  /** Why no successor can be made from these settings, in words that follow the name ("is …", "has …"); absent for nearly every container. */
+  /**
+   * Why no successor can be made from these settings, as text that follows the name ("is …", "has …"). Absent for
+   * nearly every container.
+   */
   readonly obstacle?: string;
 };
 
@@ -72,7 +75,7 @@ type Open = { readonly [field: string]: unknown };
 
 export type ContainerConfig = ImageConfig & { readonly Image: string };
 
-/** The settings that containers inherit from their image unless they say otherwise. */
+/** Settings that containers inherit from their image by default. */
 export type ImageConfig = Open & {
   readonly Hostname?: string;
   readonly Domainname?: string;
@@ -161,18 +164,18 @@ export type Image = ImageSummary & {
   readonly config: ImageConfig;
 };
 
-/** The policy in force; an engine that stores an empty name means `no`. */
+/** The effective policy. An empty name in an engine means `no`. */
 export function restartPolicyOf(container: Container): RestartPolicy {
   const policy = container.settings.HostConfig.RestartPolicy;
   return { Name: policy?.Name ?? '', MaximumRetryCount: policy?.MaximumRetryCount ?? 0 };
 }
 
-/** Whether a process of the container exists now; a paused one has one too. */
+/** Whether the container has a process. A paused one has. */
 export function isAlive(status: ContainerStatus): boolean {
   return status === 'running' || status === 'paused' || status === 'restarting';
 }
 
-/** Twelve hex digits, as people read ids. */
+/** Twelve hex digits, the usual short form of an id. */
 export function shortId(id: string): string {
   return id.replace(/^sha256:/, '').slice(0, 12);
 }

@@ -8,11 +8,13 @@ export type ImageIndex = {
   readonly byId: (id: string) => ImageSummary | undefined;
   /** Image that the reference's tag points at in the engine now. */
   readonly byTag: (reference: ImageReference) => ImageSummary | undefined;
-  /** By a digest it was pulled with, or by its id, which is a digest too: of the config or of the manifest. */
+  /**
+   * Finds an image by a digest that it was pulled with, or by its id, which is the digest of its config or manifest.
+   */
   readonly byDigest: (digest: Digest) => ImageSummary | undefined;
 };
 
-/** The labels of the image that a container of the list runs; undefined where the engine does not hold it any more. */
+/** The labels of a listed container's image. Undefined when the engine no longer has it. */
 export type ImageLabelsOf = (container: Pick<ContainerSummary, 'imageId'>) => Labels | undefined;
 
 export function imageLabelsIn(images: Pick<ImageIndex, 'byId'>): ImageLabelsOf {
@@ -44,12 +46,12 @@ export function indexImages(images: readonly ImageSummary[]): ImageIndex {
   };
 }
 
-/** The digests an image was pulled with, of whatever repository: equal digests are equal content. */
+/** The digests that an image was pulled with, of any repository: equal digests are equal content. */
 export const digestsOf: (image: Pick<ImageSummary, 'digests'>) => readonly Digest[] = oncePerList((digests) => [
   ...new Set(digests.flatMap((text) => parseDigest(text.slice(text.indexOf('@') + 1)) ?? [])),
 ]);
 
-/** One image may be in thousands of repositories, and be asked about for each container that runs it. */
+/** An image may be in thousands of repositories, and is asked for with each container that runs it. */
 function oncePerList<Result extends object>(read: (digests: readonly string[]) => Result) {
   const known = new WeakMap<readonly string[], Result>();
   return ({ digests }: Pick<ImageSummary, 'digests'>): Result => {

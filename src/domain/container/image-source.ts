@@ -1,8 +1,8 @@
 import type { Labels } from './label-names.ts';
 
 /**
- * Where people read about an image: the URL of its sources, else of its home page. Only `http` and `https`, at most
- * 500 characters: https://github.com/opencontainers/image-spec/blob/main/annotations.md#pre-defined-annotation-keys
+ * A web page about an image: its source URL, else its home page. Only `http` and `https`, at most 500 characters:
+ * https://github.com/opencontainers/image-spec/blob/main/annotations.md#pre-defined-annotation-keys
  */
 export function sourceOf(labels: Labels | undefined): string | undefined {
   for (const name of names) {

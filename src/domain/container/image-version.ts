@@ -7,15 +7,18 @@ import { printable } from '../text/printable.ts';
 const versionLabel = 'org.opencontainers.image.version';
 
 export type VersionFacts = {
-  /** Of the image; undefined where they are not known. */
+  /** Labels of the image; undefined when they are not known. */
   readonly labels: Labels | undefined;
-  /** The reference of the container, as people write it. */
+  /** The reference of the container in short form. */
   readonly image: string;
-  /** A digest or an image id; empty: not known. */
+  /** A digest or an image id; empty when it is not known. */
   readonly digest: string;
 };
 
-/** Name of an image's version for people: its label, else a tag that looks like a version, else 12 hex digits; undefined where nothing is known. */
+/**
+ * The version of an image for display: its label, else a tag that looks like a version, else 12 hex digits. Undefined
+ * when nothing is known.
+ */
 export function versionOf({ labels, image, digest }: VersionFacts): string | undefined {
   const tag = tryParseImageReference(image)?.tag;
   return (
@@ -23,7 +26,7 @@ export function versionOf({ labels, image, digest }: VersionFacts): string | und
   );
 }
 
-/** The version that an image's label says, at most 100 printable characters; undefined without one. */
+/** The version in an image's label, at most 100 printable characters. Undefined without one. */
 export function labelledVersion(labels: Labels | undefined): string | undefined {
   const value = labels !== undefined && Object.hasOwn(labels, versionLabel) ? labels[versionLabel] : undefined;
   const shown = printable(value?.trim() ?? '', longestVersion);
@@ -33,7 +36,7 @@ export function labelledVersion(labels: Labels | undefined): string | undefined 
 /** `build`: the same version in another image. */
 export type VersionChange = 'major' | 'minor' | 'patch' | 'build';
 
-/** The size of the step between two versions; undefined where they cannot be compared. */
+/** The kind of step between two versions. Undefined if they cannot be compared. */
 export function changeBetween(from: string, to: string): VersionChange | undefined {
   const [old, young] = [numbersOf(from), numbersOf(to)];
   if (old === undefined || young === undefined) return from === to && !isShortDigest(from) ? 'build' : undefined;
@@ -56,7 +59,7 @@ function isShortDigest(text: string): boolean {
   return /^[0-9a-f]{12}$/.test(text);
 }
 
-/** The numbers in front: `v1.2.3-alpine` has three. Undefined for a text that is no version. */
+/** The leading numbers: `v1.2.3-alpine` has three. Undefined for a text that is not a version. */
 function numbersOf(version: string): readonly number[] | undefined {
   if (isShortDigest(version) || !looksLikeVersion.test(version)) return undefined;
   const [numbers = ''] = /\d+(?:\.\d+)*/.exec(version) ?? [];

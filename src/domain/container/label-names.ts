@@ -1,19 +1,22 @@
-/** `upkeep.enable` and the like; they win over the drop-in ones. */
+/** Prefix of Upkeep's own labels, such as `upkeep.enable`. They take precedence over the drop-in ones. */
 export const ownPrefix = 'upkeep.';
 
-/** `com.centurylinklabs.watchtower.enable` and the like, with the same meaning, so that nobody has to relabel. */
+/**
+ * Prefix of Watchtower's labels, such as `com.centurylinklabs.watchtower.enable`. They have the same meaning, so that
+ * containers keep their labels.
+ */
 export const dropInPrefix = 'com.centurylinklabs.watchtower.';
 
-/** Every label of an update's journal begins with this; the user's own `upkeep.*` labels never do. */
+/** Prefix of every label of an update's journal, and of no label for users. */
 export const journalPrefix = 'upkeep.tx.';
 
-/** Every label that the Watchtower family gave a meaning begins with this. */
+/** Prefix of every label with a meaning in the Watchtower family. */
 export const familyPrefix = 'com.centurylinklabs.';
 
 /** `true` marks a container of the Watchtower family itself. */
 export const watchtowerLabel = 'com.centurylinklabs.watchtower';
 
-/** The reference to use instead of `Config.Image`, as the Zodiac deploy tool leaves it. */
+/** The reference that replaces `Config.Image`, as the Zodiac deploy tool writes it. */
 export const originalImageLabel = 'com.centurylinklabs.zodiac.original-image';
 
 /** Names under the drop-in prefix that Watchtower writes for itself. */

@@ -1,10 +1,10 @@
 import { journalPrefix, type Labels } from './label-names.ts';
 
 /**
- * The labels that a container was given itself. Those that its image has with the same value come from the image,
- * as far as anybody can tell. An update writes all labels of its journal at once, so these are judged as a whole:
- * they are the container's own as soon as one of them is not the image's. Of an image that is not known (undefined)
- * every label may be, so nothing is left.
+ * The labels that were given to the container itself. A label with the same value in its image counts as the image's.
+ * An update writes all labels of its journal at once, so a journal is judged as a whole: it is the container's own if
+ * one of its labels is not the image's. If the image is not known (undefined), every label may be the image's, so the
+ * result is empty.
  */
 export function ownLabels(labels: Labels, imageLabels: Labels | undefined): Labels {
   if (imageLabels === undefined) return {};

@@ -1,18 +1,18 @@
-/** A label that people name on the command line: `tier=web`, or `tier=` for whatever value. */
+/** A label on the command line: `tier=web`, or `tier=` for any value. */
 export type LabelPair = {
   readonly label: string;
   /** Empty: any. */
   readonly value: string;
 };
 
-/** Undefined without an equals sign, without a name, or when it is longer than any label is worth. */
+/** Undefined without an equals sign, without a name, or beyond the length limit of labels. */
 export function parseLabelPair(text: string): LabelPair | undefined {
   if (text.length > longestPair) return undefined;
   const [, label = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   return label.trim() === '' ? undefined : { label: label.trim(), value: value.trim() };
 }
 
-/** Whether any of the pairs, as people wrote them, is among the labels; one that cannot be read is among none. */
+/** Whether the labels contain one of the pairs. A pair that cannot be read matches nothing. */
 export function carriesAny(labels: Readonly<Record<string, string>>, texts: readonly string[]): boolean {
   return texts.some((text) => {
     const pair = parseLabelPair(text);

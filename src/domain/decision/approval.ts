@@ -1,9 +1,9 @@
 import type { VersionKind } from '../tags/tag-policy.ts';
 
-/** How a candidate differs from the current tag: `digest` is the same tag with another content. */
+/** The difference between a candidate and the current tag. `digest` means the same tag with other content. */
 export type CandidateKind = 'digest' | VersionKind;
 
-/** From which kind of candidate on a person must approve. `never`: of none. */
+/** The smallest kind of candidate that needs approval. `never`: no candidate does. */
 export type ApprovalFrom = CandidateKind | 'never';
 
 /** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). */

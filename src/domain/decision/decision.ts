@@ -4,14 +4,14 @@ import { quoted } from '../text/printable.ts';
 
 export type DecisionKind = 'approve' | 'skip' | 'snooze';
 
-/** A person's decision about one new version of one container. It holds for that digest alone. */
+/** A person's decision about one new version of one container. It applies to that digest only. */
 export type Decision = {
   /** A UUID. */
   readonly id: string;
   readonly kind: DecisionKind;
   /** Name of the container. */
   readonly container: string;
-  /** Of the container, where there are several. */
+  /** The engine of the container; present with several engines. */
   readonly engine?: string;
   readonly digest: Digest;
   /** The candidate's tag as it was read, for people; undefined for one without. */
@@ -26,7 +26,7 @@ export type Decision = {
 export type DecisionRequest = {
   readonly kind: DecisionKind;
   readonly container: string;
-  /** Needed where several have a container of that name. */
+  /** Needed if several engines have a container of that name. */
   readonly engine?: string;
   /** The digest that the person saw. */
   readonly digest: string;
@@ -37,10 +37,10 @@ export type DecisionRequest = {
 /** The newer version that the container waits for now. */
 export type DecidedCandidate = { readonly digest: Digest; readonly tag: string | undefined };
 
-/** `conflict`: the candidate is another one than the person saw. Reasons complete "Cannot approve …: ". */
+/** `conflict`: the candidate has changed since the person saw it. Reasons complete "Cannot approve …: ". */
 export type DecisionFault = { readonly kind: 'conflict' | 'invalid'; readonly fault: string };
 
-/** The decision, or why it cannot be taken. */
+/** The decision, or why it is not possible. */
 export function takeDecision(
   request: DecisionRequest,
   candidate: DecidedCandidate | undefined,
@@ -62,5 +62,5 @@ function faultOfEnd(kind: DecisionKind, untilMs: number | undefined, nowMs: numb
   return untilMs - nowMs > longestMs ? `it ends in more than ${formatDuration(longestMs)}` : undefined;
 }
 
-/** Longer is a mistake in the unit. */
+/** A longer time is probably a mistake in the unit. */
 const longestMs = 366 * 86_400_000;

@@ -1,13 +1,13 @@
 import type { Digest } from '../reference/digest.ts';
 import type { Decision } from './decision.ts';
 
-/** The last decision for each container, by its name: a later one takes the place of an earlier. */
+/** The last decision for each container, by name. A later decision replaces an earlier one. */
 export type Decisions = ReadonlyMap<string, Decision>;
 
-/** One change of the decisions, as it is written down: they are what their records make of them, in their order. */
+/** One stored change. The decisions are the result of their records, in order. */
 export type DecisionRecord =
   | { readonly kind: 'decided'; readonly decision: Decision }
-  /** Withdrawn by a person, or dead with its digest. */
+  /** Withdrawn by a person, or ended with its digest. */
   | { readonly kind: 'ended'; readonly container: string; readonly id: string };
 
 /** The decisions after one more record. */
@@ -17,14 +17,14 @@ export function applyRecord(decisions: Decisions, record: DecisionRecord): Decis
   return next;
 }
 
-/** The decisions that records make; `compactRecords` of the same records makes the same. */
+/** The decisions that result from records. `compactRecords` keeps the result. */
 export function decisionsOf(records: readonly DecisionRecord[]): Decisions {
   const decisions = new Map<string, Decision>();
   for (const record of records) change(decisions, record);
   return decisions;
 }
 
-/** At most 10,000 stay, of which the oldest go first. */
+/** At most 10,000 are kept; the oldest are dropped. */
 function change(decisions: Map<string, Decision>, record: DecisionRecord): void {
   if (record.kind === 'ended') {
     if (decisions.get(record.container)?.id === record.id) decisions.delete(record.container);
@@ -39,12 +39,12 @@ function change(decisions: Map<string, Decision>, record: DecisionRecord): void 
 
 const mostDecisions = 10_000;
 
-/** The fewest records that make the same decisions. */
+/** The smallest list of records with the same result. */
 export function compactRecords(records: readonly DecisionRecord[]): readonly DecisionRecord[] {
   return [...decisionsOf(records).values()].map((decision) => ({ kind: 'decided', decision }));
 }
 
-/** The decision that counts for this version in this container now. */
+/** The decision that applies to this version in this container now. */
 export function decisionFor(
   decisions: Decisions,
   { container, digest, nowMs }: { readonly container: string; readonly digest: Digest; readonly nowMs: number },
@@ -54,8 +54,8 @@ export function decisionFor(
 }
 
 /**
- * Decisions that count no more: their time is over, or the container's candidate is another one or none, because it
- * was updated. `candidates` by name holds checked containers only: what could not be checked keeps its decision.
+ * Decisions that no longer apply: their time is over, or the container has another candidate or none. `candidates`, by
+ * name, contains checked containers only: without a check the decision stays.
  */
 export function deadDecisions(
   decisions: Decisions,

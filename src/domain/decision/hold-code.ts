@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../errors.ts';
 
 /**
- * The kind of reason why a newer image waits (the first nine), or why nothing is known (the others).
- * `failed`: this version was taken back in this container. `approval`: it waits for a person. `window`: its window is
- * closed, or cannot be read. `wave`: engines before its own have not proven it. `no-pull`: the engine has no image of the tag, and no
- * registry may be asked.
+ * The kind of reason why a newer image waits (the first nine), or why the check failed (the others). `failed`: this
+ * version was rolled back in this container. `approval`: it waits for a person. `window`: its window is closed, or
+ * cannot be read. `wave`: engines of earlier waves have not proven it. `no-pull`: the engine has no image of the tag,
+ * and no registry may be asked.
  */
 export type Hold = (typeof holds)[number];
 
@@ -26,7 +26,7 @@ export const holds = [
   'other',
 ] as const;
 
-/** The kind of reason in the failure of a check. */
+/** The kind of reason for a failed check. */
 export function holdOfFailure(code: ErrorCode | undefined): Hold {
   return (code !== undefined && byCode[code]) || 'other';
 }

@@ -4,14 +4,14 @@ import type { Windows } from '../window/windows.ts';
 import { needsApproval, type ApprovalFrom, type CandidateKind } from './approval.ts';
 import type { Decision } from './decision.ts';
 
-/** Why a newer version is held back: one reason, with the time when it ends by itself. */
+/** Why a newer version is held back: one reason, with the time at which it ends by itself. */
 export type HeldBy = { readonly kind: Hold } & (
   | { readonly kind: 'unsigned'; readonly keys: readonly string[]; readonly why: string }
   | { readonly kind: 'skipped'; readonly by: string; readonly releasedAtMs: number | undefined }
   | { readonly kind: 'snoozed'; readonly by: string; readonly releasedAtMs: number }
   | { readonly kind: 'approval' }
   | { readonly kind: 'window'; readonly releasedAtMs: number }
-  /** The label with its windows cannot be read. */
+  /** The label with the windows cannot be read. */
   | { readonly kind: 'window'; readonly releasedAtMs: undefined; readonly fault: string }
 );
 
@@ -20,12 +20,15 @@ export type HoldQuestion = {
   readonly approval: ApprovalFrom;
   /** The decision that counts for the candidate. */
   readonly decision: Decision | undefined;
-  /** Undefined: an update may begin at any time, or somebody has asked for it now. */
+  /** Undefined: an update may begin at any time, or a person has asked for it now. */
   readonly windows: Windows | { readonly fault: string } | undefined;
   readonly nowMs: number;
 };
 
-/** A hold that a person must end comes before one that ends by itself, so that nobody waits for a window in vain. */
+/**
+ * A hold that a person must end takes precedence over one that ends by itself, so that nobody waits for a window in
+ * vain.
+ */
 export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): HeldBy | undefined {
   if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
   if (decision?.kind === 'snooze' && decision.untilMs !== undefined)
@@ -37,7 +40,7 @@ export function holdOf({ candidateKind, approval, decision, windows, nowMs }: Ho
   return { kind: 'window', releasedAtMs: windows.nextOpening(nowMs) };
 }
 
-/** The reason, and how to end it, for people; without a final period. Times in UTC, as in all reasons. */
+/** The reason and its remedy, without a final period. Times are in UTC, as in all reasons. */
 export function describeHold(hold: HeldBy, container: string): { readonly reason: string; readonly remedy: string } {
   switch (hold.kind) {
     case 'unsigned':
@@ -66,7 +69,7 @@ export function describeHold(hold: HeldBy, container: string): { readonly reason
   }
 }
 
-/** `2026-01-31T12:00Z`: to the minute, because windows are. */
+/** `2026-01-31T12:00Z`: windows have whole minutes. */
 function printTime(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;

@@ -3,7 +3,7 @@ import { printable } from '../text/printable.ts';
 import type { Decision, DecisionKind } from './decision.ts';
 import type { DecisionRecord } from './decisions.ts';
 
-/** A record from a file; undefined for anything else. Texts are cut to what a page can show. */
+/** Reads a record of the file. Undefined for any other value. Texts are cut to a length that a page can show. */
 export function readDecisionRecord(value: unknown): DecisionRecord | undefined {
   if (!isObject(value)) return undefined;
   if (value['kind'] === 'ended') {

@@ -1,14 +1,14 @@
 /** One of the engines that a process works on. */
 export type EngineAddress = {
-  /** As `isEngineName` has it, and given to no other engine of the process. */
+  /** A valid name by `isEngineName`, unique among the engines of the process. */
   readonly name: string;
   /** `unix:///path`, `tcp://host:port`, `http(s)://host:port` or `ssh://user@host:port`. */
   readonly host: string;
-  /** Absent: the TLS settings that are for all engines. */
+  /** Absent: the common TLS settings of all engines. */
   readonly tls?: EngineTls;
 };
 
-/** Paths of PEM files; what is absent is not used. */
+/** Paths of PEM files. An absent path is not used. */
 export type EngineTls = {
   readonly ca?: string;
   readonly cert?: string;
@@ -17,19 +17,22 @@ export type EngineTls = {
   readonly verify: boolean;
 };
 
-/** A process follows each of them: 100 engines of 30 containers take some 100 MB of memory. */
+/** A process follows every engine: 100 engines with 30 containers each take about 100 MB of memory. */
 export const mostEngines = 200;
 
-/** Safe as a label of a metric, in a query and in a column of a table. */
+/** The characters are safe in labels of metrics, in queries and in tables. */
 export function isEngineName(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(text);
 }
 
-/** Reads `NAME=URL`, or a bare URL: `local` for a socket, else its host. The fault completes "Cannot read …: ". */
+/**
+ * Reads `NAME=URL`, or a URL alone, which is named `local` for a socket, else after its host. The fault completes
+ * "Cannot read …: ".
+ */
 export function parseEngineAddress(
   text: string,
 ): EngineAddress | { readonly fault: string; readonly of: 'name' | 'address' } {
-  // A URL has its scheme before any equals sign.
+  // In a URL the scheme precedes any equals sign.
   const [, given, host = text] = /^([^=:/]*)=(.*)$/s.exec(text) ?? [];
   if (given !== undefined && !isEngineName(given)) return { fault: `its name is not ${engineNameGrammar}`, of: 'name' };
   if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))

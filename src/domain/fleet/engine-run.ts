@@ -1,12 +1,14 @@
 /** One engine's part in a run. */
 export type EngineRun = {
   readonly name: string;
-  /** `busy`: another run works on it, so it sat out. `failed`: it answered, but the run as a whole failed there. */
+  /**
+   * `busy`: another run was under way, so it was left out. `failed`: it answered, but the run as a whole failed there.
+   */
   readonly result: 'ran' | 'busy' | 'unreachable' | 'failed';
   /** A sentence without a final period; absent with `ran`. */
   readonly error?: string;
   readonly durationMs: number;
 };
 
-/** How a check or a repair ended on each engine; absent where there is one. */
+/** The result of a check or a repair for each engine. Absent with one engine. */
 export type EngineRuns = { readonly engines?: readonly EngineRun[] };

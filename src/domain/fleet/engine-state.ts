@@ -1,18 +1,18 @@
-/** One of several engines as it is known now. */
+/** The present state of one of several engines. */
 export type EngineState = {
   readonly name: string;
-  /** Without a user, a password and a query. */
+  /** The address without user, password and query. */
   readonly address: string;
-  /** Undefined before it was reached for the first time. */
+  /** Undefined before the first connection. */
   readonly kind: string | undefined;
   readonly version: string | undefined;
-  /** Undefined before the first attempt to reach it has ended. */
+  /** Undefined before the end of the first attempt. */
   readonly reachable: boolean | undefined;
-  /** Since when it is so, milliseconds since the epoch; undefined before. */
+  /** The begin of this state, milliseconds since the epoch; undefined before the first attempt. */
   readonly sinceMs: number | undefined;
   /** A sentence without a final period; undefined while it answers. */
   readonly error: string | undefined;
-  /** Watched containers, as far as it has been listed. */
+  /** The number of watched containers in its last listing. */
   readonly containers: number;
   readonly updatesAvailable: number;
   /** When the last run on it ended, milliseconds since the epoch; undefined before the first. */

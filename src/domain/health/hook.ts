@@ -37,7 +37,7 @@ export function hookCommand(
   };
 }
 
-/** False where the container asks for its hook to be waited for without end. */
+/** False if the container sets no limit for its hook. */
 export function hasOwnLimit(container: Container, hook: HookName): boolean {
   return wishesOf(container).hooks[hook]?.timeoutMs !== 0;
 }
@@ -97,7 +97,7 @@ function judgeExitCode(exitCode: number): HookEnd {
 /** Characters, of up to three bytes each; Linux takes at most 128 kB: https://man7.org/linux/man-pages/man2/execve.2.html */
 const longestDescription = 40_000;
 
-/** With the fields that the Watchtower family has; the environment of the container is not among them. */
+/** Has the fields of the Watchtower family. The container's environment is not included. */
 function describeForHook(container: Container, { stopSignal }: LabelWishes): string {
   const { id, name, imageLabels } = container;
   const { Config } = container.settings;
@@ -107,7 +107,7 @@ function describeForHook(container: Container, { stopSignal }: LabelWishes): str
   return whole.length <= longestDescription ? whole : JSON.stringify({ ...description, labels: {} });
 }
 
-/** The engine would take a group alone for that of root. */
+/** A group alone would run the hook as root. */
 function userOf({ lifecycleUserId: user, lifecycleGroupId: group }: HookSettings, ownUser: string): string | undefined {
   if (group === undefined) return user?.toString();
   return `${user ?? (ownUser.split(':')[0] || '0')}:${group}`;

@@ -2,11 +2,11 @@ import type { EngineInfo } from '../outside/engine-reader.ts';
 import type { Container } from '../container/container.ts';
 import { hasHostNetwork } from '../container/recipe/network/network-mode.ts';
 
-/** From where a container is asked. */
+/** The position from which a container is probed. */
 export type Viewpoint = {
-  /** The container whose network this process uses; undefined outside of the engine's containers. */
+  /** The container whose network this process uses. Undefined outside of the engine's containers. */
   readonly own: Container | undefined;
-  /** This process runs in a container that the engine does not know. */
+  /** This process runs in a container of another engine. */
   readonly isElsewhere: boolean;
   readonly reach: EngineInfo['containerReach'];
   /** Drivers of networks, by name. */
@@ -16,7 +16,7 @@ export type Viewpoint = {
 /** Address for a container's probe. `why` is a clause about the obstacle, `remedy` the advice. */
 export type ProbeRoute =
   | { readonly kind: 'loopback' }
-  /** The address that it has in one of these networks, the first one that gave it any. */
+  /** The first address that one of these networks gave it. */
   | { readonly kind: 'networks'; readonly names: readonly string[] }
   | { readonly kind: 'none'; readonly why: string; readonly remedy: string };
 
@@ -38,7 +38,7 @@ export function probeRoute(holder: Container, { own, isElsewhere, reach, drivers
     : none('Upkeep is in none of its networks', `connect Upkeep to one of them, or ${useExec}`);
 }
 
-/** The address of the first of these networks that gave it one; undefined before its start. */
+/** The container's address in the first of these networks that has given it one. Undefined before its start. */
 export function addressIn(holder: Container, names: readonly string[]): string | undefined {
   for (const name of names) {
     const { IPAddress, GlobalIPv6Address } = holder.settings.Networks[name] ?? {};

@@ -2,22 +2,22 @@ import type { EngineEvent } from '../outside/engine-reader.ts';
 import type { Container } from '../container/container.ts';
 import { isAlive } from '../container/container.ts';
 
-/** The first end of a container's process that the engine tells of. */
+/** The first exit of a container's process that the engine reports. */
 export type ProcessEnd = {
   /** By the engine's clock, with a fraction. */
   readonly atMs: number;
-  /** Undefined when nothing tells. */
+  /** Undefined when the engine does not report it. */
   readonly exitCode: number | undefined;
   readonly outOfMemory: boolean;
-  /** The engine's own words; empty when it has none. */
+  /** The engine's message; empty without one. */
   readonly error: string;
-  /** Somebody had asked for it: a stop, a kill, a forced removal. */
+  /** Somebody had requested it: a stop, a kill, a forced removal. */
   readonly wasAsked: boolean;
 };
 
 /**
- * The end of a process, from an inspection and the events since its start; undefined while it runs or if
- * the engine does not tell. For a removed container only the events count.
+ * The exit of a process, from an inspection and the events since its start. Undefined while it runs, or if the engine
+ * does not report it. For a removed container only the events count.
  */
 export function endOf(
   id: string,
@@ -39,7 +39,7 @@ function endInEvents(id: string, events: readonly EngineEvent[]): ProcessEnd | u
   const end = own[at];
   if (end === undefined) return undefined;
   const before = own.slice(0, at);
-  // `stop` is told when the stop is done; a later stop finds nothing to do, and is not told.
+  // The engine reports `stop` when the stop is complete. A stop of a stopped container is not reported.
   const wasAsked =
     before.some(({ action, attributes }) => action === 'kill' && ends(attributes['signal'])) ||
     own.slice(at).some(({ action }) => action === 'stop');
@@ -53,7 +53,7 @@ function endInEvents(id: string, events: readonly EngineEvent[]): ProcessEnd | u
   };
 }
 
-/** A signal that asks for new settings or a report does not ask for an end, though the process may end later. */
+/** A signal for a reload or a report does not request an exit, though the process may exit later. */
 function ends(signal: string | undefined): boolean {
   return signal === undefined || endingSignals.includes(signal);
 }
@@ -61,7 +61,7 @@ function ends(signal: string | undefined): boolean {
 /** SIGINT, SIGQUIT, SIGKILL, SIGTERM and SIGRTMIN+3: https://man7.org/linux/man-pages/man7/signal.7.html */
 const endingSignals: readonly string[] = ['2', '3', '9', '15', '37'];
 
-/** `2026-01-02T03:04:05.123456789Z` with all its digits: two processes can end within a millisecond. */
+/** `2026-01-02T03:04:05.123456789Z` with all digits, because two processes can exit within a millisecond. */
 function preciseMs(timestamp: string): number {
   const [whole = '', fraction = ''] = timestamp.split('.');
   const digits = /^\d+/.exec(fraction)?.[0] ?? '';

@@ -3,7 +3,7 @@ import { tryParseImageReference } from '../reference/image-reference.ts';
 import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
 import type { ContainerEntity, Fleet } from './container-entity.ts';
 
-/** The watched containers as a home automation shows them; undefined before they are known. */
+/** The watched containers as entities. Undefined before the first listing. */
 export function fleetOf(inventory: Inventory, updating: ReadonlySet<string>): Fleet | undefined {
   if (!inventory.known) return undefined;
   const checks = inventory.containers.flatMap(({ checkedAtMs }) => checkedAtMs ?? []);
@@ -40,7 +40,7 @@ function entityOf(container: TrackedContainer, updating: ReadonlySet<string>): C
   };
 }
 
-/** A digest of digits only must not be taken for a version number: hence always with the tag. */
+/** The tag is always included, because a digest of digits only looks like a version number. */
 function versionOf(tag: string | undefined, digest: string): string | undefined {
   const id = shortId(digest);
   if (id === '') return tag;

@@ -4,21 +4,21 @@ import { summaryOfService } from '../swarm/service-summary.ts';
 import type { SwarmService } from '../swarm/swarm-service.ts';
 import { isSameList, isSameRecord } from '../text/shallow.ts';
 
-/** An engine's lists as the mirror keeps them. Unchanged entries stay the same objects. */
+/** An engine's lists in the mirror. Unchanged entries stay the same objects. */
 export type EngineListing = {
   /** Newest first. */
   readonly containers: readonly ContainerSummary[];
   readonly images: readonly ImageSummary[];
-  /** By name; absent where no services are watched. */
+  /** Sorted by name. Absent unless services are watched. */
   readonly services?: readonly ListedService[];
 };
 
-/** A service of a swarm, and as it stands among containers. */
+/** A service of a swarm, with its summary in the form of a container. */
 export type ListedService = { readonly service: SwarmService; readonly summary: ContainerSummary };
 
 export const emptyListing: EngineListing = { containers: [], images: [] };
 
-/** The listing once all containers have been read again. */
+/** The listing after all containers have been read again. */
 export function withAllContainers(listing: EngineListing, read: readonly ContainerSummary[]): EngineListing {
   const known = new Map(listing.containers.map((container) => [container.id, container]));
   return withContainers(
@@ -27,7 +27,7 @@ export function withAllContainers(listing: EngineListing, read: readonly Contain
   );
 }
 
-/** The listing after these containers have been read again; a requested one that was not found is removed. */
+/** The listing after these containers have been read again. A requested container that was not found is removed. */
 export function withSomeContainers(
   listing: EngineListing,
   ids: ReadonlySet<string>,
@@ -40,11 +40,11 @@ export function withSomeContainers(
     found.delete(container.id);
     return again === undefined ? [] : [merge(container, again)];
   });
-  // Among containers of the same second, the later one stands first.
+  // Of containers created in the same second, the newer one comes first.
   return withContainers(listing, [...found.values(), ...kept]);
 }
 
-/** The listing with the references that inspections found, by container id. */
+/** The listing with references from inspections, by container id. */
 export function withReferences(listing: EngineListing, references: ReadonlyMap<string, string>): EngineListing {
   const containers = listing.containers.map((container) => {
     const image = references.get(container.id) ?? container.image;
@@ -54,8 +54,7 @@ export function withReferences(listing: EngineListing, references: ReadonlyMap<s
 }
 
 /**
- * Whether a container has come that was created in the same second as one that was there before: then
- * only a list of all tells their order.
+ * Whether a new container was created in the same second as a listed one. Only a complete list then shows their order.
  */
 export function isOrderInDoubt(before: EngineListing, after: EngineListing): boolean {
   const known = new Set(before.containers.map(({ id }) => id));
@@ -72,7 +71,7 @@ export function withImages(listing: EngineListing, read: readonly ImageSummary[]
   return isSameList(listing.images, images) ? listing : { ...listing, images };
 }
 
-/** The listing with the services as they were read; undefined: there are none to be watched. */
+/** The listing with the services that were read. Undefined: no service is watched. */
 export function withServices(listing: EngineListing, read: readonly SwarmService[] | undefined): EngineListing {
   if (read === undefined) {
     const { services: _, ...others } = listing;
@@ -88,12 +87,12 @@ export function withServices(listing: EngineListing, read: readonly SwarmService
   return isSame ? listing : { ...listing, services };
 }
 
-/** All that is listed; services come after the containers. */
+/** All entries: containers, then services. */
 export function everyEntry({ containers, services }: EngineListing): readonly ContainerSummary[] {
   return services === undefined ? containers : [...containers, ...services.map(({ summary }) => summary)];
 }
 
-/** The labels of a service are all its own: this engine need not have its image. */
+/** All labels of a service count as its own: this engine may not have its image. */
 export const labelsOfService: Readonly<Record<string, string>> = {};
 
 /** Tasks start and end without a new version of their service. */
@@ -102,15 +101,15 @@ function isSameService(one: SwarmService, other: SwarmService): boolean {
   return one.version === other.version && counts[0] === counts[1];
 }
 
-/** Docker's order, newest first; containers of the same second keep their order. Podman lists in another order. */
+/** Docker's order: newest first, equal seconds in the order of the list. Podman's list has another order. */
 function withContainers(listing: EngineListing, containers: readonly ContainerSummary[]): EngineListing {
   const sorted = containers.toSorted((one, other) => other.createdAtMs - one.createdAtMs);
   return isSameList(listing.containers, sorted) ? listing : { ...listing, containers: sorted };
 }
 
 /**
- * Keeps a container's reference. The list shows a bare id once the tag has moved on, but the earlier
- * reference still holds.
+ * Keeps a container's reference. The list shows a bare id after the tag has moved, but the earlier reference still
+ * holds.
  */
 function merge(old: ContainerSummary | undefined, read: ContainerSummary): ContainerSummary {
   if (old === undefined) return read;

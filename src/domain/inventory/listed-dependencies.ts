@@ -4,12 +4,12 @@ import { dependenciesOf, type GraphOptions } from '../plan/dependency-graph.ts';
 import { withoutKept } from '../rollback/kept-containers.ts';
 import type { WatchedContainer } from '../check/selection.ts';
 
-/** The names of the containers that one of the list needs. */
+/** The names of the containers that a listed one depends on. */
 export type ListedDependencies = (watched: Pick<WatchedContainer, 'container' | 'wishes'>) => readonly string[];
 
 /**
- * Whom containers need, as far as a list without inspection tells: by label, by compose, by a shared
- * network. Links, shared volumes and other namespaces are known to a plan only, which inspects all.
+ * Dependencies that a list shows without inspections: by label, by compose, by a shared network. Links, shared volumes
+ * and other namespaces are only known to a plan, which inspects all containers.
  */
 export function readListedDependencies(
   containers: readonly ContainerSummary[],

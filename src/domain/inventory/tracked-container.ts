@@ -16,8 +16,8 @@ import type { WatchedContainer } from '../check/selection.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 import { registryDigest } from '../check/verdict.ts';
 
-/** A tracked container without the results of a check. */
-export type UncheckedContainer = Omit<TrackedContainer, keyof LastCheck | 'last'>;
+/** A tracked container as the engine's lists tell it. */
+export type UncheckedContainer = Omit<TrackedContainer, keyof LastCheck | 'last' | 'startedAtMs'>;
 
 export type TrackingFacts = {
   readonly watched: WatchedContainer;
@@ -27,11 +27,11 @@ export type TrackingFacts = {
   readonly holdsImage: (id: string) => boolean;
   /** Present where the entry is a service. */
   readonly service?: SwarmService;
-  /** Of the container that we run in ourselves. */
+  /** The id of the container that we run in. */
   readonly ownId: string | undefined;
 };
 
-/** A watched container as the inventory shows it, before its last check. */
+/** A watched container in the inventory, before its last check. */
 export function trackContainer(facts: TrackingFacts, settings: ServiceSettings): UncheckedContainer {
   const { container, wishes } = facts.watched;
   const { id, name, imageId, status, health, createdAtMs, labels } = container;
@@ -66,7 +66,7 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
   };
 }
 
-/** What of a service is not as for a container. */
+/** The fields of a service that differ from a container's. */
 function trackService(service: SwarmService): Partial<UncheckedContainer> {
   const { image, labels, count, mode, replicas, update } = service;
   const digest = digestIn(image) ?? '';
@@ -84,7 +84,7 @@ function trackService(service: SwarmService): Partial<UncheckedContainer> {
   };
 }
 
-/** One for each image id and reference, by name. */
+/** One entry for each image id and reference, by name. */
 export function trackImages(containers: readonly TrackedContainer[]): readonly TrackedImage[] {
   const images = new Map<string, TrackedImage>();
   for (const { image: name, imageId, digest } of containers) {

@@ -1,7 +1,7 @@
 import type { MessageLine, MessageSection } from './message.ts';
 import type { Draft } from './run-facts.ts';
 
-/** The draft, cut at a line's end where it is longer than any service shows, with a line that says how much is missing. */
+/** The draft, cut at a line end if it is longer than any service shows. The last line then says how much is missing. */
 export function boundedDraft(draft: Draft): Draft {
   const { text, markdown, lines, title, sections } = draft;
   return {
@@ -14,7 +14,7 @@ export function boundedDraft(draft: Draft): Draft {
   };
 }
 
-/** Characters; three hundred containers with a line each. The shortest limit of a service is far below. */
+/** In characters: a line each for three hundred containers. The limits of all services are far below. */
 const longestText = 50_000;
 const longestTitle = 500;
 

@@ -4,8 +4,8 @@ import { type Heading, headings, type Message, type MessageItem, type MessageLin
 type Parts = Pick<Message, 'text' | 'markdown' | 'level' | 'lines'>;
 
 /**
- * What several messages of Upkeep's own wording say, oldest first, as one: each heading once, each thing under it once.
- * Undefined where one of them has a text without parts.
+ * Combines several messages in Upkeep's own wording, oldest first. Each heading and each item appears once. Undefined
+ * if one of them has no sections.
  */
 export function digestOf(messages: readonly Message[], occasion: string): Parts | undefined {
   const told = messages.map(({ sections }) => sections);

@@ -1,16 +1,16 @@
 import type { RecoveredTransaction } from '../run/recovery-report.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 
-/** Something that a run finds again and again until somebody does something about it. */
+/** A finding that each run repeats until its cause is removed. */
 export type Finding = {
   readonly key: string;
-  /** After which it is told of once more, in milliseconds; undefined: never. */
+  /** The time after which it is reported again, in milliseconds; undefined: never. */
   readonly remindAfterMs: number | undefined;
 };
 
 /**
- * The finding to remember once an outcome was reported; undefined for outcomes that happen only once, and for
- * what is no news at all. A version that was rolled back is found again by later runs, which hold it back.
+ * The finding to remember after an outcome was reported. Undefined for outcomes that happen once, and for outcomes
+ * without news. Later runs find a version that was rolled back again, because they hold it back.
  */
 export function findingOf({
   name,
@@ -39,22 +39,22 @@ export function findingOf({
   }
 }
 
-/** The finding to remember about an earlier update that is still open; undefined where it has come to its end. */
+/** The finding to remember about an earlier update that is still open. Undefined if it has ended. */
 export function findingOfRepair({ containers, result, reason }: RecoveredTransaction): Finding | undefined {
   if (result === 'finished' || result === 'undone') return undefined;
   return { key: keyOf('repair', ...containers, result, withoutNumbers(reason)), remindAfterMs: dayMs };
 }
 
-/** Whether it is to be told of, having been told of at that time last. */
+/** Whether a finding is to be reported, given the time of its last report. */
 export function isNews({ remindAfterMs }: Finding, toldAtMs: number | undefined, nowMs: number): boolean {
   if (toldAtMs === undefined) return true;
-  // A clock that was set back must not keep a failure quiet.
+  // A clock that was set back must not suppress a failure.
   return remindAfterMs !== undefined && (nowMs - toldAtMs >= remindAfterMs || nowMs < toldAtMs);
 }
 
 const dayMs = 86_400_000;
 
-/** Outcomes that are news whenever they come. */
+/** Outcomes that are always news. */
 export function isHappening({ outcome }: ContainerOutcome): boolean {
   return outcome === 'updated' || outcome === 'restarted' || outcome === 'rolled_back';
 }
@@ -65,7 +65,7 @@ function keyOf(...parts: readonly string[]): string {
 
 const longestKey = 500;
 
-/** Ports, times and ids change from one failure to the next of the same kind. */
+/** Ports, times and ids differ between failures of the same kind. */
 function withoutNumbers(text: string): string {
   return text.replaceAll(/[0-9a-f]*\d[0-9a-f]*/gi, '#');
 }

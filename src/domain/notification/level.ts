@@ -6,7 +6,7 @@ export function isAtLeast(level: MessageLevel, least: MessageLevel): boolean {
   return order.indexOf(level) >= order.indexOf(least);
 }
 
-/** The most severe; `info` of none. */
+/** The most severe level; `info` for an empty list. */
 export function gravestLevel(lines: readonly { readonly level: MessageLevel }[]): MessageLevel {
   const levels = lines.map(({ level }) => level);
   return order.findLast((level) => levels.includes(level)) ?? 'info';

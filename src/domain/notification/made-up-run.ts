@@ -1,7 +1,7 @@
 import type { RunFacts, StartFacts } from './run-facts.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 
-/** A run that has something of everything: one container for each outcome that people hear of. */
+/** An example run with one container for each reported outcome. */
 export function madeUpRun(endedAtMs: number): RunFacts {
   const containers: readonly ContainerOutcome[] = [
     outcome('web', 'nginx:1.27', 'updated', '', { downtimeMs: 2100 }),
@@ -19,7 +19,7 @@ export function madeUpRun(endedAtMs: number): RunFacts {
   return factsOf(endedAtMs, containers);
 }
 
-/** A run that found everything up to date. */
+/** An example run that found everything up to date. */
 export function quietRun(endedAtMs: number): RunFacts {
   return factsOf(endedAtMs, [outcome('web', 'nginx:1.27', 'fresh', ''), outcome('db', 'postgres:16', 'fresh', '')]);
 }
@@ -85,7 +85,7 @@ function outcome(
     outcome: kind,
     reason,
     oldImageId: oldId,
-    // A new image is not pulled for a container that is held back.
+    // A container that is held back has no new image pulled.
     newImageId: kind === 'skipped' ? oldId : newId,
     oldDigest: oldId,
     newDigest: newId,
@@ -93,7 +93,7 @@ function outcome(
   };
 }
 
-/** Like a real one, and the same each time. */
+/** Looks like a real id, and is the same each time. */
 function idOf(name: string, begin: string): string {
   const letters = Array.from(name, (letter) => (letter.codePointAt(0) ?? 0).toString(16)).join('');
   return `sha256:${(begin + letters).padEnd(64, '0').slice(0, 64)}`;

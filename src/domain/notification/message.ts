@@ -9,35 +9,41 @@ export type Message = {
   readonly title: string;
   /** Plain text, lines separated by `\n`. */
   readonly text: string;
-  /** The same content as CommonMark, for services that render it; undefined where the text is a user's own template. */
+  /** The same content as CommonMark, for services that render it. Undefined for the text of a user's own template. */
   readonly markdown?: string;
   readonly level: MessageLevel;
-  /** The lines of the text with their own levels and times, for services that colour each (Discord embeds); empty where unknown. */
+  /**
+   * The lines of the text with their levels and times, for services that colour each line (Discord embeds). Empty where
+   * unknown.
+   */
   readonly lines: readonly MessageLine[];
-  /** The same content in parts, for a message that waits to go out as one with others; undefined: a text that has no parts. */
+  /**
+   * The same content in sections, for a message that is sent together with others. Undefined for a text without
+   * sections.
+   */
   readonly sections?: readonly MessageSection[];
   /** In Unix milliseconds. */
   readonly createdAtMs: number;
-  /** Sent before, and the answer was lost: the receiver may have it already. */
+  /** It was sent before and the answer was lost, so the receiver may already have it. */
   readonly isRepeat: boolean;
-  /** For services that watch runs (healthchecks.io, Uptime Kuma); undefined: a message like any other. */
+  /** For services that watch runs (healthchecks.io, Uptime Kuma). Undefined for an ordinary message. */
   readonly run?: RunOccasion;
   /** For webhooks that carry the event itself; its data is as in the HTTP API. */
   readonly event?: { readonly type: string; readonly data: unknown };
 };
 
-/** A moment of a run; `failure`: a container failed, or the run could not be made. */
+/** A moment of a run. `failure`: a container failed, or the run could not be made. */
 export type RunOccasion = {
   readonly kind: 'start' | 'success' | 'failure';
-  /** A UUID that start and end have in common. */
+  /** A UUID that start and end share. */
   readonly id: string;
-  /** From start to end; undefined at the start. */
+  /** The time from start to end; undefined at the start. */
   readonly durationMs?: number;
 };
 
 export type MessageSection = { readonly heading: Heading; readonly items: readonly MessageItem[] };
 
-/** A paragraph about one thing, which says when it was; `about`: the name of a container, or `start`. */
+/** A paragraph about one thing, with its time. `about` is the name of a container, or `start`. */
 export type MessageItem = {
   readonly about: string;
   readonly level: MessageLevel;
@@ -64,7 +70,7 @@ export type MessageLine = { readonly level: MessageLevel; readonly text: string;
 /** `auth`: check the token; `gone`: the target was deleted, so no retry; `rate`: after `retryAfterMs`; `network`: with back-off. */
 export type SendFailure = 'auth' | 'gone' | 'rate' | 'network' | 'rejected';
 
-/** `reason` and `answer` hold the service's words with every secret of the target cut out. */
+/** `reason` and `answer` are texts of the service without any secret of the target. */
 export type SendOutcome =
   | { readonly kind: 'sent'; readonly answer: string }
   | {
@@ -72,20 +78,20 @@ export type SendOutcome =
       readonly failure: SendFailure;
       readonly reason: string;
       readonly retryAfterMs?: number;
-      /** The request went out, and its answer was lost. */
+      /** The request was sent, and its answer was lost. */
       readonly mayHaveArrived?: boolean;
     };
 
-/** One place that messages go to, parsed from a URL. Its secrets stay inside: `shown` is all that may be printed. */
+/** One recipient of messages, parsed from a URL. Its secrets stay inside: only `shown` may be printed. */
 export type Target = {
-  /** Given by the user (`ops=discord://…`), else the service with a number: `discord`, `discord-2`. */
+  /** The name given by the user (`ops=discord://…`), else the service with a number: `discord`, `discord-2`. */
   readonly name: string;
   /** The scheme, lower case. */
   readonly service: string;
   /** The target's address without secrets: `scheme://[redacted]`. */
   readonly shown: string;
-  /** Whether it also wants the messages of a run's start, which say nothing to people. */
+  /** Whether it also gets the messages about a run's start, which people do not need. */
   readonly hearsStart?: boolean;
-  /** Resolves in every case within 10 s plus the abort; never throws. */
+  /** Always resolves within 10 s or at the abort. Never throws. */
   readonly send: (message: Message, signal: AbortSignal) => Promise<SendOutcome>;
 };

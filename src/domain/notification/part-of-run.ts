@@ -1,6 +1,6 @@
 import type { RunFacts } from './run-facts.ts';
 
-/** The run as if it had been about some of its containers only. */
+/** The run with only some of its containers. */
 export function partOfRun(facts: RunFacts, isIn: (name: string) => boolean): RunFacts {
   return {
     ...facts,

@@ -2,7 +2,7 @@ import type { RecoveredTransaction } from '../run/recovery-report.ts';
 import { printable } from '../text/printable.ts';
 import type { MessageLevel } from './message.ts';
 
-/** `left` is there only while something is still to be done about it. */
+/** `left` only occurs while the update still needs attention. */
 export const repairLevels: Readonly<Record<RecoveredTransaction['result'], MessageLevel>> = {
   finished: 'info',
   undone: 'warn',

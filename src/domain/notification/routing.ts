@@ -1,10 +1,10 @@
 import type { MessageLevel, Target } from './message.ts';
 import type { NotificationSettings } from './settings.ts';
 
-/** Targets of a container's messages; undefined: all; empty: none. */
+/** Targets for messages about a container; undefined: all; empty: none. */
 export type Recipients = readonly string[] | undefined;
 
-/** From the value of a container's label: names of targets, separated by commas, or `off`. */
+/** Reads the value of a container's label: names of targets separated by commas, or `off`. */
 export function readRecipients(text: string): Recipients {
   const names = text
     .split(',')
@@ -14,7 +14,7 @@ export function readRecipients(text: string): Recipients {
   return names.some((name) => /^(?:off|none|false)$/i.test(name)) ? [] : names;
 }
 
-/** Whether news of a container with that label goes to the target. A name that is no target's counts like no label. */
+/** Whether messages about a container with that label go to the target. An unknown name counts like no label. */
 export function isFor(
   target: Pick<Target, 'name'>,
   recipients: Recipients,
@@ -25,12 +25,12 @@ export function isFor(
   return known.length === 0 || known.some((name) => sameName(target.name, name));
 }
 
-/** Whether silence means to it that something is wrong, so that it hears of each run, news or not. */
+/** Whether the target alarms when it hears nothing, so that every run is reported to it. */
 export function watchesRuns({ service, hearsStart }: Pick<Target, 'service' | 'hearsStart'>): boolean {
   return hearsStart === true || service === 'kuma';
 }
 
-/** The least severe that the target is told. */
+/** The least severe level that is sent to the target. */
 export function leastLevelOf(
   { name }: Pick<Target, 'name'>,
   { level, levelOf }: Pick<NotificationSettings, 'level' | 'levelOf'>,

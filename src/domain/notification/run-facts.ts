@@ -3,23 +3,26 @@ import type { RemovedImage, ScanPurpose } from '../run/event.ts';
 import type { ContainerOutcome, Trigger } from '../run/session.ts';
 import type { Message, MessageLevel } from './message.ts';
 
-/** A run as it was announced: what messages about it are made of. Times are Unix milliseconds. */
+/** The facts about a run for messages. Times are Unix milliseconds. */
 export type RunFacts = {
   readonly runId: string;
   readonly purpose: ScanPurpose;
   readonly trigger: Trigger;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  /** Why it could not be made as a whole; undefined: it was. */
+  /** Why the run as a whole failed; undefined otherwise. */
   readonly error: string | undefined;
   /** The outcome of each container; after a check, only stale containers and those that could not be checked. */
   readonly containers: readonly ContainerOutcome[];
   /** Names of containers with news. */
   readonly news: ReadonlySet<string>;
-  /** The events of containers, in their order. */
+  /** The events of containers, in order. */
   readonly steps: readonly RunStep[];
   readonly removedImages: readonly (RemovedImage & { readonly atMs: number })[];
-  /** By image id, of images that containers were updated to or rolled back from, and of those before: versions and release notes are found by them. */
+  /**
+   * The labels of images that containers were updated to, rolled back from, or had before, by image id. Versions and
+   * release notes come from them.
+   */
   readonly imageLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
 };
 
@@ -32,12 +35,12 @@ export type RunStep = {
 /** The facts of the startup message. */
 export type StartFacts = {
   readonly version: string;
-  /** Empty: not known, because the engine does not answer. */
+  /** Empty if the engine does not answer. */
   readonly engineApiVersion: string;
   readonly services: readonly string[];
   /** Empty: unscoped. */
   readonly scope: string;
-  /** The schedule in words, the same as in the log: `Updates every 24h`. */
+  /** The schedule in words, as in the log: `Updates every 24h`. */
   readonly schedule: string;
   /** Unix milliseconds; undefined: nothing is scheduled. */
   readonly nextRunAtMs: number | undefined;
@@ -47,13 +50,13 @@ export type StartFacts = {
   readonly atMs: number;
 };
 
-/** Ends of earlier updates that were interrupted. */
+/** The results of earlier updates that were interrupted. */
 export type RepairFacts = { readonly transactions: readonly RecoveredTransaction[]; readonly atMs: number };
 
-/** A message without what only its sending knows. */
+/** A message without the fields that the sender adds. */
 export type Draft = Pick<Message, 'title' | 'text' | 'markdown' | 'level' | 'lines' | 'sections'>;
 
-/** Puts facts into words, in one style. Undefined: there is nothing to say at that level. */
+/** Writes messages in one style. Undefined: nothing to report at that level. */
 export type Composer = {
   readonly start: (facts: StartFacts, least: MessageLevel) => Draft | undefined;
   readonly run: (facts: RunFacts, least: MessageLevel) => Draft | undefined;

@@ -1,40 +1,40 @@
 import type { MessageLevel } from './message.ts';
 
-/** How people are told, after flags, environment and defaults. */
+/** The settings of notifications after flags, environment and defaults. */
 export type NotificationSettings = {
-  /** Each with its name before it, where it has one: `ops=discord://…`. Secrets. */
+  /** Each with an optional name before it: `ops=discord://…`. Secrets. */
   readonly urls: readonly string[];
-  /** The URLs among them that deprecated options stand for. */
+  /** The URLs among them that come from deprecated options. */
   readonly legacyUrls: readonly string[];
-  /** Other secrets of the options of old. */
+  /** Other secrets of deprecated options. */
   readonly legacySecrets: readonly string[];
   /** Wording and data of messages: Upkeep's own, or the Watchtower family's. */
   readonly style: 'watchtower' | 'upkeep';
-  /** The least severe that is sent. */
+  /** The least severe level that is sent. */
   readonly level: MessageLevel;
-  /** The same for targets by name. */
+  /** The same by the name of a target. */
   readonly levelOf: Readonly<Record<string, MessageLevel>>;
   readonly delayMs: number;
   /** Undefined: the machine's own. */
   readonly hostname: string | undefined;
   /** The name of a template, or its text; undefined: the style's own. */
   readonly template: string | undefined;
-  /** Templates get the report of the session, and not only its log lines. */
+  /** Templates get the report of the session, not only its log lines. */
   readonly report: boolean;
   readonly splitByContainer: boolean;
   /** Empty: none. */
   readonly titleTag: string;
-  /** Messages for `logger://` go to standard output, and not to the log. */
+  /** Messages for `logger://` are written to standard output, not to the log. */
   readonly logStdout: boolean;
   readonly skipTitle: boolean;
   readonly startupMessage: boolean;
-  /** A finding is told of at each run, and not only at the first. */
+  /** A finding is reported in every run, not only in the first. */
   readonly repeat: boolean;
   readonly digest: NextTime | undefined;
   readonly quietHours: QuietHours | undefined;
-  /** Before the second attempt, doubled for each one after. */
+  /** The pause before the second attempt. It doubles with each further one. */
   readonly retryMs: number;
-  /** Of times in messages; undefined: the system's. */
+  /** The time zone of times in messages; undefined: the system's. */
   readonly timeZone: string | undefined;
 };
 
@@ -43,7 +43,7 @@ export type NextTime = (ms: number) => number | undefined;
 
 export type QuietHours = { readonly from: NextTime; readonly until: NextTime };
 
-/** Nothing is told to anybody. */
+/** The settings without any target. */
 export const noNotifications: NotificationSettings = {
   urls: [],
   legacyUrls: [],

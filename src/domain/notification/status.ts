@@ -1,13 +1,13 @@
 import type { Target } from './message.ts';
 
-/** How a target does, since the start. */
+/** The counts of a target since the start. */
 export type TargetCounts = {
   readonly sent: number;
   /** Attempts that are to be tried again. */
   readonly retried: number;
   /** Messages that were given up. */
   readonly failed: number;
-  /** Messages that had to go because too many waited. */
+  /** Messages that were dropped because too many waited. */
   readonly lost: number;
   readonly lastSentAtMs: number | undefined;
   /** Undefined also when a message has been sent since. Without secrets. */

@@ -5,49 +5,52 @@ import type { PullProgress } from '../run/event.ts';
 import type { RegistryCredentials } from './registry.ts';
 
 /**
- * Changes an engine. Most calls answer with a `CallOutcome` and do not throw, because the executor must tell "no" from
- * "I do not know". Every call has a deadline of its own.
+ * Changes an engine. Most calls return a `CallOutcome` instead of throwing, because the executor must distinguish a
+ * refusal from a missing answer. Every call has its own deadline.
  */
 export type EngineWriter = {
-  /** Resolves once the image is complete; throws `pull-failed` also for an error in the middle of the stream. */
+  /** Resolves when the image is complete. Throws `pull-failed` also for an error in the middle of the stream. */
   readonly pullImage: (request: PullRequest, signal?: AbortSignal) => Promise<void>;
-  /** Points `reference` (repository:tag) at an image that the engine holds. */
+  /** Points `reference` (repository:tag) at an image of the engine. */
   readonly tagImage: (imageId: string, reference: string) => Promise<CallOutcome>;
-  /** Never forced: refused (409) while anything uses it. `noop` when there is none. */
+  /** Never forced: refused (409) while the image is in use. `noop` if it does not exist. */
   readonly removeImage: (idOrReference: string) => Promise<CallOutcome>;
   /** Refused with 409 when the name is taken, on every engine. */
   readonly createContainer: (name: string, recipe: ContainerRecipe) => Promise<CreateOutcome>;
-  /** `noop` when it is connected already. */
+  /** `noop` when it is already connected. */
   readonly connectNetwork: (request: ConnectRequest) => Promise<CallOutcome>;
   readonly renameContainer: (id: string, name: string) => Promise<CallOutcome>;
   readonly updateRestartPolicy: (id: string, policy: RestartPolicy) => Promise<CallOutcome>;
-  /** `noop` when it was not running. Kills after `timeoutSeconds` (default: the container's own, else 10). */
+  /** `noop` when it was not running. Kills after `timeoutSeconds` (default: the container's own timeout, else 10). */
   readonly stopContainer: (id: string, options: StopOptions) => Promise<CallOutcome>;
-  /** `noop` when it is running already. */
+  /** `noop` when it is already running. */
   readonly startContainer: (id: string) => Promise<CallOutcome>;
-  /** Stops it as `stopContainer` does and starts it again: one call, which the engine finishes though nobody waits. */
+  /**
+   * Stops a container like `stopContainer` and starts it again. It is one call, which the engine completes without a
+   * waiting caller.
+   */
   readonly restartContainer: (id: string, options: StopOptions) => Promise<CallOutcome>;
-  /** Has the HEALTHCHECK run once by an engine that does not run it by itself; the next inspect tells the result. */
+  /** Runs the HEALTHCHECK once, on an engine that does not run it by itself. The next inspection shows the result. */
   readonly probeHealth: (id: string) => Promise<void>;
-  /** Resolves to true when the container has stopped, to false when `timeoutMs` has passed first. */
+  /** Resolves to true when the container has stopped, to false if `timeoutMs` has passed first. */
   readonly waitUntilStopped: (id: string, timeoutMs: number, signal?: AbortSignal) => Promise<boolean>;
-  /** Kills it if need be; its volumes stay, always. `noop` when there is none. */
+  /** Kills the container if needed. Its volumes always stay. `noop` if it does not exist. */
   readonly removeContainer: (id: string) => Promise<CallOutcome>;
-  /** Takes a legacy link from a container, which knows its target by that alias; `noop` when there is none. */
+  /** Removes a legacy link, given by its alias, from a container. `noop` if it does not exist. */
   readonly removeLink: (name: string, alias: string) => Promise<CallOutcome>;
-  /** Never forced: refused (409) while a container uses it, running or not. `noop` when there is none. */
+  /** Never forced: refused (409) while a container uses it, running or not. `noop` if it does not exist. */
   readonly removeVolume: (name: string) => Promise<CallOutcome>;
   /**
-   * Runs a command beside the container's own process and waits for its end. No engine can end such a
-   * command: after `timeoutMs`, or an abort (which throws its reason), it goes on unseen.
+   * Runs a command beside the container's own process and waits for its end. No engine can end such a command: after
+   * `timeoutMs`, or an abort (which throws its reason), the command continues.
    */
   readonly runCommand: (id: string, command: ContainerCommand, signal?: AbortSignal) => Promise<CommandOutcome>;
 };
 
 /**
- * The outcome of a call that changes state. `noop`: the state was reached already (304, or 404 of a removal).
- * `refused`: the engine said no and nothing changed. `unknown`: no answer arrived, so the call may
- * or may not have had its effect; all one can do is to read the facts again.
+ * The outcome of a call that changes state. `noop`: the state was already reached (304, or 404 of a removal).
+ * `refused`: the engine refused and nothing changed. `unknown`: no answer arrived, so the call may have had its effect,
+ * and the facts must be read again.
  */
 export type CallOutcome =
   | { readonly kind: 'done' }
@@ -59,9 +62,12 @@ export type Refusal = {
   readonly kind: 'refused';
   readonly status: number;
   readonly message: string;
-  /** A start failed for the command of the container, which is not there or cannot be run; engines that note it in its state leave this out. */
+  /**
+   * A start failed because the container's command does not exist or cannot run. Engines that record it in the
+   * container's state leave this out.
+   */
   readonly commandUnusable?: true;
-  /** A start failed for a legacy link of the container, which leads to one that does not run. */
+  /** A start failed because a legacy link leads to a container that does not run. */
   readonly linkBroken?: true;
 };
 
@@ -72,10 +78,10 @@ export type CreateOutcome =
 export type PullRequest = {
   /** `repository:tag` or `repository@sha256:…` */
   readonly reference: string;
-  /** Given only when it differs from the engine's own. */
+  /** Given only if it differs from the engine's own. */
   readonly platform?: Platform;
   readonly credentials?: RegistryCredentials;
-  /** A pull without any progress for so long has failed; default 10 minutes. */
+  /** A pull without progress for this time has failed; default 10 minutes. */
   readonly idleTimeoutMs?: number;
   readonly onProgress?: (progress: PullProgress) => void;
 };
@@ -87,7 +93,7 @@ export type StopOptions = { readonly timeoutSeconds?: number; readonly signal?: 
 export type ContainerCommand = {
   /** Program and arguments. */
   readonly command: readonly string[];
-  /** `NAME=value`, beside the container's own. */
+  /** `NAME=value`, in addition to the container's own. */
   readonly environment: readonly string[];
   /** `user` or `user:group`, names or numbers; undefined: the container's own. */
   readonly user: string | undefined;
@@ -95,8 +101,8 @@ export type ContainerCommand = {
 };
 
 /**
- * `output` is the end of standard output and error together, at most 64 kB. `ended` says the exit
- * code, 126 or 127 also where the program cannot be run; `unknown` also where it may be running still.
+ * `output` is the end of standard output and error together, at most 64 kB. `ended` has the exit code, 126 or 127 if
+ * the program cannot run. `unknown` also means that it may still be running.
  */
 export type CommandOutcome =
   | { readonly kind: 'ended'; readonly exitCode: number; readonly output: string }

@@ -1,7 +1,7 @@
 import type { EngineReader } from './engine-reader.ts';
 import type { EngineWriter } from './engine-writer.ts';
 
-/** A container engine: what reads, and what changes. */
+/** A container engine: reading and changing. */
 export type Engine = EngineReader &
   EngineWriter & {
     /** Ends connections and event streams. */

@@ -7,31 +7,31 @@ import type { Registry } from './registry.ts';
 import type { Swarm, SwarmReader } from './swarm.ts';
 
 /**
- * All that the service needs from the world, as one plain object: built in `composition/`, handed to
- * every use case as its first argument. A test builds another.
+ * Everything that the service needs from outside, as one plain object. `composition/` builds it, and every use case
+ * gets it as its first argument. Tests build another one.
  */
 export type Outside = {
   readonly engine: Engine;
-  /** Absent where services are of no concern. */
+  /** Absent where no services are watched. */
   readonly swarm?: Swarm;
   readonly registry: Registry;
   readonly prober: Prober;
   readonly clock: Clock;
   readonly log: Log;
   readonly instance: Instance;
-  /** Name of the engine, where the process works on several. */
+  /** Name of the engine, if the process works on several. */
   readonly engineName?: string;
-  /** Signs the journals and marks in the engine; absent without a key. */
+  /** Signs journals and marks in the engine; absent without a key. */
   readonly seal?: Seal;
-  /** Public keys that may sign images; absent or empty: no image needs a signature, unless a container asks for one. */
+  /** Public keys that may sign images. Absent or empty: no image needs a signature, unless a container requires one. */
   readonly verificationKeys?: readonly VerificationKey[];
-  /** A fresh identifier that no run and no transaction has had: a UUID. */
+  /** A new unique identifier for a run or transaction: a UUID. */
   readonly newId: () => string;
-  /** Announces an event to whoever listens; never throws and never waits. */
+  /** Publishes an event to all listeners. Never throws and never waits. */
   readonly publish: (event: ServiceEvent) => void;
 };
 
-/** The same, for use cases that change nothing in the engine: the types keep them from it. */
+/** The same for use cases that only read: the type has no changing calls. */
 export type ReadOnlyOutside = Omit<Outside, 'engine' | 'swarm'> & {
   readonly engine: EngineReader;
   readonly swarm?: SwarmReader;
@@ -56,21 +56,21 @@ export type Log = {
   readonly error: (message: string, fields?: LogFields) => void;
 };
 
-/** Tells journals of instances with our key from what others have written: HMAC-SHA256 (RFC 2104), in hex. */
+/** Distinguishes journals of instances with our key from others: HMAC-SHA256 (RFC 2104), in hex. */
 export type Seal = {
   readonly sign: (text: string) => string;
-  /** In constant time. A shorter seal is compared with as many digits of the right one, 32 at least. */
+  /** In constant time. A shorter seal is compared with as many digits of the expected one, at least 32. */
   readonly verify: (text: string, seal: string) => boolean;
 };
 
-/** The identity of this process: another instance tells by it whether a transaction's owner still lives. */
+/** The identity of this process, by which another instance finds out whether a transaction's owner is alive. */
 export type Instance = {
   /** Opaque, stable for the life of the process, at most 200 printable characters. */
   readonly owner: string;
-  /** Of the container that this process runs in; undefined outside of one. The engine in use need not know it. */
+  /** The container that this process runs in; undefined outside of one. It may belong to another engine. */
   readonly containerId: string | undefined;
-  /** Whether it is what that container is there for: a successor of the container begins it anew. */
+  /** Whether it is the main process of that container, which a successor of the container starts again. */
   readonly isMainProcess: boolean;
-  /** `unknown` when it cannot be told from here (another host, another kind of owner). */
+  /** `unknown` when it cannot be found out from here (another host, another kind of owner). */
   readonly ownerState: (owner: string) => 'self' | 'alive' | 'dead' | 'unknown';
 };

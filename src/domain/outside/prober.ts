@@ -1,6 +1,6 @@
-/** Asks a container at its address whether it answers: no credentials are sent, and nothing but a status is read. */
+/** Probes a container at its address. No credentials are sent, and only a status is read. */
 export type Prober = {
-  /** Never throws but for the signal's reason. */
+  /** Throws nothing but the signal's reason. */
   readonly ask: (question: ProbeQuestion, signal?: AbortSignal) => Promise<ProbeAnswer>;
 };
 
@@ -8,12 +8,12 @@ export type ProbeQuestion = {
   /** An IP address, never a name. */
   readonly address: string;
   readonly port: number;
-  /** Path and query of a GET request; undefined: it is enough that somebody accepts a connection. */
+  /** Path and query of a GET request. Undefined: an accepted connection is enough. */
   readonly path?: string;
   readonly timeoutMs: number;
 };
 
-/** `silent`: nobody answered, and `reason` is a clause that says why. */
+/** `silent`: no answer; `reason` is a clause that explains it. */
 export type ProbeAnswer =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'status'; readonly status: number }

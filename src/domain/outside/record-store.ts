@@ -1,8 +1,8 @@
-/** A list of records that outlasts the process, or this process only where nothing can be kept. Never throws. */
+/** A list of records that outlives the process if it can be stored. Never throws. */
 export type RecordStore<Item> = {
-  /** All that is kept, in the order of their writing; once, before the first `append`. */
+  /** All stored records, in the order of their writing. Call it once, before the first `append`. */
   readonly load: () => Promise<readonly Item[]>;
-  /** `kept`: on the disk, and there after a power cut. `not-kept`: only in memory; the log has said why. */
+  /** `kept`: synced to the disk, safe against a power cut. `not-kept`: only in memory, and the reason was logged. */
   readonly append: (items: readonly Item[]) => Promise<'kept' | 'not-kept'>;
   /** Resolves when all writes have ended. */
   readonly close: () => Promise<void>;
@@ -10,6 +10,9 @@ export type RecordStore<Item> = {
 
 /** The same for records that several processes write. Never throws. */
 export type SharedRecords<Item> = Pick<RecordStore<Item>, 'append'> & {
-  /** All that is kept now; the same list where nothing has changed. What cannot be read is as it was before. */
+  /**
+   * All stored records. The same list is returned while nothing has changed. If they cannot be read, the last result
+   * stays.
+   */
   readonly read: () => Promise<readonly Item[]>;
 };

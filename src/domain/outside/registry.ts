@@ -10,35 +10,35 @@ import type { FoundSignature } from '../signature/signature.ts';
  */
 export type Registry = {
   /**
-   * Announces the references of a check, so that access to several repositories can be asked for at once. Absent where
-   * that makes no difference.
+   * Announces the references of a check, so that access to several repositories can be requested at once. Absent where
+   * it has no effect.
    */
   readonly foresee?: (references: readonly ImageReference[], signal?: AbortSignal) => Promise<void>;
-  /** The digest behind a tag now, without a pull. Any number of callers at once cost one request. */
+  /** The digest behind a tag now, without a pull. Concurrent callers share one request. */
   readonly resolve: (reference: ImageReference, signal?: AbortSignal) => Promise<Digest>;
   /**
-   * The tags of a repository, in no order; the reference's own tag does not matter. Any number of callers at once cost
-   * one listing. Throws `registry-invalid` for a registry that lists none.
+   * The tags of a repository, in no order. The reference's own tag is ignored. Concurrent callers share one listing.
+   * Throws `registry-invalid` for a registry that lists no tags.
    */
   readonly listTags: (reference: ImageReference, signal?: AbortSignal) => Promise<TagList>;
   /** The image of that digest on a platform; throws `registry-not-found` when the index has no image for it. */
   readonly describe: (request: DescribeRequest, signal?: AbortSignal) => Promise<RemoteImage>;
   /**
-   * The platforms that a digest has images for, each once: of an index, or of the one image. Empty where they are not
-   * said.
+   * The platforms that a digest has images for, each once, from an index or from a single image. Empty if they are not
+   * declared.
    */
   readonly platformsOf: (
     reference: ImageReference,
     digest: Digest,
     signal?: AbortSignal,
   ) => Promise<readonly Platform[]>;
-  /** Signatures that stand beside an image, none of them proven; empty where there is none. */
+  /** Signatures stored beside an image, not verified. Empty without any. */
   readonly signaturesOf: (
     reference: ImageReference,
     digest: Digest,
     signal?: AbortSignal,
   ) => Promise<readonly FoundSignature[]>;
-  /** The login that the engine needs for a pull; undefined if there is none. */
+  /** The login that the engine needs for a pull; undefined without one. */
   readonly credentialsFor: (
     reference: ImageReference,
     signal?: AbortSignal,
@@ -59,15 +59,15 @@ export type DescribeRequest = {
 };
 
 export type RemoteImage = {
-  /** The digest that was asked about: of the index where there is one. */
+  /** The requested digest: of the index, if there is one. */
   readonly digest: Digest;
-  /** The digest of the manifest for the platform; the same where there is no index. */
+  /** The digest of the manifest for the platform. Without an index it is the same. */
   readonly manifestDigest: Digest;
   /** The digest of the image config: the image id in Docker's classic store. */
   readonly configDigest: Digest;
-  /** From the image config; undefined where the config has none or the content is not an image. */
+  /** From the image config. Undefined if the config has none or the content is not an image. */
   readonly platform: Platform | undefined;
-  /** When the image was built, milliseconds since the epoch; undefined where unknown, or no later than the first day of 1980. */
+  /** The build time, milliseconds since the epoch. Undefined where unknown, or before the second day of 1980. */
   readonly createdAtMs: number | undefined;
   /** Version label of the image's config; absent where it has none. */
   readonly version?: string;

@@ -9,9 +9,9 @@ import { quoted } from '../text/printable.ts';
 import type { CanaryGroup, PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
 
 /**
- * The plan with its canaries: where three or more stale containers go to the same new image, or one of several is
- * labelled. A canary moves before the others of its group. The waits cannot form a circle: those of all groups and of
- * all dependencies follow the one order of the plan.
+ * Adds canaries to a plan: where three or more stale containers get the same new image, or where one of several has the
+ * label. A canary is updated before the rest of its group. The waits cannot form a circle, because those of all groups
+ * and dependencies follow the one order of the plan.
  */
 export function withCanaries(plan: UpdatePlan, { canary }: Pick<ServiceSettings, 'canary'>): UpdatePlan {
   const groups = canary ? groupsIn(plan.transactions) : [];
@@ -34,8 +34,8 @@ export function withCanaries(plan: UpdatePlan, { canary }: Pick<ServiceSettings,
 }
 
 /**
- * Why stale containers wait, by id: a container that would go to the same new version, as many as have a canary, has it
- * in memory as failed. Otherwise each run would make another of them the canary of a version that is known to be bad.
+ * Why stale containers wait, by id: another container of a group with a canary has the same new version marked as
+ * failed. Otherwise each run would try a version that is known to be bad in yet another container.
  */
 export function failedInAnother(
   checked: readonly CheckedVersion[],
@@ -59,12 +59,12 @@ export function failedInAnother(
   return reasons;
 }
 
-/** Members with the same text get the same new image: its id or digest, else the reference that the engine resolves. */
+/** Equal texts mean the same new image: its id or digest, else the reference that the engine resolves. */
 export function newImageOf({ imageId, digest, reference }: PlannedMember): string {
   return imageId ?? digest ?? reference;
 }
 
-/** The verdict on a container, as far as its new version goes. */
+/** The verdict on a container, with the fields about its new version. */
 export type CheckedVersion = {
   readonly id: string;
   readonly name: string;
@@ -74,10 +74,10 @@ export type CheckedVersion = {
   readonly latestDigest: Digest | undefined;
 };
 
-/** `untested`: the new image was not started, so the next transaction of the group is the canary. */
+/** `untested`: the new image was not started, so the next transaction of the group becomes the canary. */
 export type CanaryVerdict = 'passed' | 'failed' | 'untested';
 
-/** The verdict of one transaction about the images that its stale members went to. */
+/** The result of one transaction for the images that its stale members got. */
 export function judgeCanary(
   { members }: PlannedTransaction,
   outcomes: readonly Pick<ContainerOutcome, 'outcome' | 'phases'>[],
@@ -110,7 +110,7 @@ function wantsCanary(members: readonly PlannedMember[]): boolean {
   return members.length >= fewestForCanary || members.some(isLabelled);
 }
 
-/** Two can be told apart only by a person, with the label. */
+/** Of two, only a person can choose the canary, with the label. */
 const fewestForCanary = 3;
 
 const ranks = { labelled: 0, other: 1, unproven: 2 } as const;
@@ -124,7 +124,7 @@ function isLabelled({ container }: PlannedMember): boolean {
   return wishesOf(container).canary === true;
 }
 
-/** A container that is left stopped says nothing about its image. */
+/** A container that is left stopped proves nothing about its image. */
 function provesItself({ cause, desiredEndState }: PlannedMember): boolean {
   return cause === 'stale' && desiredEndState !== 'stopped';
 }

@@ -8,42 +8,42 @@ import { strongComponents } from './strong-components.ts';
 /** Dependencies among all containers of the engine, watched or not, running or not. */
 export type DependencyGraph<Each extends LinkedContainer = Container> = {
   readonly containers: ReadonlyMap<string, Each>;
-  /** By the id of the container that needs. */
+  /** By the id of the dependent container. */
   readonly hard: ReadonlyMap<string, readonly HardDependency[]>;
   readonly soft: ReadonlyMap<string, readonly SoftDependency[]>;
-  /** Sentences about dependencies that are not heard, without a final period, safe to print. */
+  /** Sentences about dependencies without effect, without a final period, safe to print. */
   readonly warnings: readonly string[];
 };
 
 /**
- * The container holds on to another container *object*: when that one is replaced, this one keeps
- * the dead one's network, or cannot start at all, until it is re-created too. `link` is the legacy
- * link of the default bridge, which follows the object whatever it is called by then.
+ * A dependency on another container *object*: when that is replaced, the dependent keeps the network of the removed
+ * one, or cannot start, until it is re-created too. `link` is the legacy link of the default bridge, which follows the
+ * object under any name.
  */
 export type HardDependency = {
   readonly kind: HardKind;
   /** The id or name in the container's settings. */
   readonly names: string;
-  /** Undefined when no container is called so (any more). */
+  /** Undefined when no container has that name. */
   readonly targetId: string | undefined;
 };
 
 export type HardKind = 'network' | 'ipc' | 'pid' | 'uts' | 'volumes' | 'link';
 
-/** The container wants another one to be there first; nothing of it breaks when that one is replaced. */
+/** A dependency on the order of starts. Nothing breaks when the other container is replaced. */
 export type SoftDependency = {
   readonly kind: 'label' | 'compose' | 'alias';
   readonly targetId: string;
   readonly condition: ComposeCondition;
-  /** Whether it wants a restart after an update of the other. */
+  /** Whether it must be restarted after an update of the other. */
   readonly restart: boolean;
 };
 
 export type GraphOptions = { readonly useComposeDependsOn: boolean };
 
 /**
- * Reads every dependency there is. The `depends-on` label replaces the other soft ones (compose,
- * aliases), never the hard ones, which are facts of the engine.
+ * Reads all dependencies. The `depends-on` label replaces the other soft ones (compose, aliases), but not the hard
+ * ones, which are facts of the engine.
  */
 export function buildDependencyGraph<Each extends LinkedContainer>(
   containers: readonly Each[],
@@ -75,31 +75,31 @@ export function dependenciesOf(
   return [...new Set([...hard, ...soft])].filter((id) => id !== container.id);
 }
 
-/** Ids of the containers that one needs, hard and soft, each once. */
+/** Ids of the containers that one depends on, hard and soft, each once. */
 export function neededBy(graph: Pick<DependencyGraph, 'hard' | 'soft'>, id: string): readonly string[] {
   return [...new Set([...heldBy(graph, id), ...(graph.soft.get(id) ?? []).map(({ targetId }) => targetId)])];
 }
 
-/** Ids of the containers that one holds on to, each once. */
+/** Ids of the containers that one has a hard dependency on, each once. */
 export function heldBy(graph: Pick<DependencyGraph, 'hard'>, id: string): readonly string[] {
   const targets = (graph.hard.get(id) ?? []).flatMap(({ targetId }) => (targetId === undefined ? [] : [targetId]));
   return [...new Set(targets)];
 }
 
-/** Dependencies that must be healthy or completed, not merely started, before the container starts. */
+/** Dependencies that must be healthy or completed, not just started, before the container starts. */
 export function conditionalOn(graph: Pick<DependencyGraph, 'soft'>, id: string): readonly SoftDependency[] {
   return (graph.soft.get(id) ?? []).filter(({ condition }) => condition !== 'service_started');
 }
 
-/** Ids of jobs that other containers wait for: compose's `service_completed_successfully`. */
+/** Ids of jobs that other containers wait for, by compose's `service_completed_successfully`. */
 export function awaitedJobs({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlySet<string> {
   const awaited = [...soft.values()].flat().filter(({ condition }) => condition === 'service_completed_successfully');
   return new Set(awaited.map(({ targetId }) => targetId));
 }
 
 /**
- * The given containers and all that depend on them directly or indirectly by a hard link; a replacement
- * moves all of these.
+ * The given containers and all that depend on them, directly or indirectly, by a hard dependency. A replacement moves
+ * all of these.
  */
 export function movedWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<string>): ReadonlySet<string> {
   const holders = new Map<string, string[]>();
@@ -107,7 +107,7 @@ export function movedWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<st
     for (const target of heldBy(graph, id)) holders.set(target, [...(holders.get(target) ?? []), id]);
   }
   const moved = new Set(ids);
-  // Iteration over a Set also visits ids that are added during it.
+  // A Set may grow during iteration; added ids are visited too.
   for (const id of moved) for (const holder of holders.get(id) ?? []) moved.add(holder);
   return moved;
 }
@@ -116,7 +116,10 @@ const mostWarnings = 100;
 
 type Lookup = ContainerLookup<LinkedContainer>;
 
-/** Where the engine keeps `container:<id>`: https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerCreate */
+/**
+ * The fields in which the engine stores `container:<id>`:
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerCreate
+ */
 const sharedNamespaces = [
   ['network', 'NetworkMode'],
   ['ipc', 'IpcMode'],
@@ -142,7 +145,7 @@ function hardDependencies({ settings }: LinkedContainer, lookup: Lookup): readon
   return distinct([...namespaces, ...volumes, ...links], ({ kind, names }) => `${kind} ${names}`);
 }
 
-/** `db:ro` of volumes_from and `/db:/web/alias` of a link both begin with whom they mean. */
+/** `db:ro` of volumes_from and `/db:/web/alias` of a link both begin with their target. */
 function beforeColon(text: string): string {
   return text.replace(/:.*$/s, '').replace(/^\//, '');
 }
@@ -173,7 +176,7 @@ function fromLabel(
   });
 }
 
-/** A container's name, else a compose service: of the same project, or with its project's name before it. */
+/** Matches a container's name, else a compose service: of the same project, or with its project's name before it. */
 function meantByLabel(container: LinkedContainer, name: string, lookup: Lookup): readonly LinkedContainer[] {
   const exact = lookup.byName(name);
   if (exact !== undefined) return [exact];
@@ -197,7 +200,7 @@ function fromCompose(container: LinkedContainer, lookup: Lookup): readonly SoftD
   );
 }
 
-/** Links on a user-defined network are names that its DNS resolves anew each time. */
+/** Links on a user-defined network are names that its DNS resolves each time. */
 function fromAliases({ settings }: LinkedContainer, lookup: Lookup): readonly SoftDependency[] {
   const links = Object.values(settings.Networks).flatMap(({ Links }) => Links ?? []);
   return links.flatMap((text) => {
@@ -222,7 +225,7 @@ function withoutSelf<Dependency extends { readonly targetId: string | undefined 
   return others;
 }
 
-/** The members of a cycle have no order among themselves; everybody else keeps theirs. */
+/** The members of a cycle have no order among themselves. All others keep theirs. */
 function cycleWarnings(graph: Omit<DependencyGraph<LinkedContainer>, 'warnings'>): readonly string[] {
   const components = strongComponents([...graph.containers.keys()], (id) => neededBy(graph, id));
   return components

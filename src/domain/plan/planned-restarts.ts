@@ -6,7 +6,7 @@ import { strongComponents } from './strong-components.ts';
 /** A container that is restarted, not replaced, because a dependency is replaced or restarted. */
 export type PlannedRestart = {
   readonly container: Container;
-  /** Dependencies; a restart of the container needs a replaced or restarted one among them. */
+  /** Its dependencies. The container is restarted only if one of them was replaced or restarted. */
   readonly because: readonly Container[];
 };
 
@@ -14,24 +14,24 @@ export type RestartsInput = {
   readonly graph: DependencyGraph;
   /** Ids of jobs that other containers wait for. */
   readonly jobs: ReadonlySet<string>;
-  /** By id: why a container must not be touched. */
+  /** Why a container must not be changed, by id. */
   readonly optedOut: ReadonlyMap<string, string>;
-  /** Of the container that we run in ourselves. */
+  /** The id of the container that we run in. */
   readonly ownId: string | undefined;
   readonly settings: DesiredEndStateSettings;
 };
 
 /**
- * Containers with `restart: true` on a dependency that is started anew, directly or indirectly,
- * dependencies first: https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on.
- * Containers with their own update are included, because that update may fail.
+ * Containers with `restart: true` on a dependency that is started again, directly or indirectly, dependencies first:
+ * https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on. Containers with their own update
+ * are included, because that update may fail.
  */
 export function planRestarts(startedAnew: readonly string[], input: RestartsInput): readonly PlannedRestart[] {
   const { graph } = input;
   const dependents = restartedAfterEach(graph);
   const reasons = new Map<string, string[]>();
   const anew = new Set(startedAnew);
-  // Iteration over a Set also visits ids that are added during it.
+  // A Set may grow during iteration; added ids are visited too.
   for (const id of anew) {
     for (const dependent of dependents.get(id) ?? []) {
       if (!mayBeRestarted(dependent, input)) continue;

@@ -14,18 +14,18 @@ export type ReplacementContext = {
   readonly graph: DependencyGraph;
   /** Ids of jobs that other containers wait for. */
   readonly jobs: ReadonlySet<string>;
-  /** Ids of all images that the engine holds. */
+  /** Ids of all images in the engine. */
   readonly imageIds: ReadonlySet<string>;
   /** Members of the same transaction by id, with their state after it. */
   readonly moved: ReadonlyMap<string, DesiredEndState>;
-  /** Of the container that we run in ourselves. */
+  /** The id of the container that we run in. */
   readonly ownId: string | undefined;
   readonly settings: Pick<ServiceSettings, 'updateAutoRemove' | 'selfUpdate'>;
 };
 
 /**
- * Why a container cannot be replaced safely, so that nothing is begun; undefined when it can. The
- * words follow its name: `is paused`.
+ * Why a container cannot be replaced safely, so that its update is not begun. Undefined when it can. The text follows
+ * its name: `is paused`.
  */
 export function whyNotReplaceable(container: Container, context: ReplacementContext): string | undefined {
   const { Config } = container.settings;
@@ -40,12 +40,12 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   if (status === 'paused') return 'is paused, and a paused container cannot be stopped: unpause it first';
   if (status === 'removing' || status === 'dead') return 'is being removed';
   if (status === 'running' && context.jobs.has(container.id)) {
-    return 'is a job that others wait for, and is at work: it is replaced when it is done';
+    return 'is a job that others wait for, and is running: it is replaced when it has ended';
   }
   const reason = removesItself(container) ? whyNotByAutoRemoveReplica(container, context) : undefined;
   if (reason !== undefined) return reason;
   if (!context.imageIds.has(container.imageId)) {
-    return 'runs an image that is gone from the engine, so its own settings cannot be told from the image’s';
+    return 'runs an image that is gone from the engine, so its own settings cannot be distinguished from the image’s';
   }
   if (container.settings.obstacle !== undefined) return container.settings.obstacle;
   const held = context.graph.hard.get(container.id) ?? [];
@@ -53,8 +53,8 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
 }
 
 /**
- * An auto-remove container can be updated if the option is on, it runs before and after the update, and no
- * other container moves with it. On failure a replica takes its place.
+ * A container with `--rm` can be updated if the option is on, it runs before and after the update, and no other
+ * container moves with it. On failure a replica without `--rm` takes its place.
  */
 function whyNotByAutoRemoveReplica(container: Container, { moved, settings }: ReplacementContext): string | undefined {
   const { updateAutoRemove } = effectiveSettings(settings, wishesOf(container));
@@ -77,9 +77,9 @@ const whatIsShared: Readonly<Record<HardDependency['kind'], string>> = {
 };
 
 /**
- * A container runs on when the owner of its network is gone or stopped. Once it stops too, neither it nor
- * its successor can start ("cannot join network of a non running container"), so there is no way back.
- * Volumes of a stopped container stay available.
+ * A container continues to run when the owner of its network is removed or stopped. Once it stops, neither it nor its
+ * successor can start ("cannot join network of a non running container"), so the update could not be undone. Volumes of
+ * a stopped container stay available.
  */
 function whyLost(
   container: Container,

@@ -5,8 +5,8 @@ import { wishesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 
 /**
- * Whether the successor may be started, and prove itself, beside the old container, so that there is
- * no downtime; otherwise the old one is stopped first. `reason` follows its name: `publishes a port`.
+ * Whether the successor may start and prove itself beside the old container, so that there is no downtime. Otherwise
+ * the old one is stopped first. `reason` follows its name: `publishes a port`.
  */
 export type StartOrder =
   | { readonly kind: 'stop-first' }
@@ -14,8 +14,8 @@ export type StartOrder =
   | { readonly kind: 'impossible'; readonly reason: string };
 
 /**
- * Start order of a container. The option applies where two instances can run together, judged by the
- * settings. The label also allows shared writable volumes, because its author knows the program.
+ * The start order of a container. The option applies if two instances can run together, by the container's settings.
+ * The label also allows shared writable volumes, because its author knows the program.
  */
 export function startOrderOf(container: Container, settings: Pick<ServiceSettings, 'startFirst'>): StartOrder {
   const wishes = wishesOf(container);
@@ -24,7 +24,7 @@ export function startOrderOf(container: Container, settings: Pick<ServiceSetting
   return reason === undefined ? { kind: 'start-first' } : { kind: 'impossible', reason };
 }
 
-/** Resources that an engine gives to one container at a time. */
+/** Checks for resources that an engine gives to one container at a time. */
 function whyNotTwo(container: Container): string | undefined {
   const { Config, HostConfig, Networks } = container.settings;
   if (container.state.status !== 'running') return 'does not run';

@@ -1,8 +1,8 @@
 /**
- * Orders nodes, dependencies first. Each group of the result is one node or the members of one cycle, in
- * no particular order. Without a dependency the order of the input holds; dependencies outside the nodes
- * are ignored. Tarjan's algorithm (https://doi.org/10.1137/0201010), without recursion: a chain of
- * thousands must not overflow the stack.
+ * Orders nodes, dependencies first. Each group of the result is one node or the members of one cycle, in no particular
+ * order. Nodes without dependencies keep the order of the input; dependencies outside the nodes are ignored. Tarjan's
+ * algorithm (https://doi.org/10.1137/0201010) without recursion, because a chain of thousands must not overflow the
+ * stack.
  */
 export function strongComponents(
   nodes: readonly string[],
@@ -54,10 +54,10 @@ type Visit = {
   readonly node: string;
   readonly needs: readonly string[];
   readonly index: number;
-  /** The index of the earliest open visit that can be reached from here. */
+  /** The index of the earliest open visit that is reachable from here. */
   lowest: number;
-  /** Whether its component is still growing. */
+  /** Whether its component is still incomplete. */
   isOpen: boolean;
-  /** How many of its needs were looked at. */
+  /** The number of dependencies visited. */
   seen: number;
 };

@@ -51,7 +51,7 @@ function sketch({ transactions }: Pick<UpdatePlan, 'transactions'>): readonly st
   });
 }
 
-/** As `docker compose up` writes it: `db:service_healthy:true`. */
+/** In the form of `docker compose up`: `db:service_healthy:true`. */
 const inProject = (service: string, dependsOn = '', parts: ContainerParts = {}): Container =>
   one(service, {
     ...parts,
@@ -110,7 +110,7 @@ describe('planUpdate() and how successors are left', () => {
       'web running',
     ]);
     expect(plan([web, job('running')], ['migrate']).refused[0]?.reason).toBe(
-      'It is a job that others wait for, and is at work: it is replaced when it is done',
+      'It is a job that others wait for, and is running: it is replaced when it has ended',
     );
   });
 });
@@ -459,7 +459,7 @@ test('planUpdate() plans 2,000 containers with a chain and a star of dependencie
     const links = { Links: index > 0 && index < 1000 ? [`/c${index - 1}:/x`] : index > 1000 ? ['/c1000:/x'] : [] };
     return one(`c${index}`, { host: links, ...after(`c${(index * 7) % 2000}`) });
   });
-  // Not by the clock on the wall: others may be at work on the machine.
+  // In CPU time, because other work may run on the machine.
   const begun = process.cpuUsage();
   const { transactions } = plan(
     containers,
@@ -471,7 +471,7 @@ test('planUpdate() plans 2,000 containers with a chain and a star of dependencie
 
 type Shape = { readonly hard: number[]; readonly soft: number[]; readonly trouble: number };
 
-/** Up to nine containers that hold on to and wait for each other at random, some of them not to be touched. */
+/** Up to nine containers with random dependencies, some of which must not be touched. */
 const worlds = fc
   .integer({ min: 1, max: 9 })
   .chain((size) => {
@@ -507,7 +507,7 @@ function shaped(index: number, { hard, soft, trouble }: Shape): Container {
   return one(`c${index}`, { ...waits, host: { Links: links, AutoRemove: trouble === 2 } });
 }
 
-/** Ids of the transactions that one waits for, directly or through others or through containers that stay. */
+/** Ids of the transactions that one waits for, directly or indirectly, also across unchanged containers. */
 function reachable(from: string, transactions: UpdatePlan['transactions'], { graph }: PlanInput): ReadonlySet<string> {
   const homeOf = new Map(transactions.flatMap((each) => each.members.map(({ container }) => [container.id, each])));
   const seen = new Set((homeOf.get(from)?.members ?? []).map(({ container }) => container.id));

@@ -19,17 +19,17 @@ export type UpdatePlan = {
   readonly transactions: readonly PlannedTransaction[];
   /** Absent: none. */
   readonly canaries?: readonly CanaryGroup[];
-  /** The update of the container that we run in: begun once all else has ended, and finished by a helper. */
+  /** The update of the container that we run in. It begins after all others, and a helper finishes it. */
   readonly self?: PlannedTransaction;
-  /** Stale containers that must not be touched. */
+  /** Stale containers that must not be changed. */
   readonly refused: readonly RefusedContainer[];
-  /** Updates of a swarm's services, beside the transactions: the swarm executes them. Absent: none. */
+  /** Updates of a swarm's services, beside the transactions, executed by the swarm. Absent: none. */
   readonly services?: readonly PlannedService[];
   /** Restarts after the transactions, in order. */
   readonly restarts: readonly PlannedRestart[];
 };
 
-/** A stale container that stays as it is; `isDeferred`: only for now, and nobody has forbidden its update. */
+/** A stale container that is not updated. `isDeferred`: only for now, and no setting forbids its update. */
 export type RefusedContainer = {
   readonly name: string;
   readonly id: string;
@@ -37,11 +37,11 @@ export type RefusedContainer = {
   readonly isDeferred?: true;
 };
 
-/** Several transactions to one new image. The first that can prove the image is the canary of the others. */
+/** Several transactions with one new image. The first that can prove the image is the canary of the others. */
 export type CanaryGroup = {
   /** See `newImageOf`. */
   readonly image: string;
-  /** Ids in the order of the plan: each transaction waits until one before it has passed or failed. */
+  /** Ids in the order of the plan. Each transaction waits until an earlier one has passed or failed. */
   readonly transactions: readonly string[];
 };
 
@@ -49,68 +49,75 @@ export type CanaryGroup = {
 export type PlannedTransaction = {
   /** The id of the leader's container (the first member): unique in the plan. */
   readonly id: string;
-  /** Dependencies come first; the members of a cycle are sorted by name. */
+  /** Dependencies come first. The members of a cycle are sorted by name. */
   readonly members: readonly PlannedMember[];
-  /** Ids of transactions that must have succeeded first, because a container here depends on one there. */
+  /** Ids of transactions that must succeed first, because a container here depends on one there. */
   readonly after: readonly string[];
   /** Compose conditions of its members on other containers. */
   readonly requires: readonly Requirement[];
 };
 
-/** By name, because the container may be another one by then. */
+/** By name, because the container may have been replaced by then. */
 export type Requirement = { readonly name: string; readonly condition: ComposeCondition };
 
 export type PlannedMember = {
   readonly container: Container;
-  /** `stale`: a newer image; `linked`: same image, re-created because it holds on to a member that is replaced. */
+  /**
+   * `stale`: it has a newer image. `linked`: same image, re-created because of a hard dependency on a replaced member.
+   */
   readonly cause: 'stale' | 'linked';
-  /** `Config.Image` of the new one, e.g. `nginx:1.27`; the old one's, unless the update goes to another tag. */
+  /**
+   * `Config.Image` of the new container, such as `nginx:1.27`. The same as the old one's, unless the update changes the
+   * tag.
+   */
   readonly reference: string;
-  /** `Config.Image` of the old one, verbatim; only where the update goes to another tag. */
+  /** `Config.Image` of the old container, verbatim. Present only if the update changes the tag. */
   readonly formerReference?: string;
   /** Digest to pull; undefined when the engine has the image (`linked`, or `no-pull`). */
   readonly digest: Digest | undefined;
-  /** Taken before all else, where the engine holds it: an image by its id. */
+  /** An image by its id, preferred if the engine has it. */
   readonly imageId?: string;
-  /** Ids of the members this one holds on to: shared namespaces, legacy links, `volumes_from`. */
+  /** Ids of the members that it has a hard dependency on: shared namespaces, legacy links, `volumes_from`. */
   readonly holdsOnTo: readonly string[];
   readonly desiredEndState: DesiredEndState;
-  /** Ids of the members that must be proven before this one is started, as compose's `service_healthy` asks. */
+  /** Ids of the members that must be proven before this one starts, as with compose's `service_healthy`. */
   readonly waitsFor: readonly string[];
 };
 
 export type StaleContainer = {
   readonly id: string;
   readonly name: string;
-  /** Why it waits though it is stale; absent: it does not. */
+  /** Why it waits though it is stale; absent: it does not wait. */
   readonly waitsBecause?: string;
-  /** Of the successor: the container's own, verbatim (from an inspection if the list showed a bare id), or another tag. */
+  /**
+   * The reference of the successor: the container's own, verbatim (from an inspection if the list showed a bare id), or
+   * another tag.
+   */
   readonly reference: string;
-  /** Its own, verbatim, where the successor gets another tag. */
+  /** Its own reference, verbatim, if the successor gets another tag. */
   readonly formerReference?: string;
   /** Undefined: use the engine's image for the tag. */
   readonly digest: Digest | undefined;
-  /** Taken before all else, where the engine holds it: an image by its id. */
+  /** An image by its id, preferred if the engine has it. */
   readonly imageId?: string;
 };
 
 export type PlanInput = {
   readonly stale: readonly StaleContainer[];
-  /** Of all containers there are. */
+  /** The graph of all containers. */
   readonly graph: DependencyGraph;
-  /** By id: why a container must not be touched (`is monitored only`). */
+  /** Why a container must not be changed (`is monitored only`), by id. */
   readonly optedOut: ReadonlyMap<string, string>;
-  /** Ids of all images that the engine holds. */
+  /** Ids of all images in the engine. */
   readonly imageIds: ReadonlySet<string>;
-  /** Of the container that we run in ourselves. */
+  /** The id of the container that we run in. */
   readonly ownId: string | undefined;
   readonly settings: DesiredEndStateSettings & ReplacementContext['settings'];
 };
 
 /**
- * Groups each stale container with its hard dependents into one transaction, and orders the transactions.
- * A dependency that is not stale itself stays as it is: dependents move with their target, never the other
- * way round.
+ * Groups each stale container with its hard dependents into one transaction, and orders the transactions. A dependency
+ * that is not stale is not changed: dependents move with their target, never the reverse.
  */
 export function planUpdate(given: PlanInput): UpdatePlan {
   const { graph } = given;
@@ -139,7 +146,7 @@ export function planUpdate(given: PlanInput): UpdatePlan {
   };
 }
 
-/** Nobody waits for the updater: it cannot go on once its own turn has come. */
+/** Upkeep's own transaction runs last; its dependents wait for its dependencies instead. */
 function ownLast(
   transactions: readonly PlannedTransaction[],
   ownId: string | undefined,
@@ -154,7 +161,7 @@ function ownLast(
   };
 }
 
-/** The moved containers, connected by holding on to each other; members targets first. */
+/** The moved containers in groups connected by hard dependencies, targets first. */
 function groupsOf(graph: DependencyGraph, moved: ReadonlySet<string>): readonly (readonly Container[])[] {
   const groupOf = new Map<string, Set<string>>();
   for (const id of moved) {
@@ -168,7 +175,7 @@ function groupsOf(graph: DependencyGraph, moved: ReadonlySet<string>): readonly 
   );
 }
 
-/** Where soft dependencies contradict the hard ones, the hard ones count. */
+/** If soft dependencies contradict hard ones, the hard ones count. */
 function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonly string[] {
   const byName = [...graph.containers.keys()].filter((id) => ids.has(id));
   return strongComponents(byName, (id) => neededBy(graph, id)).flatMap((circle) =>
@@ -179,7 +186,7 @@ function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonl
 /** `jobs`: ids of jobs that other containers wait for. */
 type KnownInput = PlanInput & { readonly jobs: ReadonlySet<string> };
 
-/** By id: how each member is left. */
+/** The desired end state of each member, by id. */
 type Endings = ReadonlyMap<string, DesiredEndState>;
 
 function endingsOf(
@@ -227,7 +234,7 @@ function transactionOf(
   return { id: group[0]?.id ?? '', members, requires: requirementsOf(members, graph) };
 }
 
-/** Nothing is asked for a member that is not started. */
+/** A member that is not started has no requirements. */
 function requirementsOf(members: readonly PlannedMember[], graph: DependencyGraph): readonly Requirement[] {
   const own = new Set(members.map(({ container }) => container.id));
   return members
@@ -240,7 +247,7 @@ function requirementsOf(members: readonly PlannedMember[], graph: DependencyGrap
     });
 }
 
-/** Transactions that need each other in a circle have no order among themselves; the others keep theirs. */
+/** Transactions that depend on each other in a circle have no order among themselves. The others keep theirs. */
 function inOrder(
   transactions: readonly Omit<PlannedTransaction, 'after'>[],
   graph: DependencyGraph,
@@ -267,8 +274,8 @@ function inOrder(
 }
 
 /**
- * Follows dependencies also through unchanged containers: a container that needs a cache that needs a
- * database comes after the database.
+ * Follows dependencies through unchanged containers too: a container that needs a cache that needs a database comes
+ * after the database.
  */
 function neededTransactions(
   members: readonly string[],

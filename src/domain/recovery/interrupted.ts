@@ -14,9 +14,9 @@ import {
 } from '../transaction/transaction-names.ts';
 
 /**
- * The remains of updates in the engine, and the evidence that makes them count. Anybody who can create
- * containers can write names and journals. Only an updater renames another's container or sets a mark. So
- * a journal counts as far as the engine's facts confirm it; without them nothing is touched.
+ * The remains of updates in the engine, and the evidence for them. Anybody who can create containers can write names
+ * and journals, but only an updater renames containers of others or sets marks. A journal therefore counts as far as
+ * the engine's facts confirm it. Without them nothing is changed.
  */
 export type Carrier = {
   readonly container: Container;
@@ -24,19 +24,19 @@ export type Carrier = {
 };
 
 export type Remains = {
-  /** All containers, less those that are kept. */
+  /** All containers except kept ones. */
   readonly containers: readonly ContainerSummary[];
-  /** By their ids: the old containers that carriers name, also those that are kept. */
+  /** The old containers that carriers name, by id, with those that are kept. */
   readonly olds: ReadonlyMap<string, Container>;
-  /** Ids of old containers that the engine cannot tell about. */
+  /** Ids of old containers that the engine cannot inspect. */
   readonly unreadable: ReadonlySet<string>;
   readonly carriers: readonly Carrier[];
   readonly marks: readonly OpenMark[];
 };
 
-/** Members that belong to one transaction, as believed. */
+/** Members of one transaction that is believed. */
 export type BelievedTransaction = {
-  /** Empty for a parked container whose journal is gone. */
+  /** Empty for a parked container without a journal. */
   readonly id: string;
   readonly members: readonly BelievedMember[];
 };
@@ -44,19 +44,19 @@ export type BelievedTransaction = {
 export type BelievedMember = {
   readonly name: string;
   readonly oldId: string;
-  /** Both are undefined where the journal is gone: then the mark tells. */
+  /** Both are undefined if the journal is gone; the mark then has the facts. */
   readonly successor: Carrier | undefined;
   readonly autoRemoveReplica: Carrier | undefined;
   readonly mark: OpenMark | undefined;
 };
 
-/** A container that looks like the remains of an update, and why it is left alone; the reason follows its name. */
+/** A container that looks like the remains of an update, and why it is not changed. The reason follows its name. */
 export type LeftAlone = { readonly name: string; readonly reason: string };
 
 export type Belief = {
   readonly open: readonly BelievedTransaction[];
   readonly left: readonly LeftAlone[];
-  /** Marks of transactions of which nothing else is left, or of which nothing was begun. */
+  /** Marks of transactions without other remains, or without any change yet. */
   readonly stray: readonly OpenMark[];
 };
 
@@ -96,7 +96,10 @@ function idsOf({ oldId, successor, autoRemoveReplica }: BelievedMember): readonl
   return [oldId, successor?.container.id, autoRemoveReplica?.container.id].filter((id) => id !== undefined);
 }
 
-/** `over`: inert history, and nothing to tell of; else the reason why it is not believed, which follows the carrier's name. */
+/**
+ * `over`: history without effect, not reported. Otherwise the reason why it is not believed, which follows the
+ * carrier's name.
+ */
 type Verdict = 'believed' | 'over' | { readonly reason: string };
 
 function judge({ container, journal }: Carrier, { olds, unreadable, carriers, marks: all }: Remains): Verdict {
@@ -126,8 +129,8 @@ function judge({ container, journal }: Carrier, { olds, unreadable, carriers, ma
 }
 
 /**
- * True if a rollback has given this auto-remove replica the plain name; then only the failed successor
- * remains to be removed.
+ * True if a rollback has given this auto-remove replica the plain name. Only the failed successor remains to be removed
+ * then.
  */
 function standsInPlace({ container, journal }: Carrier, { transaction, oldId, name }: Journal): boolean {
   const isItsAutoRemoveReplica =
@@ -135,7 +138,7 @@ function standsInPlace({ container, journal }: Carrier, { transaction, oldId, na
   return isItsAutoRemoveReplica && journal.name === name && container.name === name;
 }
 
-/** Whether the name is one that the protocol gives to a container of this role. */
+/** Whether a container of this role can have the name by the protocol. */
 function isInPlace(actual: string, { name, role }: Journal): boolean {
   if (actual === name) return true;
   const standing = parseStandingName(actual);
@@ -144,7 +147,7 @@ function isInPlace(actual: string, { name, role }: Journal): boolean {
   return standing.role === 'new' || standing.role === 'bad';
 }
 
-/** Facts of the engine that an honest update leaves, and that nobody else can make up about a container of others. */
+/** Checks facts of the engine that an honest update leaves, and that nobody can forge about containers of others. */
 function whyUnlike(
   container: Container,
   { name, policy, wasRunning, reference, role }: Journal,
@@ -153,7 +156,7 @@ function whyUnlike(
 ): string | undefined {
   const parked = parseStandingName(old.name);
   const isParked = parked?.name === name && (parked.role === 'old' || parked.role === 'drop');
-  // One that is aside may go: nothing of the other container is changed for it.
+  // A container aside may be removed: that does not change the other container.
   const isAside = own?.role === 'new' || own?.role === 'bad';
   if (old.name !== name && !isParked && (parked !== undefined || !isAside))
     return `claims to replace "${old.name}", which no update has renamed`;
@@ -167,8 +170,8 @@ function whyUnlike(
 }
 
 /**
- * A successor is created of the reference that the old container was created of, or of another tag of its repository,
- * unless that was an id or a label said otherwise.
+ * A successor has the reference of the old container, or another tag of its repository, unless that was an id or a
+ * label replaced it.
  */
 function isMadeFor({ settings }: Container, reference: string, old: Container): boolean {
   const [made, before] = [settings.Config.Image, old.settings.Config.Image];
@@ -186,9 +189,9 @@ function isOfSameRepository(before: string, reference: string): boolean {
 }
 
 /**
- * One carrier for each part of each old container. Nobody knows a transaction's id before its first carrier
- * exists, so of several the oldest is the honest one; among transactions that claim the same old container
- * the one that has come furthest is.
+ * Keeps one carrier for each part of each old container. A transaction's id is unknown to others before its first
+ * carrier exists, so the oldest carrier is the honest one. Of several transactions on one old container the most
+ * advanced counts.
  */
 function chooseOnePerPart(believed: readonly Carrier[]): readonly Carrier[] {
   const chosen = new Map<string, Carrier>();
@@ -209,7 +212,7 @@ function byProgress(one: Carrier, other: Carrier): number {
   return byPlace || one.container.createdAtMs - other.container.createdAtMs || inPlace(one) - inPlace(other);
 }
 
-/** A stand-in that is left over after the commit goes; its successor, which is settled, tells the transaction that it is over. */
+/** A replica left over after the commit is removed. Its settled successor shows that the transaction is over. */
 function successorsOfLeftOver(chosen: readonly Carrier[], { carriers }: Remains): readonly Carrier[] {
   const parts = new Set(chosen.map(({ journal }) => `${journal.role} ${journal.oldId}`));
   return chosen.flatMap(({ journal, container }) => {
@@ -226,7 +229,7 @@ function successorsOfLeftOver(chosen: readonly Carrier[], { carriers }: Remains)
   });
 }
 
-/** Groups carriers by transaction. Two carriers that disagree about the members belong to different transactions. */
+/** Groups carriers by transaction. Carriers that disagree about the members belong to different transactions. */
 function groupByTransaction(carriers: readonly Carrier[], all: readonly OpenMark[]): BelievedTransaction[] {
   const groups = new Map<string, { readonly journal: Journal; readonly members: Map<string, BelievedMember> }>();
   for (const carrier of carriers) {

@@ -4,24 +4,24 @@ import type { Instance } from '../outside/outside.ts';
 import { helperName, parseStandingName } from '../transaction/transaction-names.ts';
 
 /**
- * An unfinished update. `in progress`: a running process works on it. `repair pending`: that process is
- * gone or does not prove that it lives; the next run or start of Upkeep finishes or undoes the update.
+ * An unfinished update. `in progress`: a running process works on it. `repair pending`: that process is gone, or there
+ * is no sign that it is alive. The next run or start of Upkeep finishes or undoes the update.
  */
 export type UnfinishedUpdate = {
-  /** Name of the container outside any update. */
+  /** Plain name of the container. */
   readonly name: string;
   readonly state: 'in progress' | 'repair pending';
   /** A clause that names the container. */
   readonly reason: string;
-  /** The old container as it was at the start; parked, it has another name. */
+  /** The old container at the start of the update. When it is parked, it has another name. */
   readonly container: ContainerSummary;
-  /** Whether the old container has lost its name to the update. */
+  /** Whether the update has taken the old container's name away. */
   readonly isParked: boolean;
 };
 
 /**
- * One for each container that an update is about. A name alone tells nothing: a journal must be there that names
- * the container, and the container must stand where that journal's transaction would have put it.
+ * One entry for each container of an unfinished update. A name alone does not count: there must be a journal that names
+ * the container, and the container must be in a place that the journal's transaction would give it.
  */
 export function unfinishedUpdates(
   containers: readonly ContainerSummary[],
@@ -45,7 +45,8 @@ export function unfinishedUpdates(
     if (isParked && holder !== undefined && holder !== carrier) continue;
     const helper = byName.get(helperName(name));
     const isAtWork = (helper !== undefined && isAlive(helper.status)) || isOwned(journal, byId, instance);
-    // Until it is parked the container is watched as before; another update fails because its name is taken.
+    // Until it is parked, the container is watched as before. Another update fails because the successor's name is
+    // taken.
     if (isAtWork && !isParked) continue;
     const which = instance.ownerState(journal.owner) === 'self' ? 'an' : 'another';
     const status = isParked && parked.wasRunning ? 'running' : old.status;
@@ -66,7 +67,7 @@ function isCarrierOf({ name }: Journal, carrier: ContainerSummary): boolean {
   return carrier.name === name || parseStandingName(carrier.name)?.name === name;
 }
 
-/** An owner that cannot be asked is taken at the word of the engine, where it ran in one of its containers. */
+/** For an owner that cannot be reached, the engine decides, if the owner ran in one of its containers. */
 function isOwned(
   { owner, ownerContainer }: Journal,
   byId: ReadonlyMap<string, ContainerSummary>,

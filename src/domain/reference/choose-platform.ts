@@ -1,14 +1,14 @@
 import { type ForeignPlatform, formatPlatform, normalisePlatform, samePlatform } from './platform.ts';
 import { runnablePlatforms } from './runnable-platforms.ts';
 
-/** One line of an OCI index or a Docker manifest list, as far as the choice goes. */
+/** One entry of an OCI index or a Docker manifest list, with the field that the choice needs. */
 export type IndexEntry = { readonly platform?: ForeignPlatform | undefined };
 
 /**
- * The manifest that an engine of the wanted platform would take from an index; undefined when none
- * runs there. An entry without a platform comes last, as with the engine's own choice:
- * https://github.com/moby/moby/blob/v28.0.0/distribution/pull_v2_unix.go
- * Attestations call themselves `unknown/unknown` and thus never match.
+ * The manifest that an engine of the wanted platform would choose from an index. Undefined when none fits. An entry
+ * without a platform comes last, as in the engine's own choice:
+ * https://github.com/moby/moby/blob/v28.0.0/distribution/pull_v2_unix.go Attestations have the platform
+ * `unknown/unknown`, which never matches.
  */
 export function choosePlatform<Entry extends IndexEntry>(
   manifests: readonly Entry[],
@@ -25,7 +25,7 @@ export function choosePlatform<Entry extends IndexEntry>(
   return best;
 }
 
-/** Whether an engine runs the image without emulation. A field that the image does not name matches any engine. */
+/** Whether an engine runs the image without emulation. A field that the image does not declare matches any engine. */
 export function runsOn(image: ForeignPlatform, engine: ForeignPlatform): boolean {
   const own = normalisePlatform(engine);
   const asked = normalisePlatform({

@@ -9,12 +9,12 @@ export function parseDigest(text: string): Digest | undefined {
   return isDigest(text) ? text : undefined;
 }
 
-/** Whether the text is a whole digest; one with spaces around it is not. */
+/** Whether the text is exactly a digest, without spaces around it. */
 export function isDigest(text: string): text is Digest {
   return grammar.test(text);
 }
 
-/** The first 12 hex digits, as people read digests and image ids. */
+/** The first 12 hex digits, the usual short form of digests and image ids. */
 export function shortDigest(digest: string): string {
   const start = digest.indexOf(':') + 1;
   return digest.slice(start, start + 12);

@@ -30,12 +30,12 @@ export function tryParseImageReference(text: string): ImageReference | undefined
   return 'fault' in parts ? undefined : withDefaultTag(parts);
 }
 
-/** The one full spelling: `docker.io/library/nginx:1.27@sha256:…`. */
+/** The full form: `docker.io/library/nginx:1.27@sha256:…`. */
 export function formatReference(reference: ImageReference): string {
   return repositoryName(reference) + suffix(reference);
 }
 
-/** As people write it, `nginx:1.27`: always with the tag, and always reads back as the same reference. */
+/** The short form, `nginx:1.27`. It always has the tag and always parses to the same reference. */
 export function familiarReference(reference: ImageReference): string {
   const full = formatReference(reference);
   if (reference.registry !== dockerHub) return full;
@@ -55,24 +55,24 @@ export function engineReference(reference: ImageReference): string {
   return repositoryName(reference) + (digest === undefined ? suffix({ tag, digest }) : `@${digest}`);
 }
 
-/** The same repository by digest alone: to pull this and nothing else. */
+/** The same repository with the digest only, so that nothing else is pulled. */
 export function withDigest(reference: ImageReference, digest: Digest): ImageReference {
   return { ...reference, tag: undefined, digest };
 }
 
-/** A text with a tag, in its own spelling, but for the tag; the tag of `next` takes its place. */
+/** Replaces the tag in a text with the tag of `next`. The rest keeps its spelling. */
 export function withTagOf(text: string, next: ImageReference): string {
   const tag = tryParseImageReference(text)?.tag ?? '';
   const isWritten = tag !== '' && text.endsWith(`:${tag}`) && next.tag !== undefined;
   return isWritten ? text.slice(0, -tag.length) + next.tag : formatReference(next);
 }
 
-/** Whether both name the same repository; the case of host names does not matter. */
+/** Whether both name the same repository. The case of host names does not matter. */
 export function sameRepository(a: ImageReference, b: ImageReference): boolean {
   return repositoryKey(a) === repositoryKey(b);
 }
 
-/** Whether a person's filter means the reference: without a tag it means any tag, malformed it means none. */
+/** Whether a filter matches the reference. Without a tag it matches any tag; a malformed one matches nothing. */
 export function matchesReference(filter: string, reference: ImageReference): boolean {
   const wanted = splitReference(filter);
   if ('fault' in wanted || !sameRepository(wanted, reference)) return false;
@@ -80,14 +80,14 @@ export function matchesReference(filter: string, reference: ImageReference): boo
   return sameTag && (wanted.digest === undefined || wanted.digest === reference.digest);
 }
 
-/** The digests by which the reference's own repository knows an image, from that image's `RepoDigests`. */
+/** The digests of an image in the reference's own repository, from the image's `RepoDigests`. */
 export function digestOfRepository(repoDigests: readonly string[], reference: ImageReference): readonly Digest[] {
   const byRepository = digestsByRepository.get(repoDigests) ?? readByRepository(repoDigests);
   digestsByRepository.set(repoDigests, byRepository);
   return byRepository.get(repositoryKey(reference)) ?? [];
 }
 
-/** One image may be in thousands of repositories, and be asked about for each container that runs it. */
+/** An image may be in thousands of repositories, and is asked for with each container that runs it. */
 const digestsByRepository = new WeakMap<readonly string[], ReadonlyMap<string, readonly Digest[]>>();
 
 function readByRepository(repoDigests: readonly string[]): ReadonlyMap<string, readonly Digest[]> {

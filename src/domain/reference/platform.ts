@@ -1,7 +1,7 @@
 /** Platform of an OCI index; `variant` is empty where there is none. */
 export type Platform = { readonly os: string; readonly architecture: string; readonly variant: string };
 
-/** A platform as someone else wrote it: spelled in several ways, with parts missing. */
+/** A platform from outside, in one of several spellings, with parts missing. */
 export type ForeignPlatform = {
   readonly os?: string | undefined;
   readonly architecture?: string | undefined;
@@ -14,9 +14,9 @@ export function formatPlatform({ os, architecture, variant }: Platform): string 
 }
 
 /**
- * One spelling for each platform, the one of https://pkg.go.dev/github.com/containerd/platforms:
- * the commonest variant of arm64 (v8) and amd64 (v1) is left out, that of arm (v7) is written.
- * Also reads the machine names of `uname`, which an engine's info shows.
+ * The normal form of a platform, as in https://pkg.go.dev/github.com/containerd/platforms: the default variant of arm64
+ * (v8) and amd64 (v1) is left out, that of arm (v7) is written. Also reads the machine names of `uname`, which an
+ * engine's info shows.
  */
 export function normalisePlatform(platform: ForeignPlatform): Platform {
   const os = (platform.os ?? '').toLowerCase();

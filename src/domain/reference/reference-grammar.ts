@@ -15,8 +15,8 @@ export type ReferenceFault = { readonly fault: string };
 export const dockerHub = 'docker.io';
 
 /**
- * The grammar of https://pkg.go.dev/github.com/distribution/reference, as engines use it for names
- * that people write. Ids of images are not references, although the grammar could read them so.
+ * The grammar of https://pkg.go.dev/github.com/distribution/reference, as engines use it for names from users. Image
+ * ids are not references, although the grammar could read them so.
  */
 export function splitReference(text: string): ReferenceParts | ReferenceFault {
   const wrong = faultOfWhole(text);
@@ -36,12 +36,12 @@ export function isTag(text: string): boolean {
   return tagGrammar.test(text);
 }
 
-/** More than any reference has: a host and port of 261, a name of 255, a tag of 128, a digest of 135. */
+/** Longer than any reference: a host and port have 261 characters, a name 255, a tag 128, a digest 135. */
 const longestReference = 1024;
 
 const longestRepository = 255;
 
-/** Where Docker Hub was and is: the index of old, and the host that answers for the API. */
+/** Other hosts of Docker Hub: the former index, and the host of the API. */
 const dockerHubAliases: ReadonlySet<string> = new Set(['index.docker.io', 'registry-1.docker.io']);
 
 const hostLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
@@ -53,7 +53,7 @@ const pathGrammar = new RegExp(`^${component}(?:/${component})*$`);
 
 const tagGrammar = /^\w[\w.-]{0,127}$/;
 
-/** The length comes first, so that no other rule ever reads more than that. */
+/** Checks the length first, so that the other rules read no more than that. */
 function faultOfWhole(text: string): string | undefined {
   if (text.length > longestReference) return `it has more than ${longestReference} characters`;
   if (text === '') return 'it is empty';
@@ -68,7 +68,9 @@ function cut(text: string, separator: string): readonly [string, string | undefi
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** The first component is a registry when it is `localhost` or no path has such: with a dot, a port or capitals. */
+/**
+ * The first component is a registry if it is `localhost`, or has a dot, a port or capitals, which a path cannot have.
+ */
 function splitRegistry(name: string): { readonly registry: string; readonly rest: string } {
   const [first, rest] = cut(name, '/');
   if (rest === undefined || (first !== 'localhost' && !/[.:A-Z]/.test(first)))

@@ -1,9 +1,9 @@
 import type { Platform } from './platform.ts';
 
 /**
- * Platforms that a machine runs without emulation, best first: its own, lesser variants, then its 32-bit
- * relative. Engines choose in this order, see `Only` of
- * https://pkg.go.dev/github.com/containerd/platforms. Takes and returns normalised platforms.
+ * Platforms that a machine runs without emulation, best first: its own, lesser variants, then its 32-bit relative.
+ * Engines choose in this order: see `Only` in https://pkg.go.dev/github.com/containerd/platforms. Takes and returns
+ * normalised platforms.
  */
 export function runnablePlatforms(platform: Platform): readonly Platform[] {
   const { os, architecture } = platform;

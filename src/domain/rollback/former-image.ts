@@ -6,14 +6,14 @@ import { readJournal, transactionLabel } from '../transaction/journal.ts';
 
 export type FormerImageFacts = {
   readonly container: Pick<ContainerSummary, 'imageId' | 'labels'>;
-  /** Of the container's image; undefined when the engine no longer has that. */
+  /** Labels of the container's image; undefined when the engine no longer has it. */
   readonly imageLabels: Labels | undefined;
   readonly holdsImage: (id: ImageSummary['id']) => boolean;
 };
 
 /**
- * Whether a rollback has an image to go back to, as far as the engine's lists tell: the last update has
- * written down another one, and the engine holds it or a registry can supply it.
+ * Whether a rollback has a former image, as far as the engine's lists show: the last update has recorded another image,
+ * and the engine or a registry has it.
  */
 export function hasFormerImage({ container, imageLabels, holdsImage }: FormerImageFacts): boolean {
   const { labels, imageId } = container;

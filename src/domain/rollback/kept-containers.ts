@@ -4,7 +4,7 @@ import { type Journal, readJournal, transactionLabel } from '../transaction/jour
 import { ownLabels } from '../container/label-origin.ts';
 import { type KeptName, parseKeptName, parseStandingName } from '../transaction/transaction-names.ts';
 
-/** A kept container with the content of its name. */
+/** A kept container with the facts in its name. */
 export type KeptContainer = { readonly container: ContainerSummary; readonly kept: KeptName };
 
 export function keptAmong(containers: readonly ContainerSummary[]): readonly KeptContainer[] {
@@ -14,7 +14,7 @@ export function keptAmong(containers: readonly ContainerSummary[]): readonly Kep
   });
 }
 
-/** The containers without kept ones: only these may be selected, planned and repaired. */
+/** The containers without kept ones. Only these may be selected, planned and repaired. */
 export function withoutKept(containers: readonly ContainerSummary[]): readonly ContainerSummary[] {
   return containers.filter(({ name }) => parseKeptName(name) === undefined);
 }
@@ -29,8 +29,8 @@ export type KeptWorld = {
 };
 
 /**
- * Why a kept container goes now; undefined while it stays. One that somebody has started is theirs,
- * and while an update of its name is not finished nothing is certain.
+ * Reason for removing a kept container now; undefined while it stays. A kept container that a person has started is
+ * left to them. While an update of its name is unfinished, nothing is removed.
  */
 export function whyOver(one: KeptContainer, world: KeptWorld): string | undefined {
   const { container, kept } = one;
@@ -44,8 +44,8 @@ export function whyOver(one: KeptContainer, world: KeptWorld): string | undefine
 }
 
 /**
- * True if an update kept the container, by its mark or its successor's journal. The name alone proves
- * nothing: anybody may choose it.
+ * True if an update kept the container, by its mark or its successor's journal. The name alone proves nothing, because
+ * anybody may choose it.
  */
 export function isProven({ container, kept }: KeptContainer, world: Omit<KeptWorld, 'nowMs'>): boolean {
   if (world.marked.has(container.id)) return true;

@@ -3,9 +3,12 @@ import { type UpdatePhase } from './session.ts';
 import type { ContainerOutcome, Session, Trigger } from './session.ts';
 import type { TaskProgress } from '../swarm/swarm-service.ts';
 
-/** Everything the service announces. Log, live table, metrics, history and streams listen; updating code knows none of them. */
+/**
+ * Everything that the service publishes. Log, live table, metrics, history and streams listen; updating code knows none
+ * of them.
+ */
 export type ServiceEvent = OneEvent & {
-  /** Of the event, in a process that works on several. */
+  /** The engine of the event, if the process works on several. */
   readonly engine?: string;
 };
 
@@ -17,20 +20,20 @@ type OneEvent =
       readonly trigger: Trigger;
       readonly atMs: number;
     }
-  /** A full update found another one running, and gave way. */
+  /** A full update was skipped, because another one was running. */
   | { readonly kind: 'scan_skipped'; readonly trigger: Trigger; readonly reason: string; readonly atMs: number }
   | {
       readonly kind: 'containers_selected';
       readonly runId: string;
       readonly names: readonly string[];
-      /** By name, the targets of notifications that hear of a container; of those whose label says so. */
+      /** The notification targets of a container's label, by the container's name. */
       readonly recipients?: Readonly<Record<string, readonly string[]>>;
     }
   | {
       readonly kind: 'container_checked';
       readonly runId: string;
       readonly container: string;
-      /** As people write it. */
+      /** In short form. */
       readonly image: string;
       readonly status: string;
       readonly reason: string;
@@ -47,7 +50,7 @@ type OneEvent =
       readonly runId: string;
       readonly container: string;
       readonly image: string;
-      /** Of an update to another tag: the reference before it. */
+      /** The reference before an update to another tag. */
       readonly formerImage?: string;
       readonly from: string;
       readonly to: string;
@@ -58,7 +61,7 @@ type OneEvent =
       readonly runId: string;
       readonly container: string;
       readonly phase: UpdatePhase;
-      /** Of a service of a swarm, which is said again whenever more of them run. */
+      /** For a service of a swarm. Published again for each further running task. */
       readonly tasks?: TaskProgress;
     }
   | {
@@ -73,14 +76,14 @@ type OneEvent =
       readonly outcome: ContainerOutcome;
       readonly atMs: number;
     }
-  /** It was begun and put off before anything was touched, which is no failure. */
+  /** It was begun and then deferred before any change. This is not a failure. */
   | {
       readonly kind: 'update_deferred';
       readonly runId: string;
       readonly outcome: ContainerOutcome;
       readonly atMs: number;
     }
-  /** What became of earlier updates, each told once: of those that were interrupted, and of our own by a helper. */
+  /** Results of earlier updates, each reported once: of interrupted updates, and of our own by a helper. */
   | { readonly kind: 'earlier_updates_settled'; readonly transactions: readonly RecoveredTransaction[] }
   | {
       readonly kind: 'image_cleanup';
@@ -109,14 +112,14 @@ type OneEvent =
       readonly error: string;
       readonly atMs: number;
     }
-  /** One of several engines does not answer; its last containers stay listed. */
+  /** One of several engines does not answer. Its last containers stay listed. */
   | { readonly kind: 'engine_unreachable'; readonly error: string; readonly atMs: number }
   | { readonly kind: 'engine_reachable'; readonly atMs: number };
 
-/** The kind of reason of a verdict, and the versions it is about; absent values are not known. */
+/** The kind of reason of a verdict, and its versions. Absent values are unknown. */
 export type CheckedFacts = {
   readonly hold?: string;
-  /** What the newer image goes by, as people write it, and how its tag differs from the container's: `digest` is the same tag. */
+  /** The name of the newer image in short form, and the difference of its tag: `digest` means the same tag. */
   readonly candidate?: string;
   readonly candidateKind?: string;
   readonly version?: string;
@@ -124,7 +127,7 @@ export type CheckedFacts = {
   readonly change?: string;
 };
 
-/** A check only asks; an update may replace containers. Both begin with the same look at all of them. */
+/** A check only asks, an update may replace containers. Both begin with the same listing. */
 export type ScanPurpose = 'check' | 'update';
 
 export type RemovedImage = {

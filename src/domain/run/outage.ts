@@ -12,8 +12,8 @@ export type Interruption = {
 };
 
 /**
- * How long a container was down: from the moment its process was told to end, or had ended, to the
- * next start. The part in which it was ending is told apart. Nothing where the start or the begin is not known.
+ * The downtime of a container: from the stop request, or its earlier exit, to the next start. The time of stopping is
+ * given separately. Empty when the start or the begin is not known.
  */
 export function outageOf({
   stopSentAtMs = NaN,

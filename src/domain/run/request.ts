@@ -1,6 +1,9 @@
 import type { Trigger } from './session.ts';
 
-/** Which of the watched containers a request is about; both empty: all of them. Items of a kind are OR, the kinds AND. */
+/**
+ * The watched containers that a request concerns; both empty: all. Items of one list are alternatives (OR); both lists
+ * must match (AND).
+ */
 export type Request = {
   /** References; without a tag, any tag. */
   readonly images: readonly string[];
@@ -15,14 +18,14 @@ export type CheckRequest = Request & { readonly trigger?: Trigger };
 
 export type UpdateRequest = Request & {
   readonly trigger: Trigger;
-  /** Also versions that failed in a container before. */
+  /** Also applies versions that failed in a container before. */
   readonly retryFailed?: boolean;
-  /** Outside of the windows too. */
+  /** Ignores windows. */
   readonly ignoreWindows?: boolean;
-  /** Of a fleet: engines of later waves do not wait for those before them. */
+  /** With several engines: later waves do not wait for earlier ones. */
   readonly ignoreWaves?: boolean;
-  /** Throws `not-found`, and updates nothing, when a filter means no watched container. */
+  /** Throws `not-found`, and updates nothing, when a filter matches no watched container. */
   readonly refuseUnmatched?: boolean;
-  /** Hears the run's id once the update has its turn and begins. */
+  /** Called with the run's id when the update begins. */
   readonly onBegin?: (runId: string) => void;
 };

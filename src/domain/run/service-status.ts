@@ -8,13 +8,13 @@ export type ServiceStatus = {
   readonly nextRunAtMs: number | undefined;
   /** Whether an update is under way. */
   readonly running: boolean;
-  /** Whether what an interrupted update left is being finished or undone. */
+  /** Whether an interrupted update is being finished or undone. */
   readonly repairing: boolean;
-  /** Watched containers for which the last check found something newer. */
+  /** Watched containers with a newer version in the last check. */
   readonly updatesAvailable: number;
-  /** For people: `every 6h`; absent when nothing is scheduled. */
+  /** For display: `every 6h`. Absent when nothing is scheduled. */
   readonly schedule?: string;
-  /** Why nothing is scheduled, in words; absent when something is, or the service has not begun. */
+  /** Why nothing is scheduled. Absent when something is, or before the service has begun. */
   readonly scheduleOff?: string;
   /** The update under way; absent when there is none. */
   readonly run?: RunUnderWay;
@@ -30,11 +30,11 @@ export type RunUnderWay = {
 
 export type ContainerUnderWay = {
   readonly name: string;
-  /** Present where there are several. */
+  /** Present with several engines. */
   readonly engine?: string;
   readonly phase: UpdatePhase | 'waiting';
   /** Progress of a pull, from 0 to 100; absent while its size is unknown. */
   readonly percent?: number;
-  /** Of a service of a swarm: its tasks that run the version of this phase. */
+  /** For a service of a swarm: its running tasks of this phase's version. */
   readonly tasks?: TaskProgress;
 };

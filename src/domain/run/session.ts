@@ -3,8 +3,8 @@ import type { EngineRun } from '../fleet/engine-run.ts';
 export type Trigger = 'command' | 'schedule' | 'start' | 'http';
 
 /**
- * How a run ended for one container. `restarted`: re-created only because a container it depends on
- * was replaced. `unknown`: it could not be checked, which is never success.
+ * The result of a run for one container. `restarted`: re-created only because a container that it depends on was
+ * replaced. `unknown`: the check failed, which never counts as success.
  */
 export type OutcomeKind =
   | 'updated'
@@ -18,15 +18,17 @@ export type OutcomeKind =
 
 export type ContainerOutcome = {
   readonly name: string;
-  /** Present where there are several. */
+  /** Present with several engines. */
   readonly engine?: string;
-  /** Of the container that the run found; undefined where it found none. */
+  /** The id of the container at the begin of the run; undefined if there was none. */
   readonly containerId?: string;
-  /** Of the one that has taken its place; undefined: none has. */
+  /** The id of its successor; undefined without one. */
   readonly newContainerId?: string;
-  /** The image reference it runs, as people write it. */
+  /** The image reference that it runs, in short form. */
   readonly image: string;
-  /** Of an update to another tag: the references before and after it, or that was to come, as the containers have them. */
+  /**
+   * For an update to another tag: the references before and after it, completed or not, as the containers have them.
+   */
   readonly tagChange?: { readonly from: string; readonly to: string };
   readonly outcome: OutcomeKind;
   /** A sentence without a final period; empty only for `updated`, `restarted` and `fresh`. */
@@ -35,32 +37,32 @@ export type ContainerOutcome = {
   readonly newImageId: string;
   readonly oldDigest: string;
   readonly newDigest: string;
-  /** The versions before and after, or that were to come, as people name them; undefined where not known. */
+  /** The versions before and after, completed or not, for display. Undefined where not known. */
   readonly from?: string;
   readonly to?: string;
   /**
-   * From the moment the old process was told to end, or had ended, to the new one's start, by the
-   * engine's clock; undefined when nothing was stopped.
+   * The time from the stop request, or the earlier exit, to the start of the new container, by the engine's clock.
+   * Undefined when nothing was stopped.
    */
   readonly downtimeMs?: number;
-  /** The part of it in which the old process was ending; in the rest there was none. Undefined when that is not known. */
+  /** The part of it in which the old process was stopping. Undefined when it is not known. */
   readonly stoppingMs?: number;
   /** The last log lines of a successor that failed, as `lastWords` shows them. */
   readonly log?: string;
-  /** How long it was in each phase; undefined when nothing was begun. */
+  /** The time in each phase. Undefined when nothing was begun. */
   readonly phases?: PhaseTimes;
-  /** The newer version was taken back in this container and is remembered: no run tries it again on its own. */
+  /** The newer version was rolled back in this container and is remembered: no run tries it again by itself. */
   readonly isTakenBack?: true;
-  /** Undefined: its image has none, or there is nothing newer. */
+  /** Undefined: the image has no cooldown, or there is no newer version. */
   readonly cooldown?: Cooldown;
-  /** Present where services of a swarm are watched too; the ids of one are those of the service. */
+  /** Present where services of a swarm are watched too. The ids are then those of the service. */
   readonly kind?: EntryKind;
 };
 
 /** One row of a list: a container, or a service of a swarm. */
 export type EntryKind = 'container' | 'service';
 
-/** How long a newer image has been out, by its date or since we saw it first, and how long it has to be before it is used. */
+/** The age of a newer image, by its build time or since its first sighting, and the age that it needs. */
 export type Cooldown = { readonly ageMs: number; readonly delayMs: number };
 
 /** Milliseconds. */
@@ -73,7 +75,7 @@ export type Session = {
   readonly startedAtMs: number;
   readonly durationMs: number;
   readonly containers: readonly ContainerOutcome[];
-  /** Present where there are several engines: those that it was to work on, in configured order. */
+  /** Present with several engines: the engines of the run, in configured order. */
   readonly engines?: readonly EngineRun[];
 };
 
@@ -97,7 +99,7 @@ export function summarise(session: Session): SessionSummary {
   };
 }
 
-/** The phases of an update, as people see them. */
+/** The phases of an update, as they are shown. */
 export type UpdatePhase =
   | 'pulling'
   | 'preparing'

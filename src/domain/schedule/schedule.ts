@@ -1,19 +1,16 @@
-/**
- * When the service updates by itself. An interval is counted in time that passes, whatever people do
- * to the clock on the wall; a calendar is about that clock.
- */
+/** The times of automatic updates. An interval is counted by the monotonic clock; a calendar follows the wall clock. */
 export type Schedule = {
   /** For people: `every 6h`, `every day at 04:00 (Europe/Berlin)`. */ readonly words: string;
 } & (
   | { readonly kind: 'interval'; readonly everyMs: number }
   | {
       readonly kind: 'calendar';
-      /** The first slot after a time, both milliseconds since the epoch; undefined when there is none any more. */
+      /** The first run after a time, both in milliseconds since the epoch. Undefined when there is none left. */
       readonly nextRunAfter: (ms: number) => number | undefined;
     }
 );
 
-/** Without a schedule: at the start, if at all. */
+/** Without a schedule, updates run at the start if at all. */
 export type KeepUpdating = {
   readonly schedule: Schedule | undefined;
   readonly updateOnStart: boolean;

@@ -1,21 +1,16 @@
-/** A time zone by its clocks on the walls; all times in milliseconds, those on the wall as if it were UTC. */
+/** A time zone by its wall clock. All times are milliseconds; wall times are written as if they were UTC. */
 export type TimeZone = {
-  /** How far the clocks on the walls are ahead of UTC. */
+  /** The difference between the wall clock and UTC. */
   readonly offsetMs: (ms: number) => number;
-  /** When the clocks first show a time, or have just skipped it. */
+  /** The first instant at which the wall clock shows a time, or has just skipped it. */
   readonly firstInstantOf: (wallMs: number) => number;
-  /** When the clocks are changed between two instants, to the second; undefined if their offset is the same. */
+  /** The time of a clock change between two instants, to the second. Undefined if both have the same offset. */
   readonly changeBetween: (fromMs: number, toMs: number) => number | undefined;
 };
 
-/** Throws a `RangeError` for a name that is not in the database of IANA: https://www.iana.org/time-zones */
+/** Throws a `RangeError` for a name that is not in the IANA database: https://www.iana.org/time-zones */
 export function createTimeZone(name: string): TimeZone {
-  const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
-
-  function offsetMs(ms: number): number {
-    const [, sign, hours = 0, minutes = 0] = /GMT([+-])(\d+):(\d+)/.exec(format.format(ms)) ?? [];
-    return (sign === '-' ? -1 : 1) * (Number(hours) * hourMs + Number(minutes) * minuteMs);
-  }
+  const offsetMs = offsetIn(name);
 
   function firstInstantOf(wallMs: number): number {
     const [before, after] = [offsetMs(wallMs - dayMs), offsetMs(wallMs + dayMs)];
@@ -25,7 +20,7 @@ export function createTimeZone(name: string): TimeZone {
     return offsetMs(byNew) === after ? byNew : findChange(byNew, byOld);
   }
 
-  /** By halves. */
+  /** By bisection. */
   function findChange(fromMs: number, toMs: number): number {
     const after = offsetMs(toMs);
     let [low, high] = [fromMs, toMs];
@@ -41,6 +36,16 @@ export function createTimeZone(name: string): TimeZone {
     offsetMs,
     firstInstantOf,
     changeBetween: (fromMs, toMs) => (offsetMs(fromMs) === offsetMs(toMs) ? undefined : findChange(fromMs, toMs)),
+  };
+}
+
+/** UTC needs no format, which takes 10 MiB for as long as the process runs. */
+function offsetIn(name: string): TimeZone['offsetMs'] {
+  if (name === 'UTC') return () => 0;
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+  return (ms) => {
+    const [, sign, hours = 0, minutes = 0] = /GMT([+-])(\d+):(\d+)/.exec(format.format(ms)) ?? [];
+    return (sign === '-' ? -1 : 1) * (Number(hours) * hourMs + Number(minutes) * minuteMs);
   };
 }
 

@@ -2,8 +2,8 @@ import type { Container, Endpoint } from '../container/container.ts';
 import { journalPrefix } from '../container/label-names.ts';
 
 /**
- * A helper is a container of Upkeep's own image in which a second Upkeep finishes the update of the
- * first one's container, because a process cannot stop its own container and go on.
+ * A helper is a container of Upkeep's own image. A second Upkeep in it finishes the update of the first one's
+ * container, because a process cannot stop its own container and continue.
  */
 export type HelperOrder = {
   readonly transaction: string;
@@ -15,17 +15,20 @@ export type HelperOrder = {
   readonly reference: string;
 };
 
-/** Set in a helper: the transaction that it is to finish, with `@` and the name of its engine where there are several. `config/table/single-commands.ts` reads it. */
+/**
+ * Set in a helper: the id of its transaction, with `@` and the name of its engine if there are several.
+ * `config/table/single-commands.ts` reads it.
+ */
 export const finishVariable = 'UPKEEP_FINISH_UPDATE';
 
-/** Its labels are no journal: that is on the successor. */
+/** These labels are not a journal. The journal is on the successor. */
 export function writeHelperOrder(order: HelperOrder): Record<string, string> {
   return Object.fromEntries(
     Object.entries(labelOf).map(([field, label]) => [label, order[field as keyof HelperOrder]]),
   );
 }
 
-/** Undefined for every container that is no helper. */
+/** Undefined for a container that is not a helper. */
 export function readHelperOrder(labels: Readonly<Record<string, string>>): HelperOrder | undefined {
   const read = (field: keyof HelperOrder) => labels[labelOf[field]] ?? '';
   if (read('transaction') === '' || read('name') === '') return undefined;
@@ -49,9 +52,9 @@ const labelOf: Readonly<Record<keyof HelperOrder, string>> = {
 };
 
 /**
- * The container from which a helper is created: our own, with its command, environment, mounts, user and
- * networks, so that it reaches the engine as we do. It has no ports, names, fixed addresses or labels, so
- * that nothing else finds it. The engine restarts it until its task is done.
+ * The container from which a helper is created: our own, with its command, environment, mounts, user and networks, so
+ * that it reaches the engine in the same way. It has no ports, names, fixed addresses or labels, so that nothing else
+ * finds it. The engine restarts it until its task is done.
  */
 export function asHelper(own: Container, transaction: string, engine?: string): Container {
   const { Config, HostConfig, Networks } = own.settings;

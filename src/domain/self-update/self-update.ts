@@ -4,8 +4,8 @@ import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
 
 /**
- * Reason why Upkeep does not hand the update of its own container to a helper; undefined when it does.
- * `moved`: containers that would be replaced with it by id, with their state after it.
+ * Why Upkeep does not hand the update of its own container to a helper; undefined when it does. `moved`: the containers
+ * that would be replaced with it, by id, with their state after it.
  */
 export function whyNotItself(
   container: Container,
@@ -19,7 +19,7 @@ export function whyNotItself(
   return undefined;
 }
 
-/** Ports of the host that lead into the container. */
+/** Whether host ports lead into the container. */
 export function publishesPorts({ settings: { HostConfig } }: Container): boolean {
   const bindings = Object.values(HostConfig.PortBindings ?? {});
   return HostConfig.PublishAllPorts === true || bindings.some((bound) => bound !== null && bound.length > 0);

@@ -4,8 +4,8 @@ import { wishesOf } from './labels.ts';
 import type { ServiceSettings } from './settings.ts';
 
 /**
- * How a successor is left at the end of its update. `running`: and proven; `completed`: it is a job
- * that has done its work, with code 0; `stopped`: it was never started, so nothing of it is proven.
+ * The state of a successor at the end of its update. `running`: it runs and is proven. `completed`: it is a job that
+ * has exited with code 0. `stopped`: it was never started, so nothing is proven.
  */
 export type DesiredEndState = (typeof desiredEndState)[number];
 
@@ -15,8 +15,8 @@ export type DesiredEndStateSettings = Pick<ServiceSettings, 'noRestart' | 'reviv
 
 export type Part = {
   /**
-   * True for a container that is only re-created because of another one. If it was stopped then, it stays
-   * stopped, whatever the settings.
+   * True for a container that is only re-created because of another one. If it was stopped, it stays stopped under all
+   * settings.
    */
   readonly isLinked: boolean;
   /** Other containers wait for it to complete. */
@@ -24,8 +24,8 @@ export type Part = {
 };
 
 /**
- * A running container is started again and a stopped one stays stopped, unless `no-restart` or
- * `revive-stopped` say otherwise.
+ * A running container is started again and a stopped one stays stopped, unless `no-restart` or `revive-stopped` change
+ * it.
  */
 export function desiredEndStateOf(
   container: Container,

@@ -3,8 +3,8 @@ import type { ServiceSettings } from './settings.ts';
 import { labelledEntries } from './table/rules.ts';
 
 /**
- * The settings for one container: its labels over the options. The table says of each label whether it overrides
- * its option, or can only add a restraint unless labels take precedence. Settings that are not given stay absent.
+ * The settings for one container: its labels over the options. The table defines for each label whether it overrides
+ * its option, or can only add a restriction unless labels take precedence. Missing settings stay absent.
  */
 export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
   settings: Settings,
@@ -17,6 +17,6 @@ export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
     const isRestraint = label.effect === 'restrains' && settings.labelTakesPrecedence !== true;
     effective[key] = isRestraint ? settings[key] === true || wish === true : wish;
   }
-  // A label's value has the type of its option: `OptionLabel` says so.
+  // `OptionLabel` guarantees that a label's value has the type of its option.
   return effective as Settings;
 }

@@ -7,7 +7,7 @@ type Row = {
   readonly text: string;
   readonly expected: unknown;
   readonly of: (wishes: LabelWishes) => unknown;
-  /** A text that says nothing. */
+  /** A text without any meaning. */
   readonly bad: string;
   /** Value of a drop-in label with that text, if it differs. */
   readonly dropIn?: unknown;
@@ -16,7 +16,7 @@ type Row = {
 const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
 const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
 
-/** A shorter text that cannot be read is a rule of its own: see `tag-rules.test.ts` and `holding-back.test.ts`. */
+/** A shorter invalid text has its own rules: see `tag-rules.test.ts` and `holding-back.test.ts`. */
 const tooLong = 'x'.repeat(40_000);
 
 const pattern = (text: string): unknown => expect.objectContaining({ kind: 'pattern', text });
@@ -68,14 +68,14 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'lifecycle.pre-update-timeout': { ...timeout, of: ({ hooks }) => hooks.preUpdate?.timeoutMs },
   'lifecycle.post-update-timeout': { ...timeout, of: ({ hooks }) => hooks.postUpdate?.timeoutMs },
   'lifecycle.post-check-timeout': { ...timeout, of: ({ hooks }) => hooks.postCheck?.timeoutMs },
-  // The Watchtower family takes 0 for "not given".
+  // In the Watchtower family, 0 means "not given".
   'lifecycle.uid': { text: '0', expected: 0, of: (wishes) => wishes.lifecycleUserId, bad: 'root', dropIn: undefined },
   'lifecycle.gid': { text: '0', expected: 0, of: (wishes) => wishes.lifecycleGroupId, bad: '-1', dropIn: undefined },
 };
 
 describe.each(labelNames)('the label %s', (name) => {
   const row = rows[name];
-  // A timeout is nothing without its hook.
+  // A timeout has no effect without its hook.
   const hook =
     name.endsWith('-timeout') && name.startsWith('lifecycle') ? name.slice(0, -'-timeout'.length) : undefined;
   const others: Readonly<Record<string, string>> = hook === undefined ? {} : { [ownPrefix + hook]: 'true' };

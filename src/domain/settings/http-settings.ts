@@ -17,11 +17,11 @@ export const endpointGroups = [
 /** Parts of the HTTP interface that are switched on by name. */
 export type EndpointGroup = (typeof endpointGroups)[number];
 
-/** Settings of the HTTP interface, named like their options. */
+/** Settings of the HTTP API, named like their options. */
 export type HttpSettings = {
-  /** Undefined: every interface of the machine. */
+  /** Undefined: all interfaces of the machine. */
   readonly host: string | undefined;
-  /** 0: one that is free. */
+  /** 0: a free port. */
   readonly port: number;
   /** Empty: no API. */
   readonly groups: readonly EndpointGroup[];
@@ -33,16 +33,16 @@ export type HttpSettings = {
   readonly updateTimeoutMs: number;
   /** Undefined: plain HTTP. */
   readonly tls: TlsFiles | undefined;
-  /** Addresses and CIDR ranges; empty: proxy headers are not looked at. */
+  /** Addresses and CIDR ranges. Empty: proxy headers are ignored. */
   readonly trustedProxies: readonly string[];
   readonly proxyHeader: string;
-  /** Origins, `https://*.example.com` among them, or `*`; empty: CORS is off. */
+  /** Origins, also patterns such as `https://*.example.com`, or `*`. Empty: CORS is off. */
   readonly corsOrigins: readonly string[];
   /** True if `GET /v1/update` acts like POST. */
   readonly watchtowerCompat: boolean;
 };
 
-/** A token file is read at each use of the token, so that a rotated secret needs no restart. */
+/** A token file is read at each use, so that a rotated secret needs no restart. */
 export type TokenSource =
   | { readonly kind: 'value'; readonly value: string }
   | { readonly kind: 'file'; readonly path: string };

@@ -4,7 +4,7 @@ export type IpAddress = { readonly bits: 32 | 128; readonly value: bigint };
 /** An address or a range such as `10.0.0.0/8`. */
 export type IpRange = { readonly address: IpAddress; readonly prefix: number };
 
-/** Undefined for anything but one address; a zone (`fe80::1%eth0`) is dropped. */
+/** Undefined for any text but one address. A zone (`fe80::1%eth0`) is dropped. */
 export function parseIpAddress(text: string): IpAddress | undefined {
   if (text.length > longestAddress) return undefined;
   const v4 = parseV4(text);
@@ -14,7 +14,7 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   return v6 >> 32n === mappedV4 ? { bits: 32, value: v6 & 0xffff_ffffn } : { bits: 128, value: v6 };
 }
 
-/** Undefined for anything but an address or a range in CIDR notation: https://www.rfc-editor.org/rfc/rfc4632 */
+/** Undefined for any text but an address or a range in CIDR notation: https://www.rfc-editor.org/rfc/rfc4632 */
 export function parseIpRange(text: string): IpRange | undefined {
   const [before = '', after, ...rest] = text.split('/');
   const address = parseIpAddress(before);
@@ -30,7 +30,7 @@ export function isInRange({ bits, value }: IpAddress, { address, prefix }: IpRan
   return value >> shift === address.value >> shift;
 }
 
-/** The one spelling of an address: https://www.rfc-editor.org/rfc/rfc5952 */
+/** The canonical text of an address: https://www.rfc-editor.org/rfc/rfc5952 */
 export function formatIpAddress({ bits, value }: IpAddress): string {
   if (bits === 32) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
   const groups = Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16));
@@ -72,7 +72,7 @@ function parseV6(text: string): bigint | undefined {
   return value;
 }
 
-/** A dotted address may stand for the last two groups of the whole. */
+/** A dotted address may replace the last two groups. */
 function groupsOf(text: string, isLast: boolean): readonly bigint[] | undefined {
   if (text === '') return [];
   const parts = text.split(':');

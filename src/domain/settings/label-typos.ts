@@ -4,9 +4,8 @@ import { quoted } from '../text/printable.ts';
 import { labelNames } from './table/label-table.ts';
 
 /**
- * A sentence about a label that looks like ours and is not heard, with the one that was probably
- * meant; undefined for labels that are heard and for those of other people. A mistyped `enable` has
- * cost users their data, because nothing said that it was not heard.
+ * A sentence about a label without effect that looks like ours, with the label that was probably meant. Undefined for
+ * known labels and for labels of other tools. A mistyped `enable` without a warning has cost users their data.
  */
 export function describeUnheard(label: string): string | undefined {
   const prefix = [ownPrefix, dropInPrefix].find((each) => label.startsWith(each));
@@ -19,10 +18,10 @@ export function describeUnheard(label: string): string | undefined {
 
 const known: ReadonlySet<string> = new Set(labelNames);
 
-/** Longer than every label of ours with a slip of the finger. */
+/** Longer than every label of ours with a typo. */
 const longestStray = 100;
 
-/** A known name under a prefix that ends almost like ours: `upkep.enable`, `com.containrrr.watchtower.enable`. */
+/** Finds a known name under a prefix that nearly equals ours: `upkep.enable`, `com.containrrr.watchtower.enable`. */
 function describeStray(label: string): string | undefined {
   if (label.length > longestStray) return undefined;
   const lower = label.toLowerCase();

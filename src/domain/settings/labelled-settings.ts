@@ -9,15 +9,17 @@ import { printValue } from './values/label-values.ts';
 
 /** A setting that a label changes for one container, safe to print. */
 export type LabelledSetting = {
-  /** The flag's name, or the label's where there is no option. */
+  /** The flag's name, or the label's name without an option. */
   readonly name: string;
   /** Value in the notation of the command line, at most 500 characters. */
   readonly value: string;
-  /** `label upkeep.health-window`, or `image label …` where the image carries it. */
+  /** `label upkeep.health-window`, or `image label …` if the image has it. */
   readonly source: string;
 };
 
-/** The settings that the labels of a container change, in the order of the docs; not labels without an effect. */
+/**
+ * The settings that the labels of a container change, in the order of the docs. Labels without an effect are left out.
+ */
 export function labelledSettings(
   settings: ServiceSettings,
   labels: Labels,
@@ -61,5 +63,5 @@ function shownLabel(
   return { name: name ?? 'original-image', value: (labels[label] ?? '').trim() };
 }
 
-// The keys of the object that the type is made of.
+// The keys of the object are the type's members.
 const hookNames = Object.keys(hookLabels) as HookName[];

@@ -5,7 +5,7 @@ import type { Labels } from '../container/label-names.ts';
 import { labelNames } from './table/label-table.ts';
 import { labelsInEffect, type LabelWishes, readLabels as readLabelsOf, wishesOf } from './labels.ts';
 
-/** Of an image without labels, unless given. */
+/** By default of an image without labels. */
 const readLabels = (labels: Labels, imageLabels: Labels | undefined = {}) => readLabelsOf(labels, imageLabels);
 
 const nothing: LabelWishes = {

@@ -19,39 +19,38 @@ import { type LabelledKey, labelledEntries } from './table/rules.ts';
 import type * as kinds from './values/label-values.ts';
 import { quoted } from '../text/printable.ts';
 
-/** The container's wishes from its labels; undefined: not said. */
+/** The values of a container's labels; undefined: not given. */
 export type LabelWishes = {
   readonly [Key in LabelledKey]: NonNullable<ServiceSettings[Key]> | undefined;
 } & {
-  /** `scope` undefined: unscoped, also where the label says `none`. */
+  /** `scope` undefined: unscoped, also for the label value `none`. */
   readonly [Key in keyof typeof containerLabels]: LabelValue<(typeof containerLabels)[Key]> | undefined;
 } & {
   readonly hooks: Readonly<Record<HookName, HookWish | undefined>>;
   /** The reference to use instead of `Config.Image`; not parsed. */
   readonly originalImage: string | undefined;
-  /** The container says that it is an updater of the Watchtower family. */
+  /** The label marks an updater of the Watchtower family. */
   readonly isWatchtower: boolean;
 };
 
 type LabelValue<Label> = Label extends { readonly value: kinds.ValueKind<infer Value> } ? Value : never;
 
-/** `timeoutMs` undefined: the default; 0: no limit of its own. */
+/** `timeoutMs` undefined: the default; 0: no limit. */
 export type HookWish = {
   readonly command: string;
   readonly timeoutMs: number | undefined;
-  /** The command comes from the image's labels; its author may not choose the user that runs it. */
+  /** The command comes from the image's labels. The image's author must not choose the user that runs it. */
   readonly isFromImage?: true;
 };
 
-/** `warnings`: sentences about labels that are not heard, at most 20, safe to print. */
+/** `warnings`: sentences about labels without effect, at most 20, safe to print. */
 export type LabelReading = { readonly wishes: LabelWishes; readonly warnings: readonly string[] };
 
 /**
- * Reads the `upkeep.*` labels of a container and the drop-in ones. Of two that say the same, the one that the
- * container was given itself wins over one of its image, then the `upkeep.*` one. Of the image's, only those count
- * by which its author disposes of nothing but the image's own container; where the image is not known (undefined),
- * every label may be its own. Never fails: a value that cannot be read counts as not given, and is warned about like
- * a mistyped name.
+ * Reads the `upkeep.*` labels of a container and the supported labels of other updaters. If two labels set the same
+ * thing, the container's own wins over its image's, and then `upkeep.*` wins. Of the image's labels, only those count
+ * that affect nothing but the image's own container. If the image is unknown (undefined), every label may come from it.
+ * Never fails: an invalid value counts as absent and, like a mistyped name, causes a warning.
  */
 export function readLabels(labels: Labels, imageLabels: Labels | undefined): LabelReading {
   const { wishes, warnings, unheard } = readAll(labels, imageLabels);
@@ -59,7 +58,7 @@ export function readLabels(labels: Labels, imageLabels: Labels | undefined): Lab
   return { wishes, warnings: bounded(all) };
 }
 
-/** The wishes of an inspected container. */
+/** The label values of an inspected container. */
 export function wishesOf({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): LabelWishes {
   return readAll(settings.Config.Labels ?? {}, imageLabels).wishes;
 }
@@ -72,19 +71,19 @@ export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings'
   return readAll(ownLabels(settings.Config.Labels ?? {}, imageLabels ?? {}), {}).wishes.enable === false;
 }
 
-/** Labels that `readLabels` uses, with full names and verbatim values; overridden ones are left out. */
+/** Labels that `readLabels` uses, with full names and verbatim values. Overridden ones are left out. */
 export function labelsInEffect(labels: Labels, imageLabels: Labels | undefined): Labels {
   return Object.fromEntries(readAll(labels, imageLabels).heard.map(({ label }) => [label, labels[label] ?? '']));
 }
 
-/** The wishes of a container, and the labels that they come from. */
+/** The label values of a container, and the labels that they come from. */
 export function readHeardLabels(labels: Labels, imageLabels: Labels | undefined): Pick<Reading, 'wishes' | 'heard'> {
   return readAll(labels, imageLabels);
 }
 
 /** A label that `readLabels` uses. */
 export type HeardLabel = {
-  /** Without a prefix; undefined for a label of another tool. */
+  /** Without a prefix. Undefined for a label of another tool. */
   readonly name: LabelName | undefined;
   /** In full. */
   readonly label: string;
@@ -98,7 +97,7 @@ function readAll(labels: Labels, imageLabels: Labels | undefined): Reading {
   return Object.keys(labels).some(mayBeHeard) ? readEach(labels, imageLabels) : silence;
 }
 
-/** Most containers carry none of these, and looking for each name on them would be most of a check's work. */
+/** Most containers have none of these labels, and a search for each name would take most of a check's time. */
 function mayBeHeard(label: string): boolean {
   return label.startsWith(ownPrefix) || label.startsWith(familyPrefix);
 }
@@ -128,7 +127,7 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
     },
     originalImage: valueOf(own, originalImageLabel)?.trim() || undefined,
     isWatchtower: valueOf(labels, watchtowerLabel) === 'true',
-    // Every key of both tables has a value that its own kind has parsed.
+    // Every value was parsed by the kind of its own key.
   } as LabelWishes;
   if (wishes.originalImage !== undefined)
     heard.push({ name: undefined, label: originalImageLabel, isFromImage: false });
@@ -138,14 +137,14 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
 
 type Declared<Value> = Pick<DeclaredLabel<Value>, 'value' | 'fromImage'> & { readonly name: LabelName };
 
-/** By the names of their wishes. */
+/** By the names of their values. */
 const valueLabels: readonly (readonly [string, Declared<unknown>])[] = [
   ...Object.entries(containerLabels),
-  // The names of the labels in the table, which the type is made of.
+  // The names of the labels in the table are the type's members.
   ...labelledEntries.map(([key, { label }]) => [key, label as Declared<unknown>] as const),
 ];
 
-/** One label stands for all of a journal. */
+/** One label represents a whole journal. */
 function unheardJournal(labels: Labels, own: Labels): string[] {
   const isUnheard = (label: string) => label.startsWith(journalPrefix) && !Object.hasOwn(own, label);
   return Object.keys(labels).filter(isUnheard).slice(0, 1);
@@ -161,7 +160,7 @@ function warningAboutOrigin(unheard: readonly string[], imageLabels: Labels | un
   ];
 }
 
-/** Enough for any command; an engine accepts labels of many megabytes. */
+/** Enough for any command. An engine accepts labels of many megabytes. */
 const longestValue = 32_768;
 
 const mostWarnings = 20;
@@ -218,7 +217,7 @@ function capped<Value>(value: Value, { label, text, kind, warnings }: Said<Value
 
 type Spelling = { readonly own: string; readonly dropIn: string };
 
-/** Each check looks for every name on every container: putting them together anew would be most of its work. */
+/** Each check looks for every name on every container, so the names are put together once. */
 const spellings = Object.fromEntries(
   labelNames.map((name): [LabelName, Spelling] => [name, { own: ownPrefix + name, dropIn: dropInPrefix + name }]),
 ) as Readonly<Record<LabelName, Spelling>>;
@@ -227,7 +226,7 @@ function valueOf(labels: Labels, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
 }
 
-/** Wishes of a container without our labels. */
+/** The values for a container without our labels. */
 const silence = readEach({}, {});
 
 function warningsAboutNames(labels: Labels): readonly string[] {

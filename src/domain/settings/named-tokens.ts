@@ -1,9 +1,9 @@
-/** A token of the HTTP API; `name` says who holds it, where the file tells. */
+/** A token of the HTTP API. `name` is its holder, if the file names one. */
 export type NamedToken = { readonly name: string | undefined; readonly token: string };
 
 /**
- * The tokens in the text of a token file: one for all, or a line `NAME: TOKEN` for each holder. The space after the
- * colon tells them apart, because a token has none: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
+ * The tokens in the text of a token file: one for all, or a line `NAME: TOKEN` for each holder. A token contains no
+ * space, so the space after the colon distinguishes the two: https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 export function readTokens(text: string): readonly NamedToken[] {
   const lines = text
@@ -22,5 +22,5 @@ function readLine(line: string): NamedToken {
 
 const namedPattern = /^([\p{L}\p{N}][\p{L}\p{N} ._@-]{0,49}):\s+(\S+)$/u;
 
-/** Each request is compared with all of them. */
+/** Each request is compared with all tokens. */
 const mostTokens = 100;

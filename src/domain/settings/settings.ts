@@ -1,17 +1,17 @@
 import { ruleEntries, type RuleValues } from './table/rules.ts';
 
-/** The user's settings after flags, environment and defaults, the same for every run of the process. */
+/** The user's settings after flags, environment and defaults. They are the same for every run of the process. */
 export type ServiceSettings = RuleValues & {
   /** Names or whole-name regular expressions; empty: every container. */
   readonly names: readonly string[];
   readonly selfUpdate: SelfUpdate;
-  /** Of the windows, such as `Europe/Berlin`. */
+  /** The time zone of windows, such as `Europe/Berlin`. */
   readonly timeZone: string;
 };
 
 /**
- * Whether Upkeep replaces the container that it runs in. `unless-published`: the HTTP API is on, so
- * not while the container publishes ports. `not-main-process`: a successor would not begin Upkeep.
+ * Whether Upkeep replaces the container that it runs in. `unless-published`: the HTTP API is on, so not while the
+ * container publishes ports. `not-main-process`: a successor would not start Upkeep.
  */
 export type SelfUpdate = 'on' | 'unless-published' | 'off' | 'not-by-this-command' | 'not-main-process';
 

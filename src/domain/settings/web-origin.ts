@@ -1,4 +1,4 @@
-/** Which origins a page may come from: one, any subdomain of one (`https://*.example.com`), or all. */
+/** The origins of web pages that are allowed: one, all subdomains of one (`https://*.example.com`), or all. */
 export type OriginPattern =
   | { readonly kind: 'any' }
   | { readonly kind: 'exact'; readonly origin: string }
@@ -16,7 +16,7 @@ export function parseOriginPattern(text: string): OriginPattern | undefined {
   return { kind: 'exact', origin: print(normal.scheme, domain, normal.port) };
 }
 
-/** Whether the `Origin` of a request is one of them. `null` and garbage are only where all are. */
+/** Whether the `Origin` of a request is allowed. `null` and malformed origins are allowed only with `*`. */
 export function isAllowedOrigin(origin: string, patterns: readonly OriginPattern[]): boolean {
   const given = parseOriginPattern(origin);
   return patterns.some((pattern) => {

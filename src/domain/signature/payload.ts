@@ -4,12 +4,13 @@ import { isDigest, type Digest } from '../reference/digest.ts';
 export type SignedPayload = { readonly digest: Digest; readonly name: string };
 
 /**
- * The payload of simple signing, which cosign writes:
- * https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#payload. The fault completes "not signed by NAME: ".
+ * Reads the payload of simple signing, the format of cosign:
+ * https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#payload. The fault completes "not signed by
+ * NAME: ".
  */
 export function readSignedPayload(payload: Uint8Array): SignedPayload | { readonly fault: string } {
   const critical = fieldOf(parse(payload), 'critical');
-  if (fieldOf(critical, 'type') !== cosignType) return { fault: 'what was signed is no signature of an image' };
+  if (fieldOf(critical, 'type') !== cosignType) return { fault: 'its signature is not that of an image' };
   const digest = fieldOf(fieldOf(critical, 'image'), 'docker-manifest-digest');
   const name = fieldOf(fieldOf(critical, 'identity'), 'docker-reference');
   if (typeof digest !== 'string' || !isDigest(digest)) return { fault: 'its signature names no digest' };

@@ -4,7 +4,7 @@ import type { ImageReference } from '../reference/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 import { readSignedPayload } from './payload.ts';
 
-/** A signature as it stands beside an image: nothing of it is proven. */
+/** A signature stored beside an image, not verified. */
 export type FoundSignature = {
   /** The signed bytes. */
   readonly payload: Uint8Array;
@@ -15,7 +15,7 @@ export type FoundSignature = {
 /** A public key of `--verify-key`. */
 export type VerificationKey = {
   readonly name: string;
-  /** Whether the key has signed these bytes; false for what is no signature at all. */
+  /** Whether the key has signed these bytes. False for a malformed signature. */
   readonly hasSigned: (found: FoundSignature) => boolean;
 };
 
@@ -26,16 +26,16 @@ export type SignatureVerdict =
 
 export type SignatureQuestion = {
   readonly reference: ImageReference;
-  /** Of the image: of the index, or of the manifest for the platform. */
+  /** Digests of the image: of the index, or of the manifest for the platform. */
   readonly digests: readonly Digest[];
   readonly found: readonly FoundSignature[];
-  /** One of these is enough. */
+  /** One of these keys is enough. */
   readonly keys: readonly VerificationKey[];
 };
 
 /**
- * Whether one of the keys has signed this digest under this repository's name. A signature of another digest, or of
- * the same one in another repository, proves nothing here. Without any key nothing is signed.
+ * Whether one of the keys has signed this digest under this repository's name. A signature of another digest, or of the
+ * same digest in another repository, proves nothing here. Without keys nothing counts as signed.
  */
 export function judgeSignatures({ reference, digests, found, keys }: SignatureQuestion): SignatureVerdict {
   let why = 'it has no signature';
@@ -43,7 +43,7 @@ export function judgeSignatures({ reference, digests, found, keys }: SignatureQu
     const key = keys.find(({ hasSigned }) => hasSigned(each));
     const fault = key === undefined ? 'none of its signatures is of that key' : faultOf(each, reference, digests);
     if (key !== undefined && fault === undefined) return { kind: 'signed', key: key.name };
-    // A signature of the right key says more than those of strangers.
+    // A fault in a signature of the right key is more specific than signatures of other keys.
     if (fault !== undefined && (key !== undefined || why === 'it has no signature')) why = fault;
   }
   return { kind: 'unsigned', why };

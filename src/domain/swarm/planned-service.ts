@@ -2,13 +2,13 @@
 export type PlannedService = {
   readonly id: string;
   readonly name: string;
-  /** As people write it. */
+  /** In short form. */
   readonly image: string;
-  /** The images of the spec, verbatim: that of now, and the next one. */
+  /** The present and the next image of the spec, verbatim. */
   readonly from: string;
   readonly to: string;
-  /** Names of services whose update comes first. */
+  /** Names of services that are updated before it. */
   readonly after: readonly string[];
-  /** Present for the service that we run in: it comes last of all. */
+  /** Present for the service that we run in, which is updated last. */
   readonly isOwn?: true;
 };

@@ -4,26 +4,29 @@ import { type ImageReference, tryParseImageReference } from '../reference/image-
 import { shortDigest } from '../reference/digest.ts';
 import { quoted } from '../text/printable.ts';
 
-/** The image of a service's spec, taken apart. */
+/** The parsed image of a service's spec. */
 export type ServiceImage =
   | {
       readonly kind: 'tagged';
-      /** Verbatim, without the digest and with a tag: an update writes it with another digest. */
+      /** Verbatim, without the digest and with a tag. An update writes it with another digest. */
       readonly text: string;
       /** Without a digest. */
       readonly reference: ImageReference;
-      /** Undefined: every node runs what the tag was when it pulled. */
+      /** Undefined: every node runs the version that the tag had when it pulled. */
       readonly digest: Digest | undefined;
     }
   | { readonly kind: 'pinned'; readonly text: string; readonly reason: string; readonly digest: Digest }
   | { readonly kind: 'unreadable'; readonly text: string; readonly reason: string };
 
-/** `docker stack deploy` notes in it what the compose file says: https://github.com/docker/cli/blob/master/cli/compose/convert/service.go */
+/**
+ * The image in the compose file, which `docker stack deploy` stores in this label:
+ * https://github.com/docker/cli/blob/master/cli/compose/convert/service.go
+ */
 export const stackImageLabel = 'com.docker.stack.image';
 
 /**
- * Docker's client pins `app:1` to a digest by itself, and then it looks like an image that a person has pinned: only
- * the text of the compose file, where there is one, tells them apart.
+ * Docker's client adds a digest to `app:1` by itself, which then looks pinned by a person. Only the image in the
+ * compose file, if there is one, distinguishes the two.
  */
 export function readServiceImage(image: string, labels: Labels): ServiceImage {
   const parsed = tryParseImageReference(image);
@@ -39,7 +42,7 @@ export function readServiceImage(image: string, labels: Labels): ServiceImage {
   return { kind: 'tagged', text, digest, reference: { ...parsed, digest: undefined } };
 }
 
-/** A tag is the default one only without a digest. */
+/** The tag is the default one only if there is no digest. */
 const exampleDigest = `sha256:${'0'.repeat(64)}`;
 
 /** The digest of an image's text; undefined without one. */

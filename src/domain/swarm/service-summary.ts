@@ -5,27 +5,32 @@ import { readServiceImage } from './service-image.ts';
 import type { SwarmService } from './swarm-service.ts';
 
 /**
- * A service as the rules of selection see it: an entry among containers, without an image of this engine. Its own
- * labels win over those of its containers; labels that can have no effect on it are left out.
+ * A service in the form of a container, for the rules of selection, without an image of this engine. Its own labels
+ * take precedence over those of its containers. Labels without effect on a service are left out.
  */
 export function summaryOfService(service: SwarmService): ContainerSummary {
-  const { id, name, image, count, replicas, createdAtMs } = service;
-  const hasTasks = count === undefined ? replicas !== 0 : count.running > 0;
+  const { id, name, image, createdAtMs } = service;
   return {
     id,
     name,
     image: readServiceImage(image, service.labels).text,
     imageId: '',
-    status: hasTasks || replicas === 0 ? 'running' : 'restarting',
+    status: isRestarting(service) ? 'restarting' : 'running',
     health: 'none',
     labels: Object.fromEntries(Object.entries(labelsOfService(service)).filter(([label]) => isHeard(label))),
-    // Docker's lists tell whole seconds.
+    // Docker's lists have whole seconds.
     createdAtMs: Math.floor(createdAtMs / 1000) * 1000,
     networkMode: '',
   };
 }
 
-/** Warnings about its labels that have no effect on a service, each with the reason; safe to print. */
+/** Its tasks end as soon as they start. During an update there may be none for a moment. */
+function isRestarting({ count, replicas, update }: SwarmService): boolean {
+  if (count === undefined || count.running > 0 || replicas === 0) return false;
+  return update === undefined || update.state === 'completed' || update.state === 'rollback_completed';
+}
+
+/** Warnings about its labels without effect on a service, with the reasons; safe to print. */
 export function labelsWithoutEffect(service: SwarmService): readonly string[] {
   return Object.keys(labelsOfService(service))
     .filter((label) => !isHeard(label) && !label.startsWith(journalPrefix))
@@ -44,7 +49,7 @@ function isHeard(label: string): boolean {
   return name === undefined || heardNames.includes(name);
 }
 
-/** Without its prefix; undefined for a label that is none of ours. */
+/** Without its prefix. Undefined for a label of another tool. */
 function nameOf(label: string): string | undefined {
   if (label.startsWith(ownPrefix)) return label.slice(ownPrefix.length);
   return label.startsWith(familyPrefix) ? label.slice(label.lastIndexOf('.') + 1) : undefined;

@@ -1,52 +1,55 @@
 import type { Labels } from '../container/label-names.ts';
 import type { Platform } from '../reference/platform.ts';
 
-/** A service of a swarm, as one read shows it: all of it is of one version. */
+/** A service of a swarm from one reading. All fields are of one version. */
 export type SwarmService = {
   readonly id: string;
   readonly name: string;
-  /** Decimal digits. It moves also while nobody changes the service; a change is made of what was read with it. */
+  /**
+   * Decimal digits. It also changes without a change of the service. A change is based on the version that was read
+   * with it.
+   */
   readonly version: string;
-  /** Verbatim: `repository:tag@sha256:…`, or less. */
+  /** Verbatim: `repository:tag@sha256:…`, or a shorter form. */
   readonly image: string;
   /** `Spec.Labels`. */
   readonly labels: Labels;
-  /** Of its containers: `Spec.TaskTemplate.ContainerSpec.Labels`. */
+  /** Labels of its containers: `Spec.TaskTemplate.ContainerSpec.Labels`. */
   readonly containerLabels: Labels;
   /** Milliseconds since the epoch. */
   readonly createdAtMs: number;
   readonly mode: ServiceMode;
-  /** Of the spec; undefined where the mode has no such number. */
+  /** The number in the spec. Undefined for a mode without one. */
   readonly replicas: number | undefined;
-  /** The swarm's own count; a task on a node that is down may be among those that run. Undefined where it was not asked for. */
+  /** The swarm's own count, which may include tasks on a lost node. Undefined where it was not requested. */
   readonly count: { readonly running: number; readonly wanted: number } | undefined;
   /** Undefined: never updated, or changed since without a restart of its tasks. */
   readonly update: UpdateState | undefined;
   readonly order: 'start-first' | 'stop-first';
   readonly failureAction: 'pause' | 'continue' | 'rollback';
-  /** How long the swarm's updater watches a new task. */
+  /** The time for which the swarm's updater watches a new task. */
   readonly monitorMs: number;
-  /** It publishes a port on the node itself, so that one node runs one task of it. */
+  /** It publishes a port on the node itself, so a node runs one task of it. */
   readonly hasHostPorts: boolean;
   /** `node.role==worker`, as in the spec. */
   readonly constraints: readonly string[];
-  /** `Placement.Platforms` of the spec; undefined where it has none. */
+  /** `Placement.Platforms` of the spec; undefined without it. */
   readonly platforms: readonly Platform[] | undefined;
-  /** Of `PreviousSpec`; undefined without one, as after the swarm's own rollback. */
+  /** From `PreviousSpec`. Undefined without one, for example after the swarm's own rollback. */
   readonly previous: { readonly image: string; readonly labels: Labels } | undefined;
   readonly spec: RawSpec;
 };
 
-/** The bytes of a spec as they were read: only the adapter that read them looks into them. */
+/** The bytes of a spec as they were read. Only the adapter that read them parses them. */
 export type RawSpec = string & { readonly [rawSpec]: never };
 declare const rawSpec: unique symbol;
 
 export type ServiceMode = 'replicated' | 'global' | 'replicated-job' | 'global-job';
 
-/** What the swarm's updater says of itself; it is a claim, and `updating` need not end. */
+/** The report of the swarm's updater about itself. It can be wrong, and `updating` may never end. */
 export type UpdateState = {
   readonly state: UpdateWord;
-  /** Milliseconds since the epoch by the swarm's clock; undefined where it does not say. */
+  /** Milliseconds since the epoch by the swarm's clock; undefined without it. */
   readonly startedAtMs: number | undefined;
   readonly completedAtMs: number | undefined;
   /** One printable line. */
@@ -69,15 +72,15 @@ export type SwarmTask = {
   readonly nodeId: string;
   /** Undefined for a task of a global service. */
   readonly slot: number | undefined;
-  /** Verbatim, of the task's own spec. */
+  /** Verbatim, from the task's own spec. */
   readonly image: string;
   readonly state: TaskState;
   readonly desired: TaskState;
-  /** One printable line: `task: non-zero exit (3)`; empty where all is well. */
+  /** One printable line: `task: non-zero exit (3)`; empty without an error. */
   readonly error: string;
   readonly exitCode: number | undefined;
   readonly createdAtMs: number;
-  /** When it came to its state, by the clock of its node. */
+  /** The time at which it reached its state, by the clock of its node. */
   readonly stateAtMs: number;
 };
 
@@ -101,13 +104,13 @@ export const taskStates = [
 
 export type TaskState = (typeof taskStates)[number];
 
-/** Tasks of one version. */
+/** The tasks of one version. */
 export type TaskProgress = { readonly running: number; readonly wanted: number };
 
 export type SwarmNode = {
   readonly id: string;
   readonly hostname: string;
-  /** Only a `ready` node is known to run what it should. */
+  /** Only a `ready` node is known to run its tasks. */
   readonly state: 'ready' | 'down' | 'unknown' | 'disconnected';
   readonly availability: 'active' | 'pause' | 'drain';
   readonly role: 'manager' | 'worker';

@@ -5,8 +5,8 @@ import type { TagCandidate, TagPolicy } from './tag-policy.ts';
 type RegexPolicy = Extract<TagPolicy, { kind: 'regex' }>;
 
 /**
- * Tags that the pattern means and whose groups hold higher numbers, best first. Undefined: the pattern
- * does not mean the current tag, so nothing says which others are higher.
+ * Tags that the pattern matches and whose groups have higher numbers, best first. Undefined: the pattern does not match
+ * the current tag, so no tag can be compared with it.
  */
 export function candidatesByPattern(
   current: string,
@@ -24,7 +24,7 @@ export function candidatesByPattern(
   return higher.map(({ tag, numbers }) => ({ tag, kind: kindOfStep(own, numbers) }));
 }
 
-/** All numbers in the groups, in their order; undefined where there are none, or one too long to be exact. */
+/** All numbers in the groups, in order. Undefined without any, or if one is too long to be exact. */
 function numbersOf(groups: readonly string[] | undefined): readonly number[] | undefined {
   const numbers = (groups ?? []).flatMap((group) => group.match(/\d+/g) ?? []).map(Number);
   return numbers.length > 0 && numbers.every(Number.isSafeInteger) ? numbers : undefined;

@@ -4,8 +4,8 @@ import type { TagCandidate, VersionKind } from './tag-policy.ts';
 import { parseVersionTag, type VersionTag } from './version-tag.ts';
 
 /**
- * Tags with a higher version in the same prefix, form, count of numbers and suffix, best first. A
- * pre-release is one only for a pre-release of the same numbers. Undefined: the current tag is no version.
+ * Tags with a higher version and the same prefix, form, count of numbers and suffix, best first. A pre-release is a
+ * candidate only for a pre-release of the same numbers. Undefined: the current tag is not a version.
  */
 export function candidatesByVersion(
   current: string,
@@ -37,14 +37,14 @@ function rememberSuffixes(): typeof readSuffix {
   };
 }
 
-/** Which number differs first; the step from a pre-release to its release is a patch. */
+/** The first number that differs. The step from a pre-release to its release is a patch. */
 export function kindOfStep(from: readonly number[], to: readonly number[]): VersionKind {
   const at = to.findIndex((number, index) => number !== from[index]);
   if (at === 0) return 'major';
   return at === 1 ? 'minor' : 'patch';
 }
 
-/** How many of the first numbers stay the same. */
+/** The number of leading numbers that stay the same. */
 const kept: Readonly<Record<VersionKind, number>> = { major: 0, minor: 1, patch: 2 };
 
 /** The cheap comparisons come first, because most tags fail them. */
@@ -57,7 +57,7 @@ function isSuccessor(own: VersionTag, next: VersionTag, most: VersionKind): bool
   return own.preRelease !== undefined && (comparePreReleases(next.preRelease, own.preRelease) ?? 0) > 0;
 }
 
-/** The order of the listing never counts: equal versions (`1.2`, `1.02`) are ordered by their text. */
+/** Independent of the order of the listing: equal versions (`1.2`, `1.02`) are ordered by their text. */
 function bestFirst(one: VersionTag, other: VersionTag): number {
   return (
     compareNumbers(other.numbers, one.numbers) ||

@@ -1,14 +1,14 @@
 /** A date as the version: `20240801`, `2024-08-01`, `20240801T120000Z`, `2024-08-01T12-00-00Z`. */
 export type WrittenDate = {
-  /** With 0 for each digit: `0000-00-00`. */
+  /** The form, with 0 for each digit: `0000-00-00`. */
   readonly form: string;
-  /** Year, month, day and, of a timestamp, the seconds since midnight. */
+  /** Year, month, day, and for a timestamp the seconds since midnight. */
   readonly numbers: readonly number[];
   /** In characters. */
   readonly length: number;
 };
 
-/** The date that a text begins with; undefined where it begins with none. */
+/** The date at the beginning of a text; undefined without one. */
 export function readDate(text: string): WrittenDate | undefined {
   const [written = '', year, , month, day, hour, minute, second] = dateGrammar.exec(text) ?? [];
   const date = [Number(year), Number(month), Number(day)];

@@ -13,10 +13,12 @@ export type TagQuestion = {
   readonly exclude?: TagFilter;
 };
 
-/** Best first, so that the next one is there if an image is missing for a platform; `because` says why there can be none. */
+/**
+ * Best first, so that the next one can be used if an image is missing for a platform. `because` says why there is none.
+ */
 export type TagChoice = { readonly candidates: readonly TagCandidate[]; readonly because?: string };
 
-/** The higher tags that the policy allows, none of them a downgrade. */
+/** The higher tags that the policy allows. None is a downgrade. */
 export function chooseTag({ current, tags, policy, include, exclude }: TagQuestion): TagChoice {
   if (policy.kind === 'digest') return { candidates: [], because: 'its policy follows the digest of its tag' };
   const found =

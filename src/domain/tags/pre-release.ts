@@ -1,11 +1,11 @@
 /** A version before a release: `rc.1`, `beta2`, `-SNAPSHOT`. */
 export type PreRelease = {
-  /** Lower case, and in its long form: `b` is `beta`. */
+  /** In lower case and in its long form: `b` becomes `beta`. */
   readonly word: string;
   readonly numbers: readonly number[];
 };
 
-/** The pre-release at the beginning of what follows the numbers of a version, with its length in characters. */
+/** The pre-release at the beginning of the text after a version's numbers, with its length in characters. */
 export function readPreRelease(text: string): { readonly preRelease: PreRelease; readonly length: number } | undefined {
   const match = attached.exec(text) ?? separated.exec(text);
   if (match === null) return undefined;
@@ -17,8 +17,8 @@ export function readPreRelease(text: string): { readonly preRelease: PreRelease;
 }
 
 /**
- * Below 0: the first is the earlier. A release (undefined) is later than all before it. Undefined: neither
- * follows the other, as with a nightly build and a release candidate.
+ * Below 0: the first is earlier. A release (undefined) is later than all its pre-releases. Undefined: they have no
+ * order, as with a nightly build and a release candidate.
  */
 export function comparePreReleases(one: PreRelease | undefined, other: PreRelease | undefined): number | undefined {
   if (one === undefined || other === undefined) return Number(one === undefined) - Number(other === undefined);
@@ -29,7 +29,7 @@ export function comparePreReleases(one: PreRelease | undefined, other: PreReleas
   return compareNumbers(one.numbers, other.numbers);
 }
 
-/** Part by part; a missing part counts less than any. */
+/** Part by part. A missing part is lower than any. */
 export function compareNumbers(one: readonly number[], other: readonly number[]): number {
   for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
     const difference = (one[at] ?? -1) - (other[at] ?? -1);

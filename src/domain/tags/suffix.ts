@@ -1,16 +1,19 @@
 import { compareNumbers } from './pre-release.ts';
 
-/** The end of a tag, `-alpine3.20` or `_9-jdk`, in the parts that say how it may change. */
+/** The end of a tag, `-alpine3.20` or `_9-jdk`, in parts that may change in different ways. */
 export type Suffix = {
-  /** The suffix with `#` for the number of a base system, `*` for one of a build and `@` for a commit: the same for all successors. */
+  /**
+   * The suffix with `#` for the number of a base system, `*` for that of a build and `@` for a commit. It is the same
+   * for all successors.
+   */
   readonly shape: string;
-  /** Of base systems, in their order. */
+  /** Numbers of base systems, in order. */
   readonly bases: readonly (readonly number[])[];
-  /** Of builds, in their order. */
+  /** Numbers of builds, in order. */
   readonly builds: readonly (readonly number[])[];
 };
 
-/** Undefined where the text cannot be a suffix: a number goes on without anything between. */
+/** Undefined if the text cannot be a suffix, because a number continues without a separator. */
 export function readSuffix(text: string): Suffix | undefined {
   if (/^\d/.test(text)) return undefined;
   if (!/\d/.test(text)) return { shape: text, bases: [], builds: [] };
@@ -30,14 +33,20 @@ export function readSuffix(text: string): Suffix | undefined {
   return { shape, bases, builds };
 }
 
-/** Whether the second may follow the first: no base system gets older, and all else stays. Builds begin anew with each version. */
+/**
+ * Whether the second may follow the first: base systems do not get older, and the rest is the same. Builds start again
+ * with each version.
+ */
 export function mayFollow(suffix: Suffix, next: Suffix): boolean {
   return (
     suffix.shape === next.shape && suffix.bases.every((base, at) => compareNumbers(base, next.bases[at] ?? []) <= 0)
   );
 }
 
-/** Below 0: of two tags of one version, the first is the better. The base system that changes least comes first, then the latest build. */
+/**
+ * Below 0: of two tags of one version, the first is better. The smallest change of the base system comes first, then
+ * the latest build.
+ */
 export function compareSuffixes(one: Suffix, other: Suffix): number {
   return compareLists(one.bases, other.bases) || compareLists(other.builds, one.builds);
 }
@@ -50,12 +59,15 @@ function compareLists(one: readonly (readonly number[])[], other: readonly (read
   return 0;
 }
 
-/** A commit beside a version, as Plex has it: `1.40.1.8227-c0dd5a73e`. */
+/** A commit beside a version, as in Plex's tags: `1.40.1.8227-c0dd5a73e`. */
 const commit = /^[-_]g?(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}$/;
 
 const wordAndNumber = /(?<![a-z])([a-z]*)([-_.]?)(\d+(?:\.\d+)*)(?![a-z\d])/gi;
 
-/** Any other number belongs to another program in the image, as in `pg16` and `php8.2`: data may depend on it, so it stays. */
+/**
+ * Any other number belongs to another program in the image, as in `pg16` and `php8.2`. Data may depend on it, so it
+ * must stay.
+ */
 function roleOf(word: string, between: string): 'base' | 'build' | 'fixed' {
   const name = word.toLowerCase();
   if (name === '') return between === '' ? 'fixed' : 'build';

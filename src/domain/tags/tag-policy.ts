@@ -1,22 +1,22 @@
 import { type BoundedPattern, boundedPattern } from '../text/name-pattern.ts';
 
-/** How far a change of the version goes: in the first number, the second, or a later one. */
+/** The kind of a version step: in the first number, the second, or a later one. */
 export type VersionKind = 'patch' | 'minor' | 'major';
 
 /**
- * Which other tags a container may move to. `digest`: none, only what its own tag points at. `patch`,
- * `minor`, `major`: higher versions up to that kind. `regex`: tags that the pattern means as a whole, in
- * the order of the numbers in its groups.
+ * The tags that a container may move to. `digest`: none, only new content of its own tag. `patch`, `minor`, `major`:
+ * higher versions up to that kind. `regex`: tags that the pattern matches as a whole, in the order of the numbers in
+ * its groups.
  */
 export type TagPolicy =
   | { readonly kind: 'digest' }
   | { readonly kind: VersionKind }
   | { readonly kind: 'regex'; readonly text: string; readonly pattern: BoundedPattern };
 
-/** A tag that may take the place of the current one, and how far it goes. */
+/** A tag that may replace the current one, and the kind of the step. */
 export type TagCandidate = { readonly tag: string; readonly kind: VersionKind };
 
-/** Reads a policy as a person writes it; the fault completes "Cannot read …: ". */
+/** Reads a policy. The fault completes "Cannot read …: ". */
 export function readTagPolicy(text: string): TagPolicy | { readonly fault: string } {
   const trimmed = text.trim();
   if (/^regex:/i.test(trimmed)) return readRegex(trimmed.slice('regex:'.length));
@@ -25,7 +25,7 @@ export function readTagPolicy(text: string): TagPolicy | { readonly fault: strin
   return { fault: 'it takes digest, patch, minor, major or regex:PATTERN' };
 }
 
-/** Whether a tag is meant: a pattern in the syntax of RE2, found anywhere in the tag. */
+/** Whether a tag matches a pattern in RE2 syntax, anywhere in the tag. */
 export type TagFilter = (tag: string) => boolean;
 
 /** Reads the pattern of `tag-include` or `tag-exclude`. */

@@ -11,7 +11,7 @@ import { readSuffix, type Suffix } from './suffix.ts';
 export type VersionTag = {
   readonly tag: string;
   readonly prefix: string;
-  /** One to four, most significant first; of a date its year, month, day and, with a time of day, the seconds since midnight. */
+  /** One to four, most significant first. For a date: year, month, day, and with a time the seconds since midnight. */
   readonly numbers: readonly number[];
   /** `version`, `calendar` (`2024.8.1`), or a date with 0 for each digit: `2021.12.16` is no successor of `0.6.24`. */
   readonly form: string;
@@ -20,8 +20,8 @@ export type VersionTag = {
 };
 
 /**
- * Undefined for words (`latest`, `stable-alpine`), commits (`sha-3f2a1bc`), signatures, more than four
- * numbers, and single numbers that are as likely ids as versions. `suffixIn` may remember suffixes.
+ * Undefined for words (`latest`, `stable-alpine`), commits (`sha-3f2a1bc`), signatures, more than four numbers, and
+ * single numbers that are probably ids. `suffixIn` may cache suffixes.
  */
 export function parseVersionTag(tag: string, suffixIn = readSuffix): VersionTag | undefined {
   if (!isTag(tag)) return undefined;
@@ -42,10 +42,10 @@ export function parseVersionTag(tag: string, suffixIn = readSuffix): VersionTag 
 
 const coreGrammar = /^\d+(?:\.\d+){0,3}/;
 
-/** So that every number is exact. */
+/** Keeps every number exact. */
 const mostDigits = 15;
 
-/** A single number so long that is no date: an abbreviated commit, or the id of a pipeline. */
+/** A single number of this length that is not a date is an abbreviated commit or the id of a pipeline. */
 const digitsOfAnId = 7;
 
 function withRest(
@@ -58,7 +58,7 @@ function withRest(
   return suffix && { tag, prefix, numbers, form, preRelease: found?.preRelease, suffix };
 }
 
-/** Up to the first digit of the version; undefined where the first digit is none of a version. */
+/** The text before the version. Undefined if the first digit does not belong to a version. */
 function prefixOf(tag: string): string | undefined {
   if (/^v?\d+\./.test(tag)) return tag.startsWith('v') ? 'v' : '';
   const [variant = ''] = variantGrammar.exec(tag) ?? [];
@@ -76,13 +76,13 @@ const variantGrammar = new RegExp(
   `^(?:(?:(?:amd64|x86_64|i386|386|aarch64|arm64(?:v8)?|arm(?:32)?(?:v?[5-8])?|armhf|ppc64le|s390x|riscv64)|(?:${bases})\\d+(?:\\.\\d+)*)(?:[-_]|$))+`,
 );
 
-/** The number of a base system alone decides nothing: `alpine3.20`. */
+/** The number of a base system alone is not a version: `alpine3.20`. */
 const baseGrammar = new RegExp(`(?:^|[-_.])(?:${bases})$`);
 
-/** Signatures, commits, requests for a change, and names of moving builds. */
+/** Signatures, commits, pull requests, and names of moving builds. */
 const wordGrammar = /(?:^|[-_.])(?:latest|sha|sha256|commit|git|pr|mr|pull)[-_.]|^sha$|^sha256$/i;
 
-/** A part of a tag, seven to forty hex digits with letters and numbers, is a commit if it stands where the version should. */
+/** A part of a tag with seven to forty hex digits, letters and numbers, is a commit if it is in the version's place. */
 function isCommit(text: string): boolean {
   const first = text.split(/[-_.]/).find((part) => /\d/.test(part)) ?? '';
   return /^(?=.*[a-f])[0-9a-f]{7,40}$/.test(first);

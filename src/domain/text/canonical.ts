@@ -1,7 +1,7 @@
 /**
- * The same text for values that the engine treats alike. Engines print an unset field as null, an empty
- * list, object or string, 0, false, or not at all: all of these give an empty text. The order of an
- * object's fields does not count; the order of a list does.
+ * A text that is equal for values that the engine treats alike. Engines print an unset field as null, an empty list,
+ * object or string, 0, false, or not at all: the text of all these is empty. The order of an object's fields does not
+ * count; the order of a list does.
  */
 export function canonical(value: unknown): string {
   const kept = compact(value);
@@ -22,7 +22,7 @@ function compact(value: unknown): unknown {
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** An empty item has its place in a list, unlike an empty field. */
+/** An empty item has a place in its list, unlike an empty field. */
 function compactItem(item: unknown): unknown {
   return typeof item === 'object' ? (compact(item) ?? {}) : item;
 }

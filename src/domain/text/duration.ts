@@ -1,16 +1,16 @@
 export type DurationGrammar = {
   /** Unit of a bare number; undefined: a bare number other than `0` is refused. */
   readonly bareUnit?: 's' | 'm' | undefined;
-  /** Whether `M` is a month of 30 days, as a cooldown delay may say. */
+  /** Whether `M` is a month of 30 days, as in a cooldown. */
   readonly months?: boolean;
   /** True if a longer duration than Go's maximum counts as infinite, for callers with their own limit. */
   readonly endless?: boolean;
 };
 
 /**
- * `300ms`, `1.5s`, `1m30s`, `2d`, `1w` in whole milliseconds; undefined when it cannot be read or is
- * negative. Everything Go reads (https://pkg.go.dev/time#ParseDuration) is read the same, without the
- * sign. A positive duration is at least 1, because 0 means "none" to many settings.
+ * Reads `300ms`, `1.5s`, `1m30s`, `2d`, `1w` as whole milliseconds. Undefined when it cannot be read or is negative.
+ * Everything that Go reads (https://pkg.go.dev/time#ParseDuration) is read in the same way, without the sign. A
+ * positive duration is at least 1, because 0 means "none" in many settings.
  */
 export function parseDuration(text: string, grammar: DurationGrammar = {}): number | undefined {
   if (text.length > longestText) return undefined;
@@ -21,7 +21,9 @@ export function parseDuration(text: string, grammar: DurationGrammar = {}): numb
   return total > 0 ? Math.max(1, Math.round(total)) : 0;
 }
 
-/** As people write it, `1.25s`, `1m30s`, `7d`; reads back as the same whole milliseconds. A negative one is `0s`. */
+/**
+ * The text for a duration, `1.25s`, `1m30s`, `7d`, which parses to the same whole milliseconds. A negative one is `0s`.
+ */
 export function formatDuration(ms: number): string {
   let rest = Math.max(0, Math.round(ms));
   if (rest < 1000) return rest === 0 ? '0s' : `${rest}ms`;

@@ -1,6 +1,6 @@
 /**
- * The candidate that a mistyped name most likely means; undefined when none is near, that is when
- * more than half (or `largestShare`) of the longer one would have to change.
+ * The candidate that a mistyped name most likely means. Undefined if none is near: more than half (or `largestShare`)
+ * of the longer one would have to change.
  */
 export function nearest<Name extends string>(
   typed: string,
@@ -18,8 +18,8 @@ export function nearest<Name extends string>(
 }
 
 /**
- * How many letters must be added, left out, replaced or swapped with their neighbour; takes time
- * with the product of the lengths: https://en.wikipedia.org/wiki/Damerau%E2%80%93Levenshtein_distance
+ * The number of letters to add, remove, replace or swap with their neighbour. The time grows with the product of the
+ * lengths: https://en.wikipedia.org/wiki/Damerau%E2%80%93Levenshtein_distance
  */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];

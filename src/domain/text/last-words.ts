@@ -1,9 +1,9 @@
 import { printable } from './printable.ts';
 
 /**
- * The end of a container's log, safe to print: at most 50 lines of 500 characters. Values of secret
- * environment variables, passwords in URLs and text after words like `password` or `token` are hidden.
- * Other secrets in a log cannot be recognised.
+ * The end of a container's log, safe to print: at most 50 lines of 500 characters. Values of secret environment
+ * variables, passwords in URLs and text after words like `password` or `token` are hidden. Other secrets in a log
+ * cannot be recognised.
  */
 export function lastWords(log: string, env: readonly string[]): string {
   const lines = hideSecrets(log, env).split(/\r?\n/);
@@ -28,7 +28,7 @@ const hidden = '***';
 const mostLines = 50;
 const longestLine = 500;
 
-/** More of a line is not looked at, so that no line takes long. */
+/** The rest of a line is not read, so that no line takes long. */
 const longestRead = 2000;
 
 const tellingName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?key|private_?key|access_?key/i;
@@ -36,7 +36,10 @@ const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/@]{1,102
 const toldSecret =
   /((?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|authorization)["']?\s{0,3}[=:]\s{0,3}["']?(?:(?:bearer|basic)\s{1,3})?)[^\s"',;&]{1,1024}/gi;
 
-/** Values of variables with a telling name, and passwords in others; the longest first, because one may hold another. */
+/**
+ * Values of variables with a sensitive name, and passwords in others. The longest come first, because one may contain
+ * another.
+ */
 function secretsIn(env: readonly string[]): readonly string[] {
   const secrets = env.flatMap((variable) => {
     const separator = variable.indexOf('=');

@@ -1,14 +1,13 @@
 import { RE2JS } from 're2js';
 import { patternSize } from './pattern-size.ts';
 
-/** Whether a container's name (without the leading slash) is meant. */
+/** Whether a container's name (without the leading slash) matches. */
 export type NamePattern = (name: string) => boolean;
 
 /**
- * A person's text that names containers: an exact name, or a pattern for the whole name in the syntax of
- * https://github.com/google/re2/wiki/Syntax. An invalid or too big pattern counts as an exact name only.
- * The text may come from a request, so matching takes time linear in the name, with a bounded number of
- * steps per character.
+ * Reads a text from a user that names containers: an exact name, or a pattern for the whole name in the syntax of
+ * https://github.com/google/re2/wiki/Syntax. An invalid or too large pattern counts as an exact name only. The text may
+ * come from a request, so matching takes time linear in the name, with a bounded number of steps per character.
  */
 export function namePattern(text: string): NamePattern {
   const exact = nameIn(text);
@@ -21,7 +20,7 @@ export function anyOf(patterns: readonly NamePattern[]): NamePattern {
   return (name) => patterns.some((matches) => matches(name));
 }
 
-/** Cost of all patterns, in instructions; infinite if one of them is too big. */
+/** The cost of all patterns, in instructions. Infinite if one of them is too large. */
 export function sizeOfPatterns(texts: readonly string[]): number {
   return texts.map(nameIn).reduce((sum, text) => sum + (isPlain(text) ? 0 : boundedSize(text)), 0);
 }
@@ -30,7 +29,7 @@ export function sizeOfPatterns(texts: readonly string[]): number {
 export type BoundedPattern = {
   /** Whether it is found anywhere in the text. */
   readonly isIn: (text: string) => boolean;
-  /** The groups of a match of the whole text, `''` where one took no part; undefined without a match. */
+  /** The groups of a match of the whole text, `''` for unused ones. Undefined without a match. */
   readonly groupsOf: (text: string) => readonly string[] | undefined;
   readonly groupCount: number;
 };
@@ -56,14 +55,16 @@ export function boundedPattern(text: string): BoundedPattern | { readonly fault:
 /** Room for fifty names joined by `|`. */
 const longestPattern = 1000;
 
-/** Instructions: about one a character, but `(ab){1000}` has two thousand. Beyond, one match can take 100 ms. */
+/**
+ * In instructions: about one per character, but `(ab){1000}` has two thousand. Beyond this, one match can take 100 ms.
+ */
 const largestProgram = 1500;
 
 function nameIn(text: string): string {
   return text.trim().replace(/^\//, '');
 }
 
-/** Names of containers mostly mean nothing else as a pattern. */
+/** Names of containers are rarely anything else as a pattern. */
 function isPlain(text: string): boolean {
   return /^[\w-]*$/.test(text);
 }

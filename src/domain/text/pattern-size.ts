@@ -1,7 +1,7 @@
 /**
- * Upper bound of a pattern's compiled instructions, from its text alone, because compilation is the slow
- * part. A Unicode class counts as several instructions, because it takes as long. Reads the syntax of
- * https://github.com/google/re2/wiki/Syntax; the bound may be too high, never too low.
+ * Upper bound of a pattern's compiled instructions, from its text alone, because compilation is the slow part. A
+ * Unicode class counts as several instructions, because it takes as long. Reads the syntax of
+ * https://github.com/google/re2/wiki/Syntax. The bound may be too high, but never too low.
  */
 export function patternSize(text: string): number {
   const folds = /\(\?[a-zA-Z-]*i/.test(text);
@@ -49,16 +49,16 @@ export function patternSize(text: string): number {
 
 const unicodeClassSize = 10;
 
-/** Every range of it is looked up in tables of other cases. */
+/** Every range of the class is looked up in tables of other cases. */
 const foldedClassSize = 30;
 
 /** Characters of a written class such as `[a-z]` that count as one. */
 const charactersInOne = 4;
 
-/** Beyond, nobody wants to know by how much. */
+/** Exact sizes beyond this do not matter. */
 const enough = 1e9;
 
-/** From `at` on: a character, an escape, a class with its brackets, a quotation or a repetition. */
+/** The token at `at`: a character, an escape, a class with its brackets, a quotation or a repetition. */
 function tokenAt(text: string, at: number): string {
   for (const pattern of tokens) {
     pattern.lastIndex = at;
@@ -80,7 +80,7 @@ function isRepetition(token: string): boolean {
   return token === '*' || token === '+' || token === '?' || /^\{\d/.test(token);
 }
 
-/** `x{2,}` is two and one that repeats. */
+/** `x{2,}` is two copies and a repeating one. */
 function timesOf(token: string): number {
   const numbers = [...token.matchAll(/\d+/g)].map(([digits]) => Number(digits));
   const isOpen = token.includes(',}') ? 1 : 0;

@@ -1,7 +1,6 @@
 /**
- * Text from outside, safe for a terminal, a log line or an error: at most `maxLength` characters (a cut
- * ends in `…`). Characters that move the cursor, change colours, or hide or reorder text become `\n`,
- * `\x1b` or `\u202e`.
+ * Foreign text, made safe for a terminal, a log line or an error: at most `maxLength` characters (a cut ends in `…`).
+ * Characters that move the cursor, change colours, or hide or reorder text become `\n`, `\x1b` or `\u202e`.
  */
 export function printable(text: string, maxLength: number): string {
   if (text.length <= maxLength && !unsafe.test(text)) return text;
@@ -16,7 +15,7 @@ export function printable(text: string, maxLength: number): string {
   return shown;
 }
 
-/** `"text"` for a message: as `printable`, with quotes escaped too, and backslashes that would undo that. */
+/** `"text"` for a message: like `printable`, with quotes escaped, and backslashes that would cancel an escape. */
 export function quoted(text: string, maxLength = 100): string {
   return `"${printable(text, maxLength).replaceAll(/\\*(?:"|$)/g, escapeQuote)}"`;
 }
@@ -25,12 +24,12 @@ function escapeQuote(end: string): string {
   return end.replaceAll(/["\\]/g, String.raw`\$&`);
 }
 
-/** JSON safe for a terminal or a log line: the same value; unsafe characters become JSON escapes. */
+/** JSON that is safe for a terminal or a log line. The value is the same; unsafe characters become JSON escapes. */
 export function printableJson(json: string): string {
   return allPrintableAscii.test(json) ? json : json.replace(unsafeInJson, unicodeEscape);
 }
 
-/** Most texts, which are spared a costlier look. */
+/** Matches most texts, which then need no slower test. */
 const allPrintableAscii = /^[\n\x20-\x7e]*$/;
 
 /** Characters that `JSON.stringify` does not escape: C1 controls, bidirectional overrides, other line ends. */

@@ -1,13 +1,12 @@
 /**
- * Text of a service that received these secrets, or a remark if the text repeats one: verbatim, in base64,
- * hexadecimal or URL encoding, backwards, in another case, spaced out, or in part. The rule hides too much
- * rather than too little.
+ * Text of a service that received these secrets, or a placeholder if the text repeats one: verbatim, in base64,
+ * hexadecimal or URL encoding, backwards, in another case, spaced out, or in part. When in doubt the text is hidden.
  */
 export function withoutSecrets(words: string, secrets: Iterable<string>): string {
   return repeatsOne(words, secrets) ? withheld : words;
 }
 
-const withheld = 'its words are withheld, because they repeat what was sent to it';
+const withheld = 'its message is withheld, because it repeats what was sent to it';
 
 function repeatsOne(words: string, secrets: Iterable<string>): boolean {
   const clear = decoded(words);
@@ -18,9 +17,9 @@ function repeatsOne(words: string, secrets: Iterable<string>): boolean {
   return false;
 }
 
-/** `text` is short. */
+/** `text` must be short. */
 function sharesRun(text: string, secret: string): boolean {
-  // A run of four says much of a password; in a token of kilobytes any word has one.
+  // Four equal characters reveal much of a password. In a token of kilobytes they occur by chance.
   const most = secret.length > 32 ? 8 : 4;
   for (const form of formsOf(secret)) {
     const length = Math.min(most, form.length);
@@ -32,7 +31,7 @@ function sharesRun(text: string, secret: string): boolean {
   return false;
 }
 
-/** A shorter run is compared verbatim only, because it occurs in any sentence. */
+/** A shorter run occurs in any sentence, so it is compared verbatim only. */
 const shortestRun = 3;
 
 function formsOf(secret: string): readonly string[] {
@@ -43,7 +42,7 @@ function formsOf(secret: string): readonly string[] {
   return [...new Set([secret.toLowerCase(), ...[secret, backwards, hex, ...encoded].map(plain)])];
 }
 
-/** The digits of base64 that are the same whatever stands around it; `before`: how far into three bytes it begins. */
+/** The digits of base64 that do not depend on surrounding bytes. `before`: the offset within a group of three bytes. */
 function base64Within(bytes: Uint8Array, before: number): string {
   const padded = [...Array.from<number>({ length: before }).fill(0), ...bytes];
   const text = btoa(padded.map((byte) => String.fromCodePoint(byte)).join('')).replaceAll('=', '');
@@ -51,7 +50,7 @@ function base64Within(bytes: Uint8Array, before: number): string {
   return text.slice(Math.ceil((before * 4) / 3), isCut ? -1 : undefined);
 }
 
-/** Letters and digits only: case and separators do not matter. */
+/** Keeps letters and digits: case and separators do not matter. */
 function plain(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

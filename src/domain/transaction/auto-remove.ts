@@ -8,9 +8,8 @@ export function removesItself({ settings }: Container): boolean {
 }
 
 /**
- * Whether the container's successor is to be one that removes itself: because it is one, or because
- * it took over from one when an update was rolled back, which left it without `--rm`. Such containers
- * cannot have a restart policy.
+ * Whether the container's successor must be `--rm`: the container is, or it is a replica without `--rm` that replaced
+ * such a container in a rollback. Such containers cannot have a restart policy.
  */
 export function hasSelfRemovingSuccessor(container: Container): boolean {
   const { settings, imageLabels } = container;
@@ -21,7 +20,7 @@ export function hasSelfRemovingSuccessor(container: Container): boolean {
   return (policy === '' || policy === 'no') && reading.kind === 'journal' && reading.journal.role === 'standin';
 }
 
-/** The same container, as if it had been created with or without `--rm`. */
+/** The same container, as if created with or without `--rm`. */
 export function withAutoRemove(container: Container, AutoRemove: boolean): Container {
   const { settings } = container;
   if ((settings.HostConfig.AutoRemove === true) === AutoRemove) return container;

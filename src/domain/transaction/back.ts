@@ -77,14 +77,14 @@ export function back({ members, memory, liveRestore }: TransactionFacts, all: re
   );
 }
 
-/** Only what was parked before has its successor under this name: until then a container at its plain name is its owner's. */
+/** Only a parked container has its successor under this name. At its plain name a container belongs to its owner. */
 function mayStart(member: MemberFacts, memory: ExecutionMemory): boolean {
   if (!isFoundInPlace(member, memory)) return true;
   const { old, new: successor, isMarked } = member;
   return isMarked && (successor === undefined ? old?.startedAt === '' : successor.place === 'bad');
 }
 
-/** Any other policy than the one that an old container waits with has been set by a person. */
+/** Any policy other than the temporary one of a parked container was set by a person. */
 function maySetPolicy(member: MemberFacts, memory: ExecutionMemory, liveRestore: boolean): boolean {
   if (!isFoundInPlace(member, memory)) return true;
   const { old, new: successor, policy, isMarked } = member;
@@ -92,17 +92,20 @@ function maySetPolicy(member: MemberFacts, memory: ExecutionMemory, liveRestore:
   return samePolicy(old.policy, deadManPolicy(policy, liveRestore));
 }
 
-/** Its old container is gone, so that the successor stays. */
+/** True if the old container is gone and the successor therefore stays. */
 function isCarriedOn({ old, new: successor }: MemberFacts): boolean {
   return old === undefined && successor !== undefined;
 }
 
-/** While a copy of it has the name, a successor shows which of the two is ours: without it the next start would take the copy for it. */
+/**
+ * While a copy of a successor has its name, the successor itself shows which one is ours. Without it the next start
+ * would mistake the copy.
+ */
 function isRemovable(member: MemberFacts): member is MemberFacts & { readonly new: Standing } {
   return member.new !== undefined && !(member.nameHeldBy === 'copy' && member.old?.place === 'old');
 }
 
-/** From here on the engine starts the kept container again after a power cut, as it does with any parked one. */
+/** From here on the engine starts the kept container after a power cut, like any parked one. */
 function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, liveRestore: boolean): Step | false {
   if (old?.place !== 'old' || successor?.place !== 'name' || policy === undefined) return false;
   if (!wasRunning || isAlive(old.status)) return false;
@@ -110,7 +113,7 @@ function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, l
   return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
 }
 
-/** Somebody removed the old container, so that its successor is all there is: it stays, unless the name is taken. */
+/** Somebody has removed the old container, so only its successor is left. It stays, unless the name is taken. */
 function carryOn(stranded: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
   const isForeign = (member: MemberFacts) => member.nameHeldBy === 'rival' || isTaken(member);
   const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
@@ -138,7 +141,7 @@ export function waitOutPendingStop(
   return (stopsInDoubt === 'any' || stopsInDoubt.has(old.id)) && { kind: 'waitOutPendingStop', id: old.id };
 }
 
-/** Where there is no successor, as none could be created, this process alone knows what it has moved the tag away from. */
+/** Without a successor, only this process knows from which image it has moved the tag. */
 function giveTagBack(member: MemberFacts): Step | false {
   const { new: successor, nameHeldBy, targetImageId, tagMovedFrom, taggedImageId, reference } = member;
   if (successor !== undefined || tagMovedFrom === undefined || nameHeldBy === 'rival') return false;
@@ -146,7 +149,7 @@ function giveTagBack(member: MemberFacts): Step | false {
   return isMoved && { kind: 'tag', imageId: tagMovedFrom, reference };
 }
 
-/** In a recovery, a tag goes back only to the image that the engine names for the old container. */
+/** A recovery moves a tag back only to the image that the engine reports for the old container. */
 function restoreTag(member: MemberFacts, memory: ExecutionMemory): Step | false {
   const { old, new: successor, autoRemoves, standsIn, isMarked, newImageId, taggedImageId, reference } = member;
   const movedTo = successor?.imageId ?? (autoRemoves || standsIn || isMarked ? newImageId : '');

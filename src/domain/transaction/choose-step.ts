@@ -15,7 +15,7 @@ export function firstStep(
   });
 }
 
-/** Like `firstStep`, for steps without which the rest must not be done. */
+/** Like `firstStep`, for steps that must precede all others. */
 export function mustNext(
   phase: UpdatePhase,
   members: readonly MemberFacts[],
@@ -44,7 +44,7 @@ export function stepOf(phase: UpdatePhase, step: Step): Decision {
   return { kind: 'step', step, phase };
 }
 
-/** An engine that cannot change policies is not asked to. */
+/** Drops a change of the policy on an engine that cannot change policies. */
 function possible(step: Step | false | undefined, { policyIsFixed }: MemberFacts): Step | undefined {
   return step === false || (step?.kind === 'policy' && policyIsFixed) ? undefined : step;
 }

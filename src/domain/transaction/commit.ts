@@ -18,9 +18,9 @@ import { isEntitled, isFoundInPlace, isTaken, needsStart } from './member.ts';
 import { noRestart, samePolicy } from './policy.ts';
 import type { Decision, Step } from './step.ts';
 
-/** Everything here is allowed to find its work done already, by an earlier life of this process. */
+/** Every step may already have been performed by an earlier life of this process. */
 export function commit({ members: all, memory }: TransactionFacts): Decision {
-  // A commit parks every old container first: one at its plain name is no part of it, whatever a journal says.
+  // A commit has parked every old container first. One at its plain name is not part of it, whatever a journal says.
   const members = all.filter(
     (member) => !isFoundInPlace(member, memory) || (member.isMarked && member.new === undefined),
   );
@@ -55,14 +55,14 @@ export function commit({ members: all, memory }: TransactionFacts): Decision {
 }
 
 /**
- * Whether a committed successor still waits for its policy. Once it has that, the mark goes, and it is its
- * owner's: who stops it or changes its policy then is not overruled, though the old container may still be there.
+ * Whether a committed successor still waits for its policy. With the policy set, the mark is removed and the container
+ * belongs to its owner: a later stop or change of the policy is respected, even if the old container still exists.
  */
 function isOwedMore({ old, standsIn, isMarked }: MemberFacts, { isRecovery }: ExecutionMemory): boolean {
   return !isRecovery || isMarked || (old !== undefined && !standsIn && !samePolicy(old.policy, noRestart));
 }
 
-/** Members that lost their successor after the commit: to somebody else, or one that is `--rm` by ending. */
+/** Members that lost their successor after the commit: it was removed from outside, or it had `--rm` and exited. */
 function restoreOrphans(orphaned: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
   return (
     firstStep(

@@ -452,13 +452,13 @@ type ModelContainer = {
   imageId: string;
   startedAt: string;
   manuallyStopped: boolean;
-  /** A stop is going on in the engine that nobody waits for. */
+  /** The engine is still performing a stop whose caller is gone. */
   dying: boolean;
 };
 
 type World = {
   marked: boolean;
-  /** Nothing was stopped, or the mark has gone: what the engine or a person does then is theirs. */
+  /** Nothing was stopped, or the mark was removed: later changes by the engine or a person are intended. */
   isSettled: boolean;
   old: ModelContainer | undefined;
   new: ModelContainer | undefined;
@@ -471,9 +471,9 @@ type World = {
   healthy: boolean;
   tag: string;
   stranger: boolean;
-  /** The old one is to be kept. */
+  /** The old container is to be kept. */
   keeps: boolean;
-  /** The new one has been proven by an earlier commit. */
+  /** An earlier commit has proven the new container. */
   wasProven: boolean;
 };
 
@@ -575,7 +575,7 @@ function factsOf(world: World, memory: ExecutionMemory, name = 'web'): Transacti
   return { members: [member], liveRestore: world.liveRestore, memory };
 }
 
-/** The engine's effect of a step; `halfway`: the caller dies during it. */
+/** The engine's effect of a step; `halfway`: the caller is killed during it. */
 function apply(world: World, step: Step, name = 'web', halfway = false): void {
   const target = 'id' in step ? (step.id === 'old' ? world.old : world.new) : undefined;
   switch (step.kind) {
@@ -629,7 +629,7 @@ function die(container: ModelContainer): void {
   container.dying = false;
 }
 
-/** Section by section: what an engine starts at boot, after a power cut and after a crash of its own. */
+/** The containers that an engine starts at boot, first after a power cut, then after its own crash. */
 function reboot(world: World, kind: 'power cut' | 'engine crash'): void {
   for (const container of [world.old, world.new]) {
     if (container === undefined || container.status === 'created') continue;
@@ -654,9 +654,9 @@ function reboot(world: World, kind: 'power cut' | 'engine crash'): void {
 type Life = {
   readonly world: World;
   readonly memory: ExecutionMemory;
-  /** The facts that the living process expects after its last step; undefined where it has to read them. */
+  /** The facts that the living process expects after its last step; undefined if it has to read them. */
   readonly expected?: TransactionFacts | undefined;
-  /** The last that happened; undefined at the beginning. */
+  /** The last action; undefined at the beginning. */
   readonly trail: Trail | undefined;
   readonly cuts: number;
 };
@@ -671,7 +671,7 @@ function copyOf(world: World): World {
   return { ...world, old: world.old && { ...world.old }, new: world.new && { ...world.new } };
 }
 
-/** Depth first over everything that can happen; a state is the world and what the living process knows. */
+/** Depth first over all possible actions. A state consists of the world and the memory of the living process. */
 function explore(
   begin: World,
   memory: Partial<ExecutionMemory> = { wish: 'forward' },
@@ -715,13 +715,13 @@ function explore(
   return { states: seen.size, faults };
 }
 
-/** A process remembers what it has seen parked. */
+/** A process remembers the parked containers that it has seen. */
 function withMemory(life: Life): Life {
   const isParked = ['old', 'drop', 'kept'].includes(placeOf(life.world.old?.name ?? '', 'web'));
   return isParked ? { ...life, memory: { ...life.memory, seenParked: new Set(['old']) } } : life;
 }
 
-/** Where it ends when nothing comes in between. */
+/** The final state without any incident. */
 function undisturbed(begin: World, memory: Partial<ExecutionMemory>): World {
   const world = copyOf(begin);
   const known = { ...recovering(), isRecovery: false, stopsInDoubt: new Set<string>(), ...memory };
@@ -760,7 +760,7 @@ function whatIsWrong(life: Life): string | undefined {
   return undefined;
 }
 
-/** As the loop decides: from the expected facts where the decision may rest on them, else from those of the world. */
+/** Decides like the loop: from the expected facts if allowed, else from those of the world. */
 function decisionOf(life: Life): Decision {
   return decide(factsKnownTo(life));
 }
@@ -774,7 +774,7 @@ function isKept(container: ModelContainer | undefined): container is ModelContai
   return container !== undefined && parseKeptName(container.name) !== undefined;
 }
 
-/** Hooks decide while nothing has been touched, and hear of a success before it is final. */
+/** Hooks run before anything is touched, and again after a success before it is final. */
 function whatIsUntimely(step: Step, world: World, { hooked, wish }: ExecutionMemory): string | undefined {
   const { old, new: successor } = world;
   if (step.kind === 'unmark') return whatIsOwed(world);
@@ -789,7 +789,7 @@ function whatIsUntimely(step: Step, world: World, { hooked, wish }: ExecutionMem
   return undefined;
 }
 
-/** With the mark goes all that a later life could know of the update. */
+/** After the removal of the mark, a later process has no knowledge of the update. */
 function whatIsOwed(world: World): string | undefined {
   const { old, new: successor, wasRunning, desiredEndState, policy } = world;
   const current = [old, successor].find((container) => container?.name === 'web');

@@ -10,26 +10,25 @@ import { remake } from './remake.ts';
 import type { Decision } from './step.ts';
 
 /**
- * `decide` names the next step of a transaction from what the engine says now. The executor of an
- * update and the recovery after a crash are the same loop around it: read the facts, decide,
- * perform, again. After a crash the facts alone are enough to end it right; the memory of a process only
- * saves it from repeating a check, and says why it turned back.
+ * The next step of a transaction, from the engine's facts. An update and a recovery run the same loop: read
+ * the facts, decide, perform, repeat. After a crash the facts alone are enough to end the transaction
+ * correctly. The memory of a process only avoids a repeated check, and holds the reason for a rollback.
  *
- * Forward, for all members of a group (targets first, so that what others hold on to is there first):
+ * The steps forward, for all members of a group, targets first, because other members depend on them:
  *
- * 0. mark each member: a tag that only who may tag images can set, so that a recovery can tell our work from a forgery
- * 1. create each successor aside, and a stand-in for an old one that would not outlive its stop, connect its networks, compare it with what it replaces, run the
- *    pre-update hooks of the olds; nothing is touched so far
- * 2. rename each old aside, then each successor to the name: announces that a stop may be in flight
- * 3. give each old the policy that brings it back should the host lose power now
- * 4. stop the olds (unless two may run at once: then after the commit), start the successors unless they are to stay stopped, wait for the health gate, run
- *    the post-update hooks
- * 5. rename the leader's old once more: the commit. Before it everything goes back, after it forward
- * 6. move the restart policies over, remove the marks: from here on the new container is its owner's; then
- *    remove the olds, or keep them for a while
+ * 0. Mark each member: a tag, which needs the right to tag images. It lets a recovery tell our work from a forgery.
+ * 1. Create each successor under a temporary name, and a stand-in for an old container that its stop would remove.
+ *    Connect the networks, compare successor and old container, run the pre-update hooks. So far nothing is touched.
+ * 2. Rename each old container, then each successor to the name. A rename announces that a stop may be in flight.
+ * 3. Give each old container the restart policy that starts it again after a power cut.
+ * 4. Stop the old containers (after the commit where two may run at once). Start the successors, unless they are
+ *    to stay stopped. Wait for the health gate. Run the post-update hooks.
+ * 5. Rename the leader's old container again: this is the commit. Before it everything is rolled back, after it
+ *    everything is completed.
+ * 6. Move the restart policies over and remove the marks. Then remove the old containers, or keep them for a while.
  *
- * One that is kept is no part of a transaction any more, unless it is to come back: then it is parked
- * again, as it was before the commit, and everything goes back from there.
+ * A kept container is no longer part of a transaction, except for a rollback to it: then it is parked again, as
+ * before the commit, and everything is rolled back from there.
  */
 export function decide({ members, ...rest }: TransactionFacts): Decision {
   const facts = { ...rest, members: rest.memory.reopens ? members : members.map(withoutKept) };
@@ -52,7 +51,7 @@ function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
   return facts.members.length > 0 && facts.members.every(onlyProofIsMissing) ? 'forward' : 'back';
 }
 
-/** An engine that died in the middle of a removal keeps a `dead` container that still holds its name. */
+/** An engine that died during a removal keeps a `dead` container that still has its name. */
 function buryDead({ members, memory }: TransactionFacts): Decision | undefined {
   const isDead = (standing: Standing | undefined) => standing?.status === 'dead' || standing?.status === 'removing';
   return (
@@ -66,7 +65,7 @@ function buryDead({ members, memory }: TransactionFacts): Decision | undefined {
   );
 }
 
-/** The leader's name tells for the whole group: the others follow it. */
+/** The leader's name decides for the whole group. */
 function isCommitted({ members }: TransactionFacts): boolean {
   const leader = members.find((member) => member.old !== undefined || member.new !== undefined);
   if (leader === undefined || leader.nameHeldBy === 'rival') return false;

@@ -31,7 +31,7 @@ function whyNotForward(member: MemberFacts, { members, memory }: TransactionFact
   if (member.old?.place === 'name' && member.policy !== undefined && !samePolicy(member.old.policy, member.policy))
     return turn(`the restart policy of "${member.name}" was changed meanwhile`, true);
   if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
-  // In a group there is no way back for it: its successor holds on to those of the others.
+  // In a group it cannot be undone alone: its successor depends on those of the others.
   const isCarriedAlong = member.new?.place === 'name' || (member.new !== undefined && members.length > 1);
   if (member.old === undefined && !isCarriedAlong) return turn(`somebody removed "${member.name}" meanwhile`);
   if (member.new === undefined) {
@@ -78,7 +78,10 @@ function prepare({ members, memory }: TransactionFacts): Decision | undefined {
   return undefined;
 }
 
-/** Each old may put the update off, and with it that of the whole group: all are asked before any is touched. */
+/**
+ * Each old container may refuse or defer the update, and with it that of the group. All are asked before the first
+ * change.
+ */
 function askFirst({ members, memory }: TransactionFacts): Decision | undefined {
   return firstStep(
     'preparing',
@@ -111,7 +114,10 @@ function swap({ members, liveRestore }: TransactionFacts): Decision | undefined 
   );
 }
 
-/** Docker cannot rename what its restart policy is about to start again ("sandbox not found"): that has no network then. */
+/**
+ * Docker cannot rename a container that its restart policy is about to start ("sandbox not found"), because it has no
+ * network then.
+ */
 function isBetweenTries({ place, status }: Standing): boolean {
   return place === 'name' && status === 'restarting';
 }

@@ -6,22 +6,22 @@ import type { Seal } from '../outside/outside.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
 /**
- * The plan of a transaction for one container, written once as labels of the successor at its creation.
- * The containers' names show the progress; plan and names are enough to finish or undo the transaction.
+ * The plan of a transaction for one container, written as labels of the successor at its creation. The containers'
+ * names show the progress. Plan and names are enough to finish or undo the transaction.
  */
 export type Journal = JournaledMember & {
   /** The same for all members of a group. */
   readonly transaction: string;
-  /** Empty where the old image has none. */
+  /** Empty if the old image has none. */
   readonly oldDigest: string;
-  /** The carrier's part: the successor, or the auto-remove replica of the old container. */
+  /** The role of the carrier: the successor, or the auto-remove replica of the old container. */
   readonly role: 'successor' | 'standin';
   readonly policy: RestartPolicy;
   /** See `Instance` in `outside.ts`. */
   readonly owner: string;
-  /** The container that the owner runs in, where this engine knows it; empty otherwise. */
+  /** The container that the owner runs in, if this engine has it; else empty. */
   readonly ownerContainer: string;
-  /** All members, dependencies first. The first is the leader: its commit is the commit of all. */
+  /** All members, dependencies first. The first is the leader; its commit commits all. */
   readonly members: readonly JournalMember[];
 };
 
@@ -45,7 +45,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}role`]: journal.role,
     [`${journalPrefix}rm`]: journal.autoRemoves ? '1' : '0',
     [`${journalPrefix}ref`]: journal.reference,
-    // Absent in journals of earlier versions, so that their seals stay what they are.
+    // Left out when undefined, so that the seals of earlier versions stay valid.
     ...(journal.formerReference !== undefined && { [`${journalPrefix}old-ref`]: journal.formerReference }),
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
@@ -57,15 +57,15 @@ export function writeJournal(journal: Journal): Record<string, string> {
   };
 }
 
-/** The part of a journal that a seal covers: all of it. */
+/** The text that a seal covers: the whole journal. */
 export function sealedText(journal: Journal): string {
   return JSON.stringify(writeJournal(journal));
 }
 
-/** Holds the seal: see `Seal` in `outside.ts`. */
+/** The label with the seal: see `Seal` in `outside.ts`. */
 export const sealLabel = `${journalPrefix}seal`;
 
-/** Whether a journal carries the seal of our key; without a key every journal does. */
+/** Whether a journal has the seal of our key. Without a key every journal passes. */
 export function bearsSeal(
   journal: Journal,
   labels: Readonly<Record<string, string>>,
@@ -89,10 +89,10 @@ export type JournalReading =
   | { readonly kind: 'journal'; readonly journal: Journal }
   /** No journal: an ordinary container. */
   | { readonly kind: 'none' }
-  /** Written by a version that we do not know, or damaged: not ours to touch. */
+  /** Written by an unknown version, or damaged. It must not be changed. */
   | { readonly kind: 'foreign'; readonly reason: string };
 
-/** Labels are hostile input: an incomplete or inconsistent journal is `foreign`. */
+/** Labels are untrusted: an incomplete or inconsistent journal is `foreign`. */
 export function readJournal(labels: Readonly<Record<string, string>>): JournalReading {
   const read = (name: string) => labels[`${journalPrefix}${name}`] ?? '';
   const written = labels[`${journalPrefix}v`];
@@ -134,12 +134,12 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
   };
 }
 
-/** Journals of earlier versions lack this field; then a container that ran is to run. */
+/** Journals of earlier versions lack this field. A container that ran must then run again. */
 function readDesiredEndState(text: string, wasRunning: boolean): DesiredEndState {
   return desiredEndState.find((one) => one === text) ?? (wasRunning ? 'running' : 'stopped');
 }
 
-/** An unreadable or missing value, as in journals of earlier versions, is 0. */
+/** An unreadable or missing value, as in journals of earlier versions, counts as 0. */
 function readKeep(text: string): number {
   return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }

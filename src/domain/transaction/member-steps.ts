@@ -33,7 +33,7 @@ export function restorePolicy(member: MemberFacts): Step | false {
   return !samePolicy(member.old.policy, policy) && setPolicy(member.old, policy);
 }
 
-/** A successor waits without a policy; after a crash, any other one that it has is from a person. */
+/** A successor waits with no policy. After a crash, any other policy was set by a person. */
 export function giveItsPolicy(
   { new: successor, policy }: MemberFacts,
   { isRecovery }: ExecutionMemory,
@@ -54,13 +54,15 @@ export const stop = ({ id }: Standing): Step => ({ kind: 'stop', id });
 
 export const remove = ({ id }: Standing): Step => ({ kind: 'remove', id });
 
-/** A container that we have parked, and whose name is taken or that the engine refuses to rename, is still to come back. */
+/**
+ * A container that we have parked must still come back, even if its name is taken or the engine refuses to rename it.
+ */
 export function unmark(member: MemberFacts, memory: ExecutionMemory): Step | false {
   const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasOursToChange(member, memory);
   return member.isMarked && !isWaiting && { kind: 'unmark', oldId: member.oldId };
 }
 
-/** Only what is stopped, and that nothing but a person starts again, can be kept. */
+/** A container can be kept if it is stopped and only a person can start it. */
 export function removeOrKeepOld({ keepMs }: MemberFacts, old: Standing): Step {
   return keepMs > 0 && !isAlive(old.status) && samePolicy(old.policy, noRestart)
     ? { kind: 'keep', id: old.id }

@@ -3,29 +3,29 @@ import { fnv64 } from '../text/fnv.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
 /**
- * The mark of an open transaction: a tag on the new image that names one old container. It is set before
- * the first change and removed after the last. Anybody who creates containers can write labels and names.
- * A tag needs the right to tag images, and with that right one can replace any image anyway. The mark
- * outlives the old container, the successor and a power cut.
+ * The mark of an open transaction: a tag on the new image that names one old container. It is set before the first
+ * change and removed after the last. Anybody who creates containers can write labels and names. A tag needs the right
+ * to tag images, and that right allows replacing any image anyway. The mark survives the old container, the successor
+ * and a power cut.
  */
 export type OpenMark = {
   /** `repository:tag` as the engine prints it. */
   readonly tag: string;
   readonly oldId: string;
-  /** Of the old container, before the update. */
+  /** The policy of the old container before the update. */
   readonly policy: RestartPolicy;
   readonly wasRunning: boolean;
   /** The hash of the transaction's id: `fnv64`. */
   readonly transactionKey: string;
-  /** See `Seal` in `outside.ts`; empty where the instance that set it had no key. */
+  /** See `Seal` in `outside.ts`. Empty if the instance that set it had no key. */
   readonly seal: string;
-  /** The image that carries the tag now: the new one, as long as the transaction is open. */
+  /** The image that has the tag: the new one, while the transaction is open. */
   readonly imageId: string;
 };
 
 type MarkOrder = Pick<OpenMark, 'oldId' | 'policy' | 'wasRunning'> & { readonly transaction: string };
 
-/** The part of the tag that a seal is made of. */
+/** The part of the tag that the seal covers. */
 export function openMarkText({ transaction, ...order }: MarkOrder): string {
   return textOf(order, fnv64(transaction));
 }
@@ -47,15 +47,15 @@ export function openMarksOf(images: readonly Pick<ImageSummary, 'id' | 'tags'>[]
   return images.flatMap(({ id, tags }) => tags.flatMap((tag) => parseTag(tag, id) ?? []));
 }
 
-/** Whether a tag belongs to no person, but to marks. */
+/** Whether a tag is a mark, not a person's. */
 export function isOpenMarkTag(tag: string): boolean {
   return tag.startsWith(`${repository}:`) || tag.includes(`/${repository}:`);
 }
 
-/** Keeps an image that has no other name from being removed together with its mark; there is one such image at most. */
+/** Keeps an image without another name from being removed with its mark. At most one image has it. */
 export const namelessTag = 'upkeep-open:nameless';
 
-/** The text that the seal of a mark was made of. */
+/** The text that the seal of a mark covers. */
 export function sealedPartOf({ oldId, policy, wasRunning, transactionKey }: OpenMark): string {
   return textOf({ oldId, policy, wasRunning }, transactionKey);
 }
@@ -64,12 +64,12 @@ export function marks(mark: Pick<OpenMark, 'transactionKey'>, transaction: strin
   return mark.transactionKey === fnv64(transaction);
 }
 
-/** Marks a container as one that an update has kept; on its own image, which it holds anyway. */
+/** Marks a container as kept by an update. The tag is on the container's own image, which cannot be removed anyway. */
 export function keptMarkTag(id: string): string {
   return `${repository}:kept-${id}`;
 }
 
-/** The tags that images carry of these, by the id of the container. */
+/** These tags on images, by the id of the container. */
 export function keptMarksOf(images: readonly Pick<ImageSummary, 'tags'>[]): ReadonlyMap<string, string> {
   const marked = images.flatMap(({ tags }) =>
     tags.map((tag) => [keptGrammar.exec(tag)?.groups?.['kept'], tag] as const),
@@ -82,7 +82,7 @@ const keptGrammar = /^(?:docker\.io\/library\/|localhost\/)?upkeep-open:kept-(?<
 /** Marks a container as the helper that Upkeep made for a transaction about its own container. */
 export type HelperMark = Pick<OpenMark, 'tag' | 'transactionKey' | 'seal'> & { readonly helperId: string };
 
-/** The part of a helper's tag that a seal is made of. */
+/** The part of a helper's tag that the seal covers. */
 export function helperMarkText(helperId: string, transaction: string): string {
   return `helper-${helperId}.${fnv64(transaction)}`;
 }
@@ -109,7 +109,7 @@ export const openMarkRepository = 'upkeep-open';
 const repository = openMarkRepository;
 const sealDigits = 32;
 
-/** Engines print the repository with the host that they assume for it. */
+/** Engines print the repository with its default host. */
 const grammar =
   /^(?:docker\.io\/library\/|localhost\/)?upkeep-open:(?<old>[0-9a-f]{64})\.(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?\.(?<key>[0-9a-f]{16})(?:\.(?<seal>[0-9a-f]{32}))?$/;
 

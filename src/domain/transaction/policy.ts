@@ -1,9 +1,9 @@
 import type { RestartPolicy } from '../container/container.ts';
 
 /**
- * The policy that an old container waits with while its successor is unproven. Without live-restore
- * `always` is the one policy that survives every way an engine can die; with live-restore a parked
- * `always` would be started beside the survivor, so it waits with `no`.
+ * The policy of an old container while its successor is unproven. Without live-restore, `always` is the one policy that
+ * survives every death of an engine. With live-restore a parked `always` would be started beside the survivor, so the
+ * policy is `no`.
  */
 export function deadManPolicy(policy: RestartPolicy, liveRestore: boolean): RestartPolicy {
   const never = policy.Name === '' || policy.Name === 'no';
@@ -12,7 +12,7 @@ export function deadManPolicy(policy: RestartPolicy, liveRestore: boolean): Rest
   return always;
 }
 
-/** An engine stores an omitted policy as empty or as `no`; they mean the same. */
+/** An engine stores an omitted policy as empty or as `no`. Both mean the same. */
 export function samePolicy(one: RestartPolicy, other: RestartPolicy): boolean {
   const name = (policy: RestartPolicy) => (policy.Name === '' ? 'no' : policy.Name);
   const retries = (policy: RestartPolicy) => (policy.Name === 'on-failure' ? policy.MaximumRetryCount : 0);

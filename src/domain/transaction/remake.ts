@@ -3,7 +3,7 @@ import { stepOf } from './choose-step.ts';
 import type { TransactionFacts } from './facts.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
 
-/** A prune is meant for unused containers. A container that was about to start is created again, as it was. */
+/** A prune is meant for unused containers. A container that was about to start is created again unchanged. */
 export function remake({ members, memory }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
   const steps = members.flatMap(
     ({ old, standsIn, lacksAutoRemoveReplica, missingOfAutoRemoveReplica }, member): Step[] => {

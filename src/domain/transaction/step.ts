@@ -3,10 +3,10 @@ import type { UpdatePhase } from '../run/session.ts';
 
 export type Decision =
   | { readonly kind: 'step'; readonly step: Step; readonly phase: UpdatePhase }
-  /** Going forward is no longer possible. */
+  /** The update cannot continue and must be undone. */
   | { readonly kind: 'turn'; readonly reason: string; readonly busy: boolean }
   | { readonly kind: 'end'; readonly result: 'committed' | 'undone' }
-  /** A step that must not be left out was given up: everything stays as it is, for the next start or a person. */
+  /** A necessary step was given up: nothing more is changed until the next start or a person's action. */
   | { readonly kind: 'stuck'; readonly step: Step };
 
 export type Step = { [K in StepKind]: StepOf<K> }[StepKind];
@@ -22,24 +22,24 @@ export type StepArguments = {
   readonly create: { readonly member: number };
   readonly autoRemoveReplica: { readonly member: number };
   readonly connect: { readonly id: string; readonly networkId: string; readonly member: number };
-  /** Hold what the engine made of a successor against what it is to replace. */
+  /** Compare a successor in the engine with the container that it replaces. */
   readonly compare: { readonly id: string; readonly member: number };
   readonly rename: { readonly id: string; readonly to: string };
-  /** `afterPause`: the engine does not sync its directories, so two writes must not be reordered by a power cut. */
+  /** `afterPause`: the engine does not sync its directories, so a power cut could reorder two writes. */
   readonly policy: { readonly id: string; readonly policy: RestartPolicy; readonly afterPause: boolean };
   readonly stop: { readonly id: string };
   readonly start: { readonly id: string };
   readonly gate: { readonly ids: readonly string[] };
   readonly hook: { readonly id: string; readonly hook: 'preUpdate' | 'postUpdate' };
-  /** Watch a running container until no stop of an earlier life can end it any more. */
+  /** Watch a running container until no stop of an earlier life can still end it. */
   readonly waitOutPendingStop: { readonly id: string };
   readonly tag: { readonly imageId: string; readonly reference: string };
   readonly remove: { readonly id: string };
-  /** Name an old container that is done with so that it stays for a while. */
+  /** Give an old container the name under which it is kept. */
   readonly keep: { readonly id: string };
 };
 
-/** The same for the same step on the same container: attempts are counted by it. */
+/** Equal for the same step on the same container. Attempts are counted by it. */
 export function stepKey(step: Step): string {
   return JSON.stringify(step);
 }

@@ -1,18 +1,18 @@
 import type { RestartPolicy } from '../container/container.ts';
 
 /**
- * Where a container stands in a transaction is its *name*, because a name is the one thing of an
- * existing container that can be changed atomically, durably and with compare-and-set:
+ * The name of a container holds its state in a transaction. A name is the one property of an existing container
+ * that can be changed atomically, durably and with compare-and-set:
  *
  * - `web.upkeep-new`: the successor of `web`, created, not yet in its place
  * - `web.upkeep-old-u`: the container that was `web`, parked; `u` is the code of its restart policy
- * - `web.upkeep-drop-u`: the same after the commit: the successor is proven, this one may go
- * - `web.upkeep-bad`: a successor that failed, on its way out
- * - `web.upkeep-standin`: plays the old one where the engine removes that as soon as it stops (`--rm`)
+ * - `web.upkeep-drop-u`: the same after the commit: the successor is proven, and this container may be removed
+ * - `web.upkeep-bad`: a successor that failed, about to be removed
+ * - `web.upkeep-standin`: stands in for an old container that the engine removes when it stops (`--rm`)
  *
- * Two take no part and stand beside them: in `web.upkeep-helper` Upkeep finishes the update of its own
- * container `web`, and `web.upkeep-kept-u-t5z2kw` is what was `web` before the last update, stopped and
- * without a restart policy, until the time at the end of its name.
+ * Two more names are outside of the transaction. In `web.upkeep-helper` Upkeep finishes the update of its own
+ * container `web`. `web.upkeep-kept-u-t5z2kw` is the container that was `web` before the last update: stopped,
+ * without a restart policy, and kept until the time at the end of its name.
  */
 export type StandingName =
   | { readonly role: 'new' | 'bad'; readonly name: string }
@@ -27,12 +27,12 @@ export function successorName(name: string): string {
   return `${name}.upkeep-new`;
 }
 
-/** It stands for a container that ran and that, being `--rm`, has no restart policy. */
+/** The name of a replica of a container that ran and, being `--rm`, has no restart policy. */
 export function autoRemoveReplicaName(name: string): string {
   return `${name}.upkeep-standin`;
 }
 
-/** Whether a container of this name has not yet taken the place of the one that it stands in for. */
+/** Whether a replica with this name has not yet taken the place of its container. */
 export function isAutoRemoveReplicaName(text: string): boolean {
   return standingPattern.exec(text)?.groups?.['standin'] !== undefined;
 }
@@ -41,7 +41,10 @@ export function failedName(name: string): string {
   return `${name}.upkeep-bad`;
 }
 
-/** The policy and whether it ran go into the name, so that a parked container tells how to restore it even when its successor is gone. */
+/**
+ * The policy and the former state are part of the name, so that a parked container can be restored without its
+ * successor.
+ */
 export function parkedName(name: string, policy: RestartPolicy, wasRunning: boolean): string {
   return `${name}.upkeep-old-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
 }
@@ -50,12 +53,12 @@ export function droppedName(name: string, policy: RestartPolicy, wasRunning: boo
   return `${name}.upkeep-drop-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
 }
 
-/** A container that the last update has replaced, and that may come back as it was. */
+/** A container that the last update has replaced, and that may come back unchanged. */
 export type KeptName = {
   readonly name: string;
   readonly policy: RestartPolicy;
   readonly wasRunning: boolean;
-  /** Milliseconds since the epoch by the engine's clock, in whole seconds: then it goes. */
+  /** The time of its removal, milliseconds since the epoch by the engine's clock, in whole seconds. */
   readonly untilMs: number;
 };
 
@@ -64,7 +67,7 @@ export function keptName({ name, policy, wasRunning, untilMs }: KeptName): strin
   return `${name}.upkeep-kept-${policyCode(policy)}${wasRunning ? '' : '-s'}-${until}`;
 }
 
-/** Seconds in base 36: nine digits last for three million years. */
+/** Seconds in base 36. Nine digits last for three million years. */
 const keptPattern = /^(?<name>.+)\.upkeep-kept-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?-(?<until>[\da-z]{1,9})$/;
 
 /** Undefined for every other name. */
@@ -78,7 +81,7 @@ export function parseKeptName(text: string): KeptName | undefined {
 const standingPattern =
   /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<standin>standin)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
 
-/** Undefined for every name that no transaction gives. */
+/** Undefined for a name that no transaction gives. */
 export function parseStandingName(text: string): StandingName | undefined {
   const groups = standingPattern.exec(text)?.groups;
   const name = groups?.['name'];
@@ -97,12 +100,12 @@ export function parseStandingName(text: string): StandingName | undefined {
   };
 }
 
-/** Whether a name belongs to a transaction, so that its container is nobody's to select. */
+/** Whether a name belongs to a transaction, so that its container is never selected. */
 export function isParkedName(name: string): boolean {
   return parseStandingName(name) !== undefined || isHelperName(name);
 }
 
-/** Name of a container outside any update. */
+/** The name of a container outside of any update. */
 export function plainName(text: string): string {
   const own = isHelperName(text) ? text.slice(0, -helperName('').length) : undefined;
   return own ?? parseStandingName(text)?.name ?? parseKeptName(text)?.name ?? text;
@@ -137,7 +140,7 @@ export function policyCode(policy: RestartPolicy): string {
   }
 }
 
-/** Undefined for a code that no version has written. */
+/** Undefined for a code that no version writes. */
 export function parsePolicyCode(code: string): RestartPolicy | undefined {
   const name = policyNames.get(code);
   if (name !== undefined) return { Name: name, MaximumRetryCount: 0 };

@@ -1,8 +1,8 @@
 import type { WaveStep } from './wave-grammar.ts';
 
 /**
- * Names of the engines of each wave, in configured order; each engine is in one wave, the first that takes it, and the
- * same configuration always gives the same waves. Engines that no step takes are a last wave. No wave is empty.
+ * Names of the engines in each wave, in configured order. Each engine is in the first wave that matches it. The same
+ * configuration always gives the same waves. Engines that no step matches form the last wave. No wave is empty.
  */
 export function assignWaves(steps: readonly WaveStep[], engines: readonly string[]): readonly (readonly string[])[] {
   const taken = new Set<string>();
@@ -21,7 +21,7 @@ export function assignWaves(steps: readonly WaveStep[], engines: readonly string
   return waves;
 }
 
-/** The patterns among the steps that name no engine: mostly a misspelling. */
+/** Patterns that match no engine, usually because of a typo. */
 export function patternsWithoutEngine(steps: readonly WaveStep[], engines: readonly string[]): readonly string[] {
   return steps.flatMap((step) =>
     step.kind === 'names' && !engines.some((engine) => step.matches(engine)) ? [step.text] : [],

@@ -1,15 +1,15 @@
 import { boundedPattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 
-/** A step of the order in which engines are updated. A share is a percentage of all engines, from the first one on. */
+/** A step in the order of engine updates. A share is a percentage of all engines, from the first one. */
 export type WaveStep =
   | { readonly kind: 'names'; readonly text: string; readonly matches: (engine: string) => boolean }
   | { readonly kind: 'share'; readonly percent: number };
 
 /**
- * Reads `canary-.*, 25%, 100%`: patterns for whole names of engines in the syntax of
- * https://github.com/google/re2/wiki/Syntax, and shares that rise. A comma inside of braces belongs to the pattern.
- * The fault completes "Cannot read …: ".
+ * Reads `canary-.*, 25%, 100%`: patterns for whole engine names in the syntax of
+ * https://github.com/google/re2/wiki/Syntax, and increasing shares. A comma within braces belongs to the pattern. The
+ * fault completes "Cannot read …: ".
  */
 export function parseWaves(text: string): readonly WaveStep[] | { readonly fault: string } {
   if (text.length > longestText) return { fault: `it has more than ${longestText} characters` };

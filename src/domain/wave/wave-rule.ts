@@ -5,56 +5,56 @@ import { quoted } from '../text/printable.ts';
 /** A container of another engine that runs the same reference. */
 export type ProvingContainer = {
   readonly name: string;
-  /** Of its image for the reference; several where the engine knows an index and its manifest. */
+  /** Digests of its image for the reference. There are several if the engine knows an index and its manifest. */
   readonly digests: readonly Digest[];
   readonly isRunning: boolean;
   /** False while its HEALTHCHECK has not passed; true without one. */
   readonly isHealthy: boolean;
-  /** Since when it runs, by its engine's clock; undefined where unknown. */
+  /** The start time by its engine's clock; undefined where unknown. */
   readonly startedAtMs: number | undefined;
-  /** When its image was built; undefined where unknown. */
+  /** The build time of its image; undefined where unknown. */
   readonly builtAtMs: number | undefined;
 };
 
-/** An engine as far as one reference is concerned. */
+/** The facts of an engine about one reference. */
 export type ProvingEngine = {
   readonly name: string;
   readonly isReachable: boolean;
   /** By the engine's own clock, at the time of the listing: clocks of engines may differ by hours. */
   readonly nowMs: number;
-  /** Those with the reference. Of an engine that is not reachable: as they were last seen; undefined if never. */
+  /** Containers with the reference. For an unreachable engine: from its last listing; undefined without one. */
   readonly containers: readonly ProvingContainer[] | undefined;
-  /** Digests of the reference that were taken back there. */
+  /** Digests of the reference that were rolled back there. */
   readonly failed: readonly Digest[];
 };
 
 export type WaveQuestion = {
   /** The digest that the registry has for the tag. */
   readonly newest: Digest;
-  /** Of the image that the container in question runs. */
+  /** Digests of the image that the container runs. */
   readonly current: readonly Digest[];
-  /** When that image was built; undefined where unknown. */
+  /** The build time of that image; undefined where unknown. */
   readonly currentBuiltAtMs: number | undefined;
-  /** The waves before that of the container's engine, in order. */
+  /** The engines of each earlier wave, in order. */
   readonly earlier: readonly (readonly ProvingEngine[])[];
-  /** The other engines of its own wave. */
+  /** The other engines of the same wave. */
   readonly beside: readonly ProvingEngine[];
   readonly pauseMs: number;
   /** By our clock, for the time of the release. */
   readonly nowMs: number;
-  /** True if a person asked for versions that failed to be tried again. */
+  /** True if a person asked to retry failed versions. */
   readonly retryFailed: boolean;
 };
 
-/** The digest that the container may be updated to, its own one included, or why it waits and until when. */
+/** The digest that the container may be updated to, possibly its present one, or why it waits and until when. */
 export type WaveAnswer =
   | { readonly kind: 'may-run'; readonly digest: Digest }
   | { readonly kind: 'waits'; readonly reason: string; readonly eligibleAtMs?: number };
 
 /**
- * A wave is a rule of staleness: the first wave with a reference follows the registry, a later one gets the digest that
- * all reachable engines before it run for that reference, up and healthy since the pause. All is read from engines, so
- * a restart of the service changes nothing.
+ * A wave is a rule of staleness. The first wave with a reference follows the registry. A later wave gets the digest
+ * that all reachable engines of earlier waves run for that reference, up and healthy for the length of the pause. All
+ * facts are read from engines, so a restart of the service changes nothing.
  */
 export function judgeWave(question: WaveQuestion): WaveAnswer {
   const { newest, current, earlier } = question;
@@ -70,7 +70,7 @@ export function judgeWave(question: WaveQuestion): WaveAnswer {
   return takenBack(digest, question) ?? waitsForProof(provers, question) ?? { kind: 'may-run', digest };
 }
 
-/** A wave with the reference, or of which that is not known, and with no engine that could prove anything. */
+/** True for a wave that has the reference, or may have it, but no engine that could prove anything. */
 function provesNothing(wave: readonly ProvingEngine[]): boolean {
   const concerned = wave.filter(({ containers }) => containers === undefined || hasAny(containers));
   return concerned.length > 0 && concerned.every(({ isReachable }) => !isReachable);
@@ -90,7 +90,7 @@ function takenBack(digest: Digest, { earlier, beside, retryFailed }: WaveQuestio
   return where && { kind: 'waits', reason: `was taken back on ${quoted(where.name)}` };
 }
 
-/** The one digest that all of them run: the newest where they do. */
+/** The one digest that all of them run; the newest, if they run that. */
 function commonDigest(provers: readonly ProvingEngine[], newest: Digest): Digest | undefined {
   const all = provers.flatMap(({ containers = [] }) => containers);
   const [first, ...others] = all;
@@ -106,13 +106,13 @@ function waitsForVersion(provers: readonly ProvingEngine[], question: WaveQuesti
   );
 }
 
-/** The order of two versions, neither of which the registry has now, is that of their builds: nothing goes back. */
+/** Orders two versions that the registry no longer has by their build times, so that nothing is downgraded. */
 function isNewer(provers: readonly ProvingEngine[], { currentBuiltAtMs = Infinity }: WaveQuestion): boolean {
   const built = provers.flatMap(({ containers = [] }) => containers.map(({ builtAtMs }) => builtAtMs ?? -Infinity));
   return built.every((builtAtMs) => builtAtMs > currentBuiltAtMs);
 }
 
-/** The engine that takes longest is named. */
+/** Names the engine that takes longest. */
 function waitsForProof(provers: readonly ProvingEngine[], { pauseMs, nowMs }: WaveQuestion): WaveAnswer | undefined {
   let last: { readonly name: string; readonly ranMs: number } | undefined;
   for (const { name, nowMs: engineNowMs, containers = [] } of provers) {
@@ -120,7 +120,7 @@ function waitsForProof(provers: readonly ProvingEngine[], { pauseMs, nowMs }: Wa
       const where = `${quoted(container)} on ${quoted(name)}`;
       if (!isRunning) return { kind: 'waits', reason: `waits for ${where}, which does not run` };
       if (!isHealthy) return { kind: 'waits', reason: `waits for ${where}, which is not healthy` };
-      // A start in the future is a clock that was set back: it has run for no known time.
+      // A start in the future means that the clock was set back, so the running time is unknown.
       const ranMs = Math.max(0, engineNowMs - startedAtMs);
       if (ranMs < pauseMs && (last === undefined || ranMs < last.ranMs)) last = { name, ranMs };
     }
@@ -133,7 +133,7 @@ function waitsForProof(provers: readonly ProvingEngine[], { pauseMs, nowMs }: Wa
   };
 }
 
-/** `4 of 10 minutes`, or exact durations where the pause is no whole number of minutes. */
+/** `4 of 10 minutes`, or exact durations if the pause is not a whole number of minutes. */
 function progress(ranMs: number, pauseMs: number): string {
   if (pauseMs % 60_000 !== 0) return `${formatDuration(Math.floor(ranMs / 1000) * 1000)} of ${formatDuration(pauseMs)}`;
   const minutes = pauseMs / 60_000;

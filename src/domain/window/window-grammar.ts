@@ -1,12 +1,12 @@
 import { printable } from '../text/printable.ts';
 
-/** One window on the wall's clock; it begins on each of its days. */
+/** One window by the wall clock, which begins on each of its days. */
 export type Window = {
   /** 0 is Sunday, as in `Date`. */
   readonly days: readonly number[];
-  /** Minutes since midnight, of 0 to 1439. */
+  /** Minutes since midnight, 0 to 1439. */
   readonly fromMinute: number;
-  /** Minutes since the midnight before, above `fromMinute`; above 1440 it ends on the next day. */
+  /** Minutes since the same midnight, above `fromMinute`. Above 1440 the window ends on the next day. */
   readonly untilMinute: number;
 };
 
@@ -59,7 +59,7 @@ const dayNames = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'frida
 
 const everyDay: readonly number[] = dayNames.map((_, day) => day);
 
-/** `Sat`, `saturday`, or `Fri-Mon`, over the end of a week; undefined for what begins with no day. */
+/** `Sat`, `saturday`, or `Fri-Mon` across the end of a week. Undefined for a text that does not begin with a day. */
 function daysOf(word: string): readonly number[] | undefined {
   const [first, last = first, ...rest] = word.toLowerCase().split('-').map(dayOf);
   if (first === undefined || last === undefined || rest.length > 0) return undefined;

@@ -51,11 +51,11 @@ describe('a window', () => {
     ['Sat,Sun 01:00-06:00; Wed 23:00-02:00', 'UTC', '2026-06-04T02:00:00Z', '2026-06-06T01:00:00Z'],
     ['Mon 09:00-10:00', 'UTC', '2026-06-01T10:00:00Z', '2026-06-08T09:00:00Z'],
     ['02:00-03:00; 02:30-05:00', 'UTC', '2026-06-01T01:00:00Z', '2026-06-01T02:00:00Z'],
-    // The clocks skip 02:00 to 03:00, and with it all of one window and the beginning of the other.
+    // The clocks skip 02:00 to 03:00. This covers one window completely, and the beginning of the other.
     ['02:00-03:00', 'Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-30T00:00:00Z'],
     ['02:30-05:00', 'Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-29T01:00:00Z'],
     ['Sun 02:00-03:00', 'Europe/Berlin', '2026-03-28T12:00:00Z', '2026-04-05T00:00:00Z'],
-    // They show 02:00 to 03:00 twice.
+    // The clocks repeat 02:00 to 03:00.
     ['02:30-02:45', 'Europe/Berlin', '2026-10-25T00:00:00Z', '2026-10-25T00:30:00Z'],
     ['02:30-02:45', 'Europe/Berlin', '2026-10-25T00:50:00Z', '2026-10-25T01:30:00Z'],
     // Samoa went from Thursday to Saturday.
@@ -106,7 +106,7 @@ describe('any windows, around both changes of the clocks in five zones', () => {
   });
 });
 
-/** By what the clock shows alone, as a person would read it. */
+/** By the local time alone, as a person would decide. */
 function showsInside(windows: readonly Window[], zone: string, atMs: number): boolean {
   const parts = formatOf(zone).formatToParts(atMs);
   const part = (type: string): string => parts.find((each) => each.type === type)?.value ?? '';

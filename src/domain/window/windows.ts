@@ -2,13 +2,13 @@ import type { TimeZone } from '../schedule/time-zone.ts';
 import type { Window } from './window-grammar.ts';
 
 /**
- * When updates may begin: whenever a clock on the wall of the time zone shows a time inside one of the windows. So a
- * window lasts an hour longer where the clocks repeat one of its hours, and does not open where they skip all of it.
+ * The times at which updates may begin: while the wall clock of the time zone shows a time inside a window. A window is
+ * longer when the clocks repeat one of its hours, and does not open when they skip all of it.
  */
 export type Windows = {
   /** Both in milliseconds since the epoch. */
   readonly isOpen: (atMs: number) => boolean;
-  /** The first instant, not before `atMs`, at which one is open: `atMs` itself if one is. */
+  /** The first opening at or after `atMs`. */
   readonly nextOpening: (atMs: number) => number;
 };
 
@@ -29,7 +29,7 @@ export function createWindows(windows: readonly Window[], zone: TimeZone): Windo
     throw new Error('a window opens at least every second week');
   }
 
-  /** All instants of a wall's day at which a window may open: its beginnings, and when the clocks are changed. */
+  /** All instants of a day at which a window may open: window starts and clock changes. */
   function edgesOn(day: number): readonly number[] {
     const [fromMs, untilMs] = [zone.firstInstantOf(day * dayMs), zone.firstInstantOf((day + 1) * dayMs)];
     const offsets = new Set([zone.offsetMs(fromMs), zone.offsetMs(untilMs)]);
@@ -42,7 +42,7 @@ export function createWindows(windows: readonly Window[], zone: TimeZone): Windo
   return { isOpen, nextOpening };
 }
 
-/** The clocks can skip a window once, even a whole day as in Samoa in 2011, and not again a week later. */
+/** The clocks can skip a window once, even a whole day as in Samoa in 2011, but not again a week later. */
 const mostDays = 15;
 
 const minuteMs = 60_000;

@@ -13,12 +13,12 @@ import type { Sources } from './context/views.ts';
 import { failureLines } from './context/failure.ts';
 import { printDocument, printLines, styleFor } from './render/print.ts';
 
-/** The commands that need nothing but the service. */
+/** The commands that work without a running service. */
 export const commandFunctions = { run, check, update, rollback, recover } as const satisfies Readonly<
   Record<string, CommandFunction>
 >;
 
-/** The commands that show what a service tells. */
+/** The commands that show data of a running service. */
 export const lookFunctions = {
   containers: (sources) => createContainers(sources.containers),
   history: (sources) => createHistory(sources.history),
@@ -26,7 +26,7 @@ export const lookFunctions = {
   config: (sources) => createConfig(sources.config),
 } as const satisfies Readonly<Record<string, (sources: Sources) => LookFunction>>;
 
-/** Carries a command out; whatever goes wrong is told in words, and becomes the exit code. Never throws. */
+/** Runs a command. Every failure is reported in words and becomes the exit code. Never throws. */
 export async function carryOut<Context extends Listeners>(
   command: (context: Context) => Promise<number>,
   context: Context,
@@ -41,7 +41,10 @@ export async function carryOut<Context extends Listeners>(
 
 type Listeners = Pick<CommandContext, 'terminal' | 'settings' | 'log' | 'clock'>;
 
-/** On standard error for people, as the one document on standard output for machines, the stack to the debug log. */
+/**
+ * Reports a failure: on standard error for people, as the document on standard output for machines, with the stack in
+ * the debug log.
+ */
 export function tellFailure(error: unknown, { terminal, settings, log, clock }: Listeners): void {
   printLines(terminal.err, failureLines(error, styleFor(terminal.err, settings)));
   if (settings.output.json) printDocument(terminal, failureDocument(error, clock.nowMs()));

@@ -16,7 +16,7 @@ export type ActParts = {
   readonly context: () => PageContext;
   /** Reads all documents soon, because containers change. */
   readonly refresh: () => void;
-  /** Paints the page as it is expected to become, until the service tells of it. */
+  /** Paints the expected state, until the service reports the real one. */
   readonly onAsked: () => void;
 };
 
@@ -27,7 +27,7 @@ const mostNames = 100;
 const checkTimeoutMs = 300_000;
 const updateTimeoutMs = 120_000;
 
-/** What people can do with containers. Each act is a request to the API; its effects come back as events. */
+/** Actions on containers. Each one is a request to the API; its effects arrive as events. */
 export function createActs({
   ask,
   fleet,
@@ -63,7 +63,7 @@ export function createActs({
     },
   };
 
-  /** Undefined: more names than a request may have, and not simply all updates that are ready. */
+  /** Undefined: more names than a request may have, and not all ready updates. */
   function scopesFor(names: readonly string[], kind: UpdateKind): readonly string[] | undefined {
     if (names.length <= mostNames) return scopesOf(names.flatMap((name) => fleet.named(name) ?? []));
     const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');

@@ -19,7 +19,7 @@ export type DecideParts = {
   readonly ask: Ask;
   readonly fleet: Fleet;
   readonly context: () => PageContext;
-  /** Reads all documents soon, because a decision changes what they say. */
+  /** Reads all documents soon, because a decision changes them. */
   readonly refresh: () => void;
   /** Begins the update of a container whose new version was approved. */
   readonly begin: (one: Watched) => void;
@@ -30,8 +30,8 @@ type Order = { readonly kind: DecisionKind; readonly untilMs?: number | undefine
 const planTimeoutMs = 120_000;
 
 /**
- * Decisions of people about new versions. Each is about the version that the page showed when it was asked for: where
- * another one has come meanwhile, the service refuses, and nothing is decided.
+ * Decisions of people about new versions. Each concerns the version that the page showed. If a newer one has come
+ * since, the service refuses the decision.
  */
 export function createDecide({ ask, fleet, context, refresh, begin }: DecideParts): Decide {
   return {
@@ -75,7 +75,7 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
     return reply.kind === 'ok' ? { document: reply.document } : { why: `Cannot plan the update: ${reasonOf(reply)}` };
   }
 
-  /** Decides, and offers to undo it: what was decided before is decided again. */
+  /** Decides, and offers to undo it by restoring the earlier decision. */
   async function take(one: Watched, order: Order, words: string): Promise<void> {
     const taken = await send(one, order);
     if (taken === undefined) return;
@@ -105,7 +105,7 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
   async function remove({ id }: Decision, one: Watched): Promise<boolean> {
     const reply = await ask(`v1/decisions/${encodeURIComponent(id)}`, { method: 'DELETE' });
     refresh();
-    // Somebody else has taken it back already.
+    // Somebody else has already withdrawn it.
     if (reply.kind === 'ok' || (reply.kind === 'refused' && reply.status === 404)) return true;
     notice(ended(`Cannot take the decision about ${one.name} back: ${reasonOf(reply)}`));
     return false;
@@ -131,7 +131,7 @@ function refusedWords(one: Watched, kind: DecisionKind, why: string): string {
   return `Cannot ${kind} ${newVersionOf(one)} of ${one.name}: ${why}`;
 }
 
-/** The service answers 409 where the container waits for another version than the page has shown. */
+/** The service answers 409 if the container waits for another version than the one on the page. */
 function refusalOf({ name }: Watched, reply: Parameters<typeof reasonOf>[0]): string {
   return reply.kind === 'refused' && reply.status === 409
     ? `${name} waits for another version by now, or for none. Nothing was decided; look at it again`

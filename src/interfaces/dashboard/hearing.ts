@@ -20,20 +20,20 @@ export type HearingParts = {
 };
 
 export type Hearing = {
-  /** Takes an event of the stream as its text. */
+  /** Handles an event of the stream, given as text. */
   readonly hear: (text: string) => void;
-  /** Reads all documents in a moment; several wishes make one reading. */
+  /** Reads all documents soon. Several calls cause one reading. */
   readonly refresh: () => void;
   readonly readPages: () => Promise<void>;
 };
 
-/** From an event to what it changes on the page: one row, the counts, and the drawer if it shows that container. */
+/** Applies events to the page: one row, the counts, and the drawer if it shows that container. */
 export function createHearing(parts: HearingParts): Hearing {
   const { context, table, reader } = parts;
   const { fleet } = context;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let rolledBack = 0;
-  /** Whether an update of the run was heard of; a check has none. */
+  /** Whether the run has had an update; a check has none. */
   let isUpdate = false;
 
   function hear(text: string): void {
@@ -84,7 +84,7 @@ export function createHearing(parts: HearingParts): Hearing {
     }
   }
 
-  /** The documents are the truth. The engine may report the last change a moment later, so they are read twice. */
+  /** The documents are authoritative. The engine may report the last change a moment later, so they are read twice. */
   function endRun(): void {
     refresh();
     setTimeout(refresh, settledMs);

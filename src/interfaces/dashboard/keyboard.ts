@@ -5,7 +5,7 @@ import { closeDrawer } from './view/drawer/drawer.ts';
 import { byId } from './view/parts/node.ts';
 import type { Table } from './view/table/table.ts';
 
-/** The keys of the page: `?` lists them. */
+/** The keyboard shortcuts of the page; `?` lists them. */
 export function startKeyboard(context: PageContext, table: Table): void {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !byId('signin').hidden) return;
@@ -52,7 +52,7 @@ export function startKeyboard(context: PageContext, table: Table): void {
     if (ready.length > 0 && context.isOn('update') && canUpdate(context)) context.act.update(ready);
   }
 
-  /** The drawer, then the search, then the selection. */
+  /** Closes the drawer, then clears the search, then the selection. */
   function escape(): void {
     const search = byId('search', HTMLInputElement);
     if (document.activeElement === search) {

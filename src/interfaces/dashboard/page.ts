@@ -27,7 +27,7 @@ import { endSkeleton, paintSkeleton } from './view/table/skeleton.ts';
 import { createTable } from './view/table/table.ts';
 import { paintEngines, paintTools } from './view/table/tools.ts';
 
-/** Puts the page together and starts it. DesiredEndState only answers of the API, events and people change it. */
+/** Builds the page and starts it. After that, only answers of the API, events and people change it. */
 export function startPage(): void {
   const isOn = readGroups();
   const tokens = createTokens();
@@ -162,7 +162,7 @@ export function startPage(): void {
       : 'The group events is off: add it to http-api-endpoints for live updates';
   }
 
-  /** A run has begun or ended, so actions are locked or free again. */
+  /** A run has begun or ended, so actions become locked or free. */
   function paintRun(): void {
     table.paintAll();
     table.filter();

@@ -9,15 +9,15 @@ import type { Fleet, Taken } from './state/fleet/fleet.ts';
 import { span } from './state/words/numbers.ts';
 import type { Ask, Reply } from './transport/client.ts';
 
-/** Reads the documents of the API, and knows when that was and how it went. */
+/** Reads the documents of the API, and keeps the time and result of the last reading. */
 export type Reader = {
-  /** Reads containers and status. `away`: there is no answer, or none now. */
+  /** Reads containers and status. `away`: there is no answer, or not now. */
   readonly read: (signal?: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
   readonly readRuns: () => Promise<void>;
   readonly readOptions: () => Promise<void>;
   readonly readAtMs: () => number;
   readonly engineError: () => string | undefined;
-  /** Of several engines, those that do not answer. */
+  /** Engines that do not answer, with several engines. */
   readonly enginesAway: () => readonly EngineAway[];
   /** Why the last reading failed; a sentence. */
   readonly awayWhy: () => string;
@@ -63,7 +63,7 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     engineError = details.kind === 'refused' ? details.why : engineWords(told?.engineError);
     if (decided.kind === 'ok') decisions = readDecisions(decided.document);
     const listed = details.kind === 'ok' ? withDecisions(readDetails(details.document), decisions) : fleet.all();
-    // Engines have names only where there are several.
+    // Engines have names only if there are several.
     if (listed.some(({ engine }) => engine !== '')) {
       const engines = await ask('v1/engines', limits);
       if (engines.kind === 'ok') enginesAway = readEnginesAway(engines.document);
@@ -116,5 +116,5 @@ function engineWords(error: string | undefined): string | undefined {
 function refusalWords({ status, why, retryAfterMs }: Extract<Reply, { readonly kind: 'refused' }>): string {
   if (status !== 429) return `Upkeep refuses to answer: ${why}.`;
   const again = retryAfterMs === undefined ? '' : `, again in ${span(retryAfterMs)}`;
-  return `Upkeep limits how often it may be asked${again}.`;
+  return `Upkeep limits requests${again}.`;
 }

@@ -1,4 +1,4 @@
-/** The settings in force, and every option with where its value came from. */
+/** The effective settings, and every option with the source of its value. */
 export type Configuration = {
   readonly config: {
     readonly monitorOnly: boolean;
@@ -10,12 +10,12 @@ export type Configuration = {
     readonly includeRestarting: boolean;
     readonly lifecycleHooks: boolean;
     readonly labelEnable: boolean;
-    /** A sentence on which containers are watched. */
+    /** A sentence about which containers are watched. */
     readonly filterDescription: string;
     /** Empty: none. */
     readonly scope: string;
   };
-  /** Secrets are redacted already. */
+  /** Secrets are already redacted. */
   readonly options: readonly ConfiguredOption[];
 };
 

@@ -5,7 +5,7 @@ import { downtimeEntry, engineEntry, newerEntry, phasesEntry, versionsEntry } fr
 import { known } from './known.ts';
 import { toTimestamp } from './timestamps.ts';
 
-/** All that is known of a watched container; `checked_at` is absent before its first check. */
+/** All data about a watched container. `checked_at` is absent before its first check. */
 export function detailsEntry(container: TrackedContainer) {
   return {
     name: container.name,
@@ -30,6 +30,7 @@ export function detailsEntry(container: TrackedContainer) {
     depends_on: container.dependsOn,
     labels_in_effect: container.labelsInEffect,
     settings: container.settings,
+    ...known(container.startedAtMs, (ms) => ({ started_at: toTimestamp(ms) })),
     ...(container.checkedAtMs === undefined ? {} : { checked_at: toTimestamp(container.checkedAtMs) }),
     can_roll_back: container.canRollBack,
     ...known(container.project, (project) => ({ project })),
@@ -46,7 +47,7 @@ export function detailsEntry(container: TrackedContainer) {
   };
 }
 
-/** The result of the last check as data: a reader need not understand the reason. */
+/** The result of the last check as data, so that clients need not interpret the reason. */
 function verdictEntry(check: LastCheck) {
   return {
     ...known(check.staleness, (verdict) => ({ verdict })),

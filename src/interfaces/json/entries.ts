@@ -7,7 +7,7 @@ import { toTimestamp } from './timestamps.ts';
 
 type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
 
-/** Result of a check for one container; an unchecked one gets no claim. */
+/** Result of a check for one container. An unchecked one has no fields about updates. */
 export function checkedEntry(container: CheckedContainer, atMs: number) {
   const { name, image, imageId, digest = '', status, reason, error } = container;
   const { updateAvailable, latestImageId = '', latestDigest = '' } = container;
@@ -32,7 +32,7 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
     : { ...entry, update_available: false, latest_image_id: '', latest_digest: '', error, ...more };
 }
 
-/** Version and facts of the newer image, where there is one. */
+/** Version and facts of the newer image, if there is one. */
 export function newerEntry(newer: NewerFacts) {
   return {
     ...known(newer.latestVersion, (version) => ({ latest_version: version })),
@@ -50,12 +50,12 @@ type NewerFacts = Pick<
   'latestVersion' | 'candidate' | 'candidateKind' | 'change' | 'releasedAtMs' | 'downloadBytes' | 'sourceUrl'
 >;
 
-/** Present where there are several engines. */
+/** Present with several engines. */
 export function engineEntry({ engine }: { readonly engine?: string }) {
   return known(engine, (name) => ({ engine: name }));
 }
 
-/** The engines of a run; absent where there is one. */
+/** The engines of a run; absent with one engine. */
 export function enginesField({ engines }: EngineRuns) {
   return known(engines, (runs) => ({
     engines: runs.map(({ name, result, error, durationMs }) => ({
@@ -71,7 +71,7 @@ type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
   readonly engine?: string;
 };
 
-/** Absent where every update has come to its end: what else is listed does not change for it. */
+/** Absent without interrupted updates, so that other output does not change. */
 export function unfinishedField(unfinished: readonly Unfinished[]) {
   if (unfinished.length === 0) return {};
   return {
@@ -117,7 +117,7 @@ export function tagChangeEntry(tagChange: ContainerOutcome['tagChange']) {
   return known(tagChange, (change) => ({ from_image: change.from, to_image: change.to }));
 }
 
-/** How long a container was down, and in it how long its process was ending and how long there was none. */
+/** The downtime of a container, with the times of stopping and of no process. */
 export function downtimeEntry({ downtimeMs, stoppingMs }: Pick<ContainerOutcome, 'downtimeMs' | 'stoppingMs'>) {
   if (downtimeMs === undefined) return {};
   const downtime = Math.round(downtimeMs);

@@ -1,4 +1,4 @@
-/** The fields for a value that is known; none for one that is not. */
+/** The fields for a known value; none for an unknown one. */
 export function known<Value, Fields extends object>(
   value: Value | undefined,
   fieldsOf: (value: Value) => Fields,

@@ -5,7 +5,7 @@ import { known } from './known.ts';
 
 type PlanReport = Awaited<ReturnType<Application['plan']>>;
 
-/** The plan of an update, one entry for each container that is no news to itself, in the order of the work. */
+/** The plan of an update, one entry for each container with a step, in the order of the work. */
 export function planEntries({ report, plan }: PlanReport) {
   const checked = new Map(report.containers.map((container) => [container.id, container]));
   const transactions = [...plan.transactions, ...(plan.self ? [plan.self] : [])];

@@ -3,7 +3,7 @@ import { summarise } from '../../domain/run/session.ts';
 import { outcomeEntry } from './entries.ts';
 import { toTimestamp } from './timestamps.ts';
 
-/** The data of a run in a webhook, named as in the HTTP API. It lists at most 100 containers, and only those with news. */
+/** The data of a run in a webhook, with the names of the HTTP API. It lists at most 100 containers, all with news. */
 export function runEventData(facts: RunFacts) {
   const { runId, trigger, startedAtMs, endedAtMs, containers, news, error } = facts;
   const durationMs = Math.max(0, endedAtMs - startedAtMs);

@@ -1,22 +1,22 @@
-/** `2026-11-20T12:30:17Z`: when a reply was made. */
+/** `2026-11-20T12:30:17Z`, for the time of a reply. */
 export function toWholeSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -'.000Z'.length)}Z`;
 }
 
-/** `2026-11-20T12:30:17.250Z`: when something happened. A time that no calendar has is the epoch. */
+/** `2026-11-20T12:30:17.250Z`, for the time of an event. A time outside of the calendar becomes the epoch. */
 export function toTimestamp(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? '1970-01-01T00:00:00.000Z' : date.toISOString();
 }
 
-/** RFC 3339, with whatever fraction and offset, in milliseconds; undefined for anything else. */
+/** RFC 3339 with any fraction and offset, in milliseconds. Undefined for any other text. */
 export function parseTimestamp(text: string): number | undefined {
   const [, date = '', time = '', fraction = '', offset = ''] =
     /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(\.\d{1,30})?([Zz]|[+-]\d\d:\d\d)$/.exec(text) ?? [];
   if (date === '') return undefined;
   const [, hours = '', minutes = ''] = /^[+-](\d\d):(\d\d)$/.exec(offset) ?? [];
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
-  // A leap second is the first of the next minute, as POSIX counts.
+  // A leap second counts as the first second of the next minute, as in POSIX.
   const isLeap = time.endsWith(':60');
   const second = Date.parse(`${date}T${isLeap ? time.replace(/60$/, '59') : time}Z`);
   if (Number.isNaN(second) || !sameDay(date, second)) return undefined;
@@ -24,7 +24,7 @@ export function parseTimestamp(text: string): number | undefined {
   return second + (isLeap ? 1000 : 0) + Number(`0${fraction}`) * 1000 - offsetMs;
 }
 
-/** `2026-02-31` is read as a day of March. */
+/** `2026-02-31` would be read as a day in March. */
 function sameDay(date: string, ms: number): boolean {
   return new Date(ms).toISOString().startsWith(date);
 }

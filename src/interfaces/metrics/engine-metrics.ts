@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { EngineState } from '../../domain/fleet/engine-state.ts';
 
-/** Four series for each of several engines, under our prefix alone; a name of an engine needs no escape in a label. */
+/** Four series for each of several engines, with our prefix only. An engine's name needs no escape in a label. */
 export function addEngineMetrics(registry: Registry, engines: () => readonly EngineState[]): void {
   const families: readonly (readonly [name: string, help: string, read: (engine: EngineState) => number])[] = [
     ['up', 'Whether the engine answers', ({ reachable }) => (reachable === true ? 1 : 0)],

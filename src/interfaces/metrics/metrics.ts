@@ -14,17 +14,16 @@ export type Metrics = {
 
 export type MetricsParts = {
   readonly clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
-  /** Containers for which something newer is known. */
+  /** Containers with a known newer version. */
   readonly updatesAvailable: () => number;
   readonly version: string;
-  /** Present where there are several engines. */
+  /** Present with several engines. */
   readonly engines?: () => readonly EngineState[];
 };
 
 /**
- * Counts what is announced. The families that clients of the Watchtower family read are there under
- * both prefixes, without labels; all of them from the start, because a graph cannot tell "none yet"
- * from "gone".
+ * Counts events. The families that clients of the Watchtower family read have both prefixes and no labels. All exist
+ * from the start, because a graph cannot distinguish "none yet" from "gone".
  */
 export function createMetrics({ clock, updatesAvailable, version, engines }: MetricsParts): Metrics {
   const registry = new Registry();
@@ -42,7 +41,7 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
   const skipped = pair.counter('scans_skipped_total', 'Updates that gave way to one that was running');
   const skippedOfOld = new Gauge({
     name: 'watchtower_scans_skipped',
-    // A counter by nature, which would have to be called otherwise: https://prometheus.io/docs/practices/naming/
+    // It is a counter, which would need another name: https://prometheus.io/docs/practices/naming/
     help: 'The same, by the name that the first Watchtower had for it',
     registers: [registry],
   });
@@ -142,7 +141,7 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
   return { hear, text: async () => withoutBlankLines(await registry.metrics()) };
 }
 
-/** Collectors that split every line at its one space, as Netdata's does, fail on an empty one. */
+/** Collectors that split every line at its one space, such as Netdata's, fail on an empty line. */
 function withoutBlankLines(text: string): string {
   return text.replaceAll(/\n{2,}/g, '\n');
 }
@@ -153,7 +152,7 @@ const minutes = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
 type Count = { readonly inc: (by?: number) => void };
 type Level = { readonly set: (value: number) => void };
 
-/** Makes metrics under our prefix, and under the family's as well; `own`: under ours alone. */
+/** Creates metrics with our prefix and the family's. `own`: with ours only. */
 function familyIn(registry: Registry) {
   const registers = [registry];
   const names = (name: string) => [`upkeep_${name}`, `watchtower_${name}`];

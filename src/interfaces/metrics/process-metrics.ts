@@ -2,8 +2,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 
 /**
  * Process metrics of the Prometheus guidelines:
- * https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics. The library's own set
- * would wake an idle process a hundred times a second to measure the event loop.
+ * https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics. The library's own set would wake an
+ * idle process a hundred times a second to measure the event loop.
  */
 export function addProcessMetrics(
   registry: Registry,

@@ -9,7 +9,7 @@ import {
 } from '../../support/http/http-scene.ts';
 import { createScriptedService, type ScriptedService } from '../../support/http/scripted-service.ts';
 
-/** A scene whose every JSON reply is checked against the description that the service itself serves. */
+/** A scene that checks every JSON reply against the description that the service serves. */
 export type DescribedScene = HttpScene & { readonly service: ScriptedService };
 
 export async function startDescribed(
@@ -37,7 +37,7 @@ let known: Promise<Description> | undefined;
 // oxlint-disable-next-line typescript/no-explicit-any -- what is in there is what is tested
 type Json = Readonly<Record<string, any>>;
 
-/** Of all groups: a reply looks the same whichever others are switched on. */
+/** Of all groups: a reply is the same whichever other groups are enabled. */
 function readDescription(): Promise<Description> {
   known ??= compileDescription();
   return known;
@@ -75,7 +75,7 @@ function expectDescribed(description: Description, { method = 'GET' }: AskOption
   expect(validate.errors ?? [], `${method} ${target}: ${reply.text.slice(0, 500)}`).toEqual([]);
 }
 
-/** The one body of every reply that is no success. */
+/** The body of every error reply. */
 export function expectErrorBody(reply: Reply): void {
   expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
   expect(Object.keys(reply.json()).sort()).toEqual(['api_version', 'error', 'timestamp']);

@@ -65,7 +65,7 @@ async function aboutWeb(body: string): Promise<string> {
   return body.replace(/sha256:[0-9a-f]{64}/, digest);
 }
 
-/** An update is under way when this resolves, and over when what it gives has been called. */
+/** Resolves during an update; the function that it returns ends the update. */
 async function holdAnUpdate(): Promise<() => Promise<void>> {
   scene.registry.store.misbehave('docker.io', { kind: 'slow', ms: 500 });
   const running = scene.ask('/v1/update?container=.*', { method: 'POST' });

@@ -163,7 +163,7 @@ describe('what goes wrong inside', () => {
     expect(reply.text).not.toContain('secret detail');
     const line = lines.find(({ level }) => level === 'error');
     expect(line).toMatchObject({
-      message: 'A request failed for a reason of our own',
+      message: 'A request failed because of an internal error',
       fields: { error: service.script.failure },
     });
     await stop();

@@ -62,7 +62,7 @@ describe.skipIf(!isThere('promtool') || !isThere('prometheus'))('Prometheus', ()
     const child = spawn('prometheus', [...args, `--web.listen-address=${address}`], { stdio: 'ignore' });
     const ended = new Promise((resolve) => child.once('close', resolve));
     return {
-      /** Undefined while there is no sample, or nobody answers. */
+      /** Undefined if there is no sample or no answer. */
       valueOf: async (query: string): Promise<number | undefined> => {
         const url = `http://${address}/api/v1/query?query=${encodeURIComponent(query)}`;
         const reply = (await fetch(url)

@@ -199,7 +199,7 @@ describe('all of it at once, against the executable', () => {
       sockets.push(socket);
       return new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
     };
-    /** Not all at once, since the kernel keeps no more than some hundreds waiting to be accepted. */
+    /** In groups, because the kernel accepts only some hundreds of pending connections. */
     const openMany = async (count: number, text: string, keepReading = true): Promise<void> => {
       for (let each = 0; each < count; each += 50)
         await Promise.all(Array.from({ length: 50 }, () => open(text, keepReading)));

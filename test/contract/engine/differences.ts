@@ -2,8 +2,8 @@ import { hasContainerdStore } from '../../lab/engine/image-id.ts';
 import { isPodman } from '../../lab/engine/podman.ts';
 
 /**
- * Rows of the contract that an engine cannot keep, and why. All of it is either of no consequence to an
- * update, or dealt with elsewhere: docs/engines.md says where.
+ * Rows of the contract that an engine cannot fulfil, with the reason. Each either does not matter for an update, or is
+ * handled elsewhere: docs/engines.md.
  */
 export function whyNotHere(row: string): string | undefined {
   const found = Object.entries(differences).find(([, rows]) => rows.includes(row));

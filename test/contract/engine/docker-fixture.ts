@@ -16,7 +16,7 @@ const commands: Readonly<Record<Program, readonly string[] | undefined>> = {
   lingering: ['sh', '-c', "trap 'sleep 1; exit 0' TERM; sleep 1000000 & wait"],
   crash: ['sh', '-c', 'exit 3'],
   short: ['sleep', '0.3'],
-  // The pauses keep the order: output and errors come to the engine through pipes of their own.
+  // The pauses keep the order: output and errors reach the engine through separate pipes.
   talkative: ['sh', '-c', 'echo one; sleep 0.05; echo two >&2; sleep 0.05; echo three'],
   missing: ['/nothing-here'],
   healthy: ['sh', '-c', service],
@@ -26,7 +26,7 @@ const commands: Readonly<Record<Program, readonly string[] | undefined>> = {
   silent: undefined,
 };
 
-/** A real engine: the shared one of the lab, or one of one's own. */
+/** A real engine: the shared one of the lab, or an own one. */
 export async function dockerFixture(
   { registry }: Lab,
   raw: EngineClient & { readonly socket: string },

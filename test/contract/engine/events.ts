@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
 import { describe, expect, test } from 'vitest';
 import { endOf } from '../../../src/domain/health/process-end.ts';
-import { create, eventually, listen, run, type GetFixture } from './fixture.ts';
+import { create, eventually, inspect, listen, run, type GetFixture } from './fixture.ts';
 
 export function eventRows(fixture: GetFixture): void {
   /** Events during `act`, until one with the action `last`. */
@@ -108,7 +108,7 @@ export function eventRows(fixture: GetFixture): void {
         await engine.removeContainer(id);
       }, 'destroy');
       const actions = actionsOf(events, 'container');
-      // Since 26 the engine may be done with the stop before it tells of the end.
+      // Since 26 the engine may complete the stop before it reports the exit.
       expect(actions.filter((action) => action !== 'stop')).toEqual([
         'create',
         'start',
@@ -120,6 +120,22 @@ export function eventRows(fixture: GetFixture): void {
         'destroy',
       ]);
       expect(actions.indexOf('stop')).toBeGreaterThan(actions.indexOf('kill'));
+    });
+
+    test('tells of a start when its time can be inspected, a start by the restart policy too', async () => {
+      const { engine } = fixture();
+      const giveUp = new AbortController();
+      const times: number[] = [];
+      const HostConfig = { RestartPolicy: { Name: 'always' } };
+      const id = await create(fixture(), 'one', 'crash', { HostConfig });
+      for await (const event of engine.events(giveUp.signal)) {
+        if (event.kind === 'connected') await engine.startContainer(id);
+        if (event.kind !== 'container' || event.action !== 'start') continue;
+        times.push(Date.parse((await inspect(fixture(), id)).state.startedAt));
+        if (times.length === 3) break;
+      }
+      giveUp.abort();
+      expect(times.every((time, index) => index === 0 || time > (times[index - 1] ?? Infinity))).toBe(true);
     });
 
     test('carries id, name, image, labels, and the time', async () => {

@@ -11,9 +11,9 @@ export type EngineFixture = {
   readonly clock: Clock;
   /** An image that runs this program; the engine has it already. */
   readonly image: (program: Program) => string;
-  /** Pushes an image to a registry from which the engine can pull; returns how it is known there. */
+  /** Pushes an image to a registry from which the engine can pull; returns its reference there. */
   readonly publish: (tag: string, image: PublishedImage) => Promise<Published>;
-  /** The same engine through connections of its own, whose next call is sent at once: the version is agreed on. */
+  /** The same engine with its own connections, which have agreed on the version: the next call is sent at once. */
   readonly connect: () => Promise<Engine>;
   /** Resolves to the network's id. */
   readonly addNetwork: (name: string, subnet?: string) => Promise<string>;
@@ -72,18 +72,18 @@ export const programConfigs: Readonly<Record<Program, ImageConfig>> = {
 
 export type PublishedImage = {
   readonly program?: Program;
-  /** Makes the content another one. */
+  /** Changes the content. */
   readonly version?: string;
-  /** Pushes an index of these. */
+  /** Pushes an index of these images. */
   readonly platforms?: readonly Platform[];
-  /** The manifest is there, a layer is not. */
+  /** The manifest exists, a layer is missing. */
   readonly broken?: boolean;
 };
 
 /** `repository` with its registry; `reference` is `repository:tag`. */
 export type Published = { readonly repository: string; readonly reference: string; readonly digest: string };
 
-/** Gives the fixture once the suite has been set up. */
+/** Returns the fixture after the setup of the suite. */
 export type GetFixture = () => EngineFixture;
 
 export type Body = Partial<ContainerConfig> & {
@@ -91,7 +91,7 @@ export type Body = Partial<ContainerConfig> & {
   readonly NetworkingConfig?: { readonly EndpointsConfig: Readonly<Record<string, object>> };
 };
 
-/** Creates through the engine under test; throws when it is not done. */
+/** Creates through the engine under test; throws unless it succeeds. */
 export async function create(
   { engine, image }: EngineFixture,
   name: string,
@@ -139,7 +139,7 @@ export async function untilStatus(fixture: EngineFixture, id: string, status: st
   });
 }
 
-/** Listens from now on; `stop()` returns what was heard. */
+/** Listens from now on; `stop()` returns the received events. */
 export async function listen(
   engine: Engine,
 ): Promise<{ readonly heard: EngineEvent[]; readonly stop: () => Promise<EngineEvent[]> }> {

@@ -98,7 +98,7 @@ export function runningRows(fixture: GetFixture): void {
   describe('stopContainer()', () => {
     test('is done, then a noop', async () => {
       const id = await run(fixture(), 'one', 'service');
-      // Nothing tells when the program has begun to listen to signals.
+      // There is no event for the moment at which the program begins to handle signals.
       await fixture().clock.sleep(500);
       expect(await fixture().engine.stopContainer(id, { timeoutSeconds: 5 })).toEqual({ kind: 'done' });
       expect((await inspect(fixture(), id)).state).toMatchObject({ status: 'exited', exitCode: 0 });

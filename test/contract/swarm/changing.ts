@@ -103,7 +103,7 @@ export function swarmChangingRows(get: GetSwarm): void {
   });
 }
 
-/** The version of a new service moves by itself while its tasks and ports are made. */
+/** The swarm changes the version of a new service while it creates the tasks and ports. */
 async function settled(get: GetSwarm, id: string): Promise<void> {
   const { clock } = get();
   let last = '';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { changeTo, hasEnded, running, until, type GetSwarm, type SwarmProgram } from './fixture.ts';
 import type { ServiceWish } from '../../lab/swarm/service-spec.ts';
 
-/** What the updater says, and what is true: the two need not be the same. */
+/** Compares the updater's report with the facts, which may differ. */
 export function swarmClaimRows(get: GetSwarm): void {
   const updated = async (program: SwarmProgram, wish: ServiceWish = {}) => {
     const { create, image } = get();
@@ -62,7 +62,7 @@ export function swarmClaimRows(get: GetSwarm): void {
     });
 
     test('completed, of a version that crashes when nobody watches any more', async () => {
-      const { id, next } = await updated('crash-later', { replicas: 1 });
+      const { id, next } = await updated('crash-later', { replicas: 1, update: { Monitor: 100_000_000 } });
       const { service } = await until(get(), id, hasEnded);
       expect(service.update?.state).toBe('completed');
       await until(get(), id, ({ tasks }) => tasks.some(({ state, image }) => state === 'failed' && image === next));

@@ -11,12 +11,12 @@ export type SwarmFixture = {
   readonly image: (program: SwarmProgram) => string;
   /** A reference with a digest that no registry has. */
   readonly missing: string;
-  /** As a person creates it, through a client of their own; resolves to the id. */
+  /** Creates a service as a person does, through another client; resolves to the id. */
   readonly create: (name: string, image: string, wish?: ServiceWish) => Promise<string>;
   /** A person sets a label of the service. */
   readonly label: (id: string, name: string, value: string) => Promise<void>;
   readonly loseNode: (number: number) => Promise<void>;
-  /** Removes services and what is remembered of them; all nodes are there. */
+  /** Removes services and their history; all nodes are back. */
   readonly reset: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -35,7 +35,7 @@ export async function read({ swarm }: SwarmFixture, id: string): Promise<SwarmSe
   return service;
 }
 
-/** Reads and changes, again while the version moves by itself. */
+/** Reads and changes; repeats this while the swarm changes the version. */
 export async function changeTo(fixture: SwarmFixture, id: string, image: string): Promise<void> {
   for (;;) {
     const service = await read(fixture, id);

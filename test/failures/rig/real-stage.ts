@@ -18,32 +18,32 @@ export type RealCast = Readonly<
   >
 >;
 
-/** A real engine with containers on it whose images have moved on, and the executable that updates them. */
+/** A real engine with containers whose images have newer versions, and the executable that updates them. */
 export type RealStage = {
   readonly before: ReadonlyMap<string, Inspected>;
-  /** Runs `upkeep update` between which and the engine something may go wrong. */
+  /** Runs `upkeep update`; faults can be injected between it and the engine. */
   readonly update: (options?: RealUpdate) => Promise<RealReport>;
-  /** A start that has nothing to do but to repair. */
+  /** A start that only repairs. */
   readonly startAgain: () => Promise<UpkeepRun>;
-  /** Lost, stopped, changed or left-over objects; empty when there are none. */
+  /** Lost, stopped, changed or left-over objects; empty if there are none. */
   readonly harm: () => Promise<string[]>;
   readonly isReplaced: (name: string) => Promise<boolean>;
 };
 
 export type RealUpdate = {
   readonly args?: readonly string[];
-  /** Called before the process has made its first call. */
+  /** Called before the process makes its first call. */
   readonly arm?: (proxy: FaultProxy, child: ChildProcess) => void;
 };
 
 export type RealReport = UpkeepRun & {
   readonly outcomes: Readonly<Record<string, string>>;
   readonly reasons: Readonly<Record<string, string>>;
-  /** The paths of the calls that changed something, without ids. */
+  /** The paths of the changing calls, without ids. */
   readonly changes: readonly string[];
 };
 
-/** The least a container needs to be stopped soon, and to come back after the engine. */
+/** The minimum for a container that stops quickly, and starts again with the engine. */
 const always = { StopTimeout: 1, HostConfig: { RestartPolicy: { Name: 'always' } } };
 
 export async function setRealStage(
@@ -95,7 +95,7 @@ async function update(upstream: string, { args = [], arm }: RealUpdate = {}): Pr
   }
 }
 
-/** Empty for a process that was killed before it could say anything. */
+/** Empty for a process that was killed before it wrote anything. */
 function told({ stdout }: UpkeepRun): Pick<RealReport, 'outcomes' | 'reasons'> {
   const { containers } = (stdout.trim() === '' ? { containers: [] } : JSON.parse(stdout)) as {
     containers: { name: string; outcome: string; reason: string }[];

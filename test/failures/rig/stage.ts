@@ -26,33 +26,33 @@ export type Part = {
   readonly stopped?: boolean;
 };
 
-/** An engine in memory with containers on it whose images have moved on, and as many lives of the service as a test wants. */
+/** An engine in memory with containers whose images have newer versions, and any number of processes of the service. */
 export type Stage = {
   readonly scene: SandboxScene;
   /** By name. */
   readonly before: ReadonlyMap<string, Container>;
   /** A new process of the service. */
   readonly live: (options?: LifeOptions) => Life;
-  /** An update by a new process, to its end. */
+  /** A complete update by a new process. */
   readonly update: (options?: UpdateOptions) => Promise<Report>;
-  /** An update by a process that a fault ends; resolves when it is dead. */
+  /** An update by a process that a fault kills; resolves when it is dead. */
   readonly updateKilled: (options: UpdateOptions) => Promise<void>;
-  /** Runs the recovery of a start. */
+  /** Runs the recovery at a start. */
   readonly startAgain: () => Promise<RecoveryReport>;
   /**
-   * Lost, stopped, changed or left-over objects; empty when every container exists and runs as before, and
-   * nothing else does.
+   * Lost, stopped, changed or left-over objects; empty if every container exists and runs as before, without additional
+   * ones.
    */
   readonly harm: () => string[];
   readonly now: (name: string) => ReturnType<SandboxScene['sandbox']['control']['snapshot']>['containers'][string];
-  /** Whether the container of the name is a new one. */
+  /** Whether the container with the name is a new one. */
   readonly isReplaced: (name: string) => boolean;
 };
 
 export type LifeOptions = {
   readonly settings?: Partial<ServiceSettings>;
   readonly faults?: readonly PlannedFault[];
-  /** Another world than the stage's, in part. */
+  /** Changes to parts of the stage's world. */
   readonly outside?: (outside: Outside) => Partial<Outside>;
 };
 

@@ -3,7 +3,7 @@ import { countCalls, faultsIn, runKilled, setStage, type Shape, shapes, startAga
 import { realLabels } from '../memory/street.ts';
 import { journalLabels, type Labels, nobodysId } from '../rig/forgery/forgery.ts';
 
-/** Images that were made by committing an updated container carry its journal: it is about nobody who is here. */
+/** Images that were made by committing an updated container have its journal, which names no existing container. */
 
 let real: Labels = {};
 beforeAll(async () => void (real = await realLabels()));
@@ -44,7 +44,7 @@ describe.each(journals)('the image carries the journal %s', (_, changes) => {
   });
 });
 
-/** Where nothing was stopped there is nothing to roll back. */
+/** If nothing was stopped, a rollback is not needed. */
 function endOf({ good, stopped }: Shape): string {
   if (good) return 'updated';
   return stopped ? 'failed' : 'rolled_back';

@@ -4,7 +4,7 @@ import { shapes } from '../memory/stage.ts';
 import { endings } from '../rig/forgery/any-forgery.ts';
 import { bystanders, type ForgedName, type Forgery, type Thing } from '../rig/forgery/forgery.ts';
 
-/** The plainest lies, all of them: one forged container beside an update that nobody disturbs. */
+/** All simple forgeries: one forged container beside an undisturbed update. */
 
 const [shape] = shapes;
 const quiet: Omit<Day, 'forgeries'> = {

@@ -4,8 +4,8 @@ import { anyForgeries, anyTakeover, forgeryKinds } from '../rig/forgery/any-forg
 import { anyDay, harmOf, lossOf } from '../memory/forged-day.ts';
 
 /**
- * Somebody who may create containers, and no more, writes journals: whatever they write, a start and a run
- * touch nothing of others, and repair the honest update beside it.
+ * A user who may only create containers writes journals. For any such journal, a start and a run leave the containers
+ * of others alone, and repair the honest update.
  */
 
 const days = Number(process.env['UPKEEP_FORGERIES'] ?? 400);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Container } from '../../../src/domain/container/container.ts';
 import { type Cast, type Part, restart, setStage, type Stage } from '../../failures/rig/stage.ts';
 
-/** Names like those that a transaction gives, on containers that no transaction knows. */
+/** Containers that are in no transaction, with names like those of a transaction. */
 
 const states = ['running', 'exited', 'created'] as const;
 const names = [

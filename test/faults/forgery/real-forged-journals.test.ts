@@ -1,5 +1,5 @@
 import { describeForgeries } from '../rig/forgery/describe-forgeries.ts';
 import { shapes } from '../rig/shapes.ts';
 
-/** A few of those of campaign N, of which each seed is others. */
+/** A few cases of campaign N; each seed has other ones. */
 describeForgeries({ shapes, count: 12, seed: 1 });

@@ -10,7 +10,7 @@ import { defaultSettings } from '../../../src/domain/settings/settings.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 import { journalLabels, nobodysId } from '../rig/forgery/forgery.ts';
 
-/** With a key an instance acts on no journal but those of its own: --journal-key-file. */
+/** With --journal-key-file an instance acts only on journals with its own seal. */
 
 const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
 const image = 'registry.test/app:stable';
@@ -30,7 +30,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 type Key = 'own' | 'other' | 'none';
 const sealOf = (key: Key) => (key === 'none' ? {} : { seal: seals[key]! });
 
-/** `web` was stopped, and its successor not yet started, when an updater with that key died. */
+/** An updater with that key was killed after the stop of `web` and before the start of its successor. */
 async function interruptedWith(key: Key): Promise<SandboxScene> {
   const scene = createSandboxScene();
   const { sandbox, registry, clock } = scene;

@@ -5,14 +5,14 @@ import type { ForgedName, Forgery } from '../rig/forgery/forgery.ts';
 import { faultsIn, runKilled, setStage, settings, type Shape, shapes, type Stage } from './stage.ts';
 import { makeStreet } from './street.ts';
 
-/** An honest update that is killed, what a forger does before and after, and how the service is started then. */
+/** An honest update that is killed, the forger's actions before and after, and the next start of the service. */
 export type Day = {
   readonly shape: Shape;
-  /** At which call; after the last one it ends by itself. */
+  /** Number of the call at which it is killed; beyond the last one it ends by itself. */
   readonly killedAt: number;
   readonly when: 'before' | 'during' | 'after';
   readonly forgeries: readonly Forgery[];
-  /** From the kill to the forgeries, and on to the next start. */
+  /** From the kill to the forgeries, and from there to the next start. */
   readonly pausesMs: readonly [number, number];
   readonly wishes: Partial<ServiceSettings>;
 };
@@ -40,7 +40,7 @@ function named(shape: Shape): Shape {
   return { ...shape, [fc.toStringMethod]: () => shape.name } as Shape;
 }
 
-/** Changes that a forger caused; empty if all is as without one. */
+/** Changes that a forger caused; empty if the result is the same as without one. */
 export async function harmOf(day: Day): Promise<string[]> {
   const [withForger, without] = [await spend(day), await spendInPeace(day)];
   if (takesPlainName(day)) return [...withForger.harm];
@@ -51,8 +51,8 @@ export async function harmOf(day: Day): Promise<string[]> {
 }
 
 /**
- * Lost containers. A forger may take a free name, as any stranger may. But the old container or its honest
- * successor must stay, and so must all others.
+ * Lost containers. A forger may take a free name, like anybody. But the old container or its honest successor must
+ * stay, and so must all others.
  */
 export async function lossOf(day: Day): Promise<string[]> {
   const { harm, isLost } = await spend(day);
@@ -104,7 +104,7 @@ function spendInPeace(day: Day): Promise<Ending> {
   return known;
 }
 
-/** An update that was kept from being made is made by the run, which leaves a container running or stopped as it finds it. */
+/** An update that was prevented is made by the run, which leaves a container running or stopped as it was. */
 function isOfTheRun(fault: string, day: Day): boolean {
   return (
     day.shape.desiredEndState !== undefined &&
@@ -120,7 +120,7 @@ function takesNamesOfTheUpdate({ forgeries }: Day): boolean {
   );
 }
 
-/** A name that is free between two calls belongs to whoever takes it: `lossOf` tells what must not happen then. */
+/** Anybody may take a name that is free between two calls; `lossOf` finds the forbidden results. */
 function takesPlainName({ forgeries }: Day): boolean {
   const isPlain = (name: ForgedName | undefined) => name !== undefined && isHonest(name) && name.ending === '';
   return forgeries.some(({ createdAs, renamedTo }) => isPlain(createdAs) || isPlain(renamedTo));
@@ -128,7 +128,7 @@ function takesPlainName({ forgeries }: Day): boolean {
 
 const isHonest = ({ of }: ForgedName) => of === 'web' || of === 'app';
 
-/** Which version is there in the end, and whether it runs. */
+/** The final version, and whether it runs. */
 function outcomeOf({ scene, before }: Stage): string {
   const { containers } = scene.sandbox.control.snapshot();
   return [...before.keys()]

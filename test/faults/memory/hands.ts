@@ -40,7 +40,7 @@ function describe({ id, name, imageId, state, settings }: Container): Resident {
   };
 }
 
-/** With the id of its image where the tag has moved on, as a tool has it that wants just that. */
+/** With the id of its image if the tag has moved, like a tool that wants exactly this image. */
 function bodyOf({ imageId: own, settings }: Container, imageId: string | undefined): ContainerRecipe['body'] {
   const { Config, HostConfig } = settings;
   const { Labels, Env, Cmd, Image } = Config;

@@ -20,20 +20,20 @@ export type ServiceShape = {
   readonly hostConfig?: object;
 };
 
-/** Upkeep runs wherever a container of its image does: as the service, or as the helper. */
+/** Upkeep runs wherever a container of its image runs: as the service, or as the helper. */
 export type ServiceStage = {
   readonly scene: SandboxScene;
   readonly before: Container;
   readonly newImageId: string;
-  /** Every process there was, oldest first. */
+  /** Every process, oldest first. */
   readonly lives: readonly Life[];
-  /** The first process's report of its update; undefined if it never came to report. */
+  /** The first process's report of its update; undefined if it made none. */
   readonly session: () => Session | undefined;
-  /** The most containers of Upkeep, helpers aside, that ran at the same time. */
+  /** The largest number of Upkeep's containers, without helpers, that ran at the same time. */
   readonly mostAtOnce: () => number;
-  /** Lets everything come to rest. */
+  /** Waits until nothing changes any more. */
   readonly settle: () => Promise<void>;
-  /** Where no Upkeep runs at all, a person starts one: what has the name, else what is parked. */
+  /** If no Upkeep runs at all, a person starts one: the container with the name, or else the parked one. */
   readonly startByHand: () => Promise<void>;
   readonly close: () => void;
 };
@@ -133,13 +133,13 @@ export async function setServiceStage(
     if (isStillIt) control.endProcess(container.id, exitCode);
   }
 
-  /** The service goes on until it is ended: no exit code. */
+  /** The service runs until it is killed, so there is no exit code. */
   async function serve(application: Application, nth: number): Promise<undefined> {
     try {
       await application.recover();
       if (nth === 1) session = await application.update({ trigger: 'schedule', images: [], containers: [] });
     } catch {
-      // Its connection is dead: so is the process.
+      // If its connection is dead, so is the process.
     }
     return undefined;
   }
@@ -186,7 +186,7 @@ export async function setServiceStage(
 /** Exit code of a process ended by signal 9. */
 const killed = 137;
 
-/** Longer than a helper that never begins is waited for. */
+/** Longer than the timeout for a helper that never begins. */
 const settleMs = 400_000;
 
 function inside(containerId: string, nth: number, log: string[]): Pick<Outside, 'instance' | 'log'> {
@@ -204,7 +204,7 @@ function inside(containerId: string, nth: number, log: string[]): Pick<Outside, 
   return { instance, log: { debug: () => {}, info: note('info'), warn: note('warn'), error: note('error') } };
 }
 
-/** Errors at rest; empty when Upkeep runs as before, on a permitted version. */
+/** Errors at the end; empty if Upkeep runs as before, with an allowed version. */
 export function faultsOfService({ scene, before, newImageId }: ServiceStage, shape: ServiceShape): string[] {
   const { containers } = scene.sandbox.control.snapshot();
   const faults: string[] = [];

@@ -11,17 +11,20 @@ import { parseKeptName } from '../../../src/domain/transaction/transaction-names
 import type { PlannedTransaction } from '../../../src/domain/plan/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 
-/** A container or two, as they are before an update, and the new version of their image. */
+/** One or two containers in their state before an update, and the new version of their image. */
 export type Shape = {
   readonly name: string;
   readonly next: Behaviour & { readonly sick?: boolean };
   readonly good: boolean;
   readonly body: object;
   readonly stopped?: boolean;
-  /** Where it is not as before. */
+  /** Expected state, if it is not the state before. */
   readonly desiredEndState?: DesiredEndState;
   readonly dependent?: boolean;
-  /** `--rm`: what comes back is another container, and an engine that restarts removes what is not replaced just then. */
+  /**
+   * `--rm`: the restored container is a copy, and an engine that restarts removes containers that are not being
+   * replaced.
+   */
   readonly selfRemoving?: boolean;
   /** True if the replaced container is kept. */
   readonly keeps?: boolean;
@@ -235,7 +238,7 @@ export async function setStage(shape: Shape): Promise<Stage> {
   return { scene, planned: { id: webId, members, after: [], requires: [] }, before, newImageId };
 }
 
-/** Errors at rest; empty when nothing was lost. `apart`: names outside the shape. */
+/** Errors at the end; empty if nothing was lost. `apart`: names outside of the shape. */
 export function faultsIn(
   { scene, before, newImageId }: Stage,
   shape: Shape,
@@ -279,7 +282,7 @@ export function faultsIn(
   return faults;
 }
 
-/** An update that meets these faults; its process is gone afterwards. */
+/** An update with these faults; afterwards its process is dead. */
 export async function runKilled(stage: Stage, faults: readonly PlannedFault[]): Promise<void> {
   const life = stage.scene.startProcess(stage.scene.sandbox.connect({ faults }));
   await stage.scene.clock
@@ -288,7 +291,7 @@ export async function runKilled(stage: Stage, faults: readonly PlannedFault[]): 
   if (!life.connection.isDead()) life.connection.crash();
 }
 
-/** A start that finds what was left, and a minute in which what the engine still had to do gets done. */
+/** A start after the fault, and a minute for the remaining actions of the engine. */
 export async function startAgain(
   { scene }: Stage,
   faults: readonly PlannedFault[] = [],
@@ -300,7 +303,7 @@ export async function startAgain(
   return { changes: life.connection.calls.length, complaints: life.complaints };
 }
 
-/** One clean run tells which state-changing calls there are. */
+/** A run without a fault shows the list of changing calls. */
 export async function countCalls(
   shape: Shape,
 ): Promise<{ readonly calls: readonly string[]; readonly outcomes: readonly OutcomeKind[]; readonly stage: Stage }> {

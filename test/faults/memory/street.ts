@@ -17,12 +17,12 @@ import {
 import { harmBetween, type StreetView } from '../rig/people/street-harm.ts';
 import { countCalls, shapes, type Stage } from './stage.ts';
 
-/** A stage with bystanders on it, and a forger who may create containers there. */
+/** A stage with unrelated containers, and a forger who may create containers there. */
 export type SharedStreet = {
   readonly forge: (forgery: Forgery) => Promise<void>;
-  /** Changes since the start to all but the forger's and the honest update's containers. */
+  /** Changes since the start, except for containers of the forger and the honest update. */
   readonly harm: () => string[];
-  /** Names that are no part of the honest update. */
+  /** Names outside of the honest update. */
   readonly apart: () => ReadonlySet<string>;
 };
 
@@ -36,7 +36,7 @@ const local = 'app:v1';
 
 let known: Labels | undefined;
 
-/** Labels of a successor from an update that nobody disturbed. */
+/** Labels of a successor from an undisturbed update. */
 export async function realLabels(): Promise<Labels> {
   const [shape] = shapes;
   if (shape === undefined) throw new Error('there is no shape');
@@ -160,7 +160,7 @@ function viewOf({ containers, tags, imageIds }: Snapshot): StreetView {
   return { containers: Object.values(containers).map(told), tags, imageIds };
 }
 
-/** Ignores a refusal: the forger cannot do anything that the engine refuses. */
+/** Ignores refusals, because the forger cannot do more than the engine allows. */
 function attempt<T>(act: () => T): T | undefined {
   try {
     return act();

@@ -8,7 +8,7 @@ import type { Updater } from './stage.ts';
 export type Incident = {
   readonly name: string;
   readonly fault: (scene: IncidentScene) => Fault;
-  /** Once the updater has ended: undoes what would keep the next start from working. */
+  /** After the end of the updater: removes the obstacles to the next start. */
   readonly desiredEndState?: (engine: LabEngine) => Promise<void> | void;
 };
 
@@ -16,7 +16,7 @@ export type IncidentScene = {
   readonly engine: LabEngine;
   /** Ends the updater. */
   readonly kill: () => void;
-  /** To be over before anybody looks at what is left: the engine's next start. */
+  /** Must be complete before the inspection: the engine's next start. */
   readonly restart: (work: Promise<unknown>) => void;
 };
 
@@ -26,20 +26,26 @@ export type Campaign = {
   readonly engineArgs?: readonly string[];
   /** Size of the disk of the engine. */
   readonly dataMiB?: number;
-  /** Others remove containers: only shapes whose new version is good, and that keep nothing which would have to stay. */
+  /**
+   * Other programs remove containers: only for shapes with a good new version, and without containers that would have
+   * to stay.
+   */
   readonly isMeddledWith?: boolean;
-  /** A stopped container that no transaction holds stays down after a crash of the engine, with us and without. */
+  /**
+   * A stopped container that is not part of a transaction stays down after a crash of the engine, with or without
+   * Upkeep.
+   */
   readonly engineDies?: boolean;
   /** Each next start is killed as well, at each of its own calls. */
   readonly nested?: boolean;
-  /** Shapes by their names; all of them without. */
+  /** Shapes by their names; default all. */
   readonly shapes?: readonly string[];
   readonly updater?: Updater;
 };
 
 const moments: readonly Moment[] = ['before', 'during', 'after'];
 
-/** The updater dies: `before` the engine has the call, while it works on it, `after` it has answered. */
+/** The updater dies: `before` the engine receives the call, `during` its work on it, or `after` its answer. */
 const deaths: readonly Incident[] = moments.map((when) => ({
   name: `killed ${when}`,
   fault: ({ kill }) => ({ kind: 'kill', when, kill }),
@@ -60,7 +66,7 @@ function thirdParty(name: string, act: (engine: LabEngine) => Promise<unknown>):
   return { name, fault: ({ engine }) => ({ kind: 'meanwhile', when: 'before', act: () => act(engine) }) };
 }
 
-/** By the letter that `npm run test:faults -- --campaign` takes. */
+/** By the letter of `npm run test:faults -- --campaign`. */
 export const campaigns: Readonly<Record<string, Campaign>> = {
   A: { title: 'The updater is killed', incidents: deaths },
   B: {
@@ -134,7 +140,7 @@ function fillDisk(engine: LabEngine): void {
   try {
     execFileSync('dd', ['if=/dev/zero', `of=${filler(engine)}`, 'bs=4k'], { stdio: 'ignore' });
   } catch {
-    // It ends when there is no room left.
+    // The process ends when the disk is full.
   }
 }
 

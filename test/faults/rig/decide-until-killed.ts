@@ -4,7 +4,7 @@ import type { Decision } from '../../../src/domain/decision/decision.ts';
 import { compactRecords, type DecisionRecord } from '../../../src/domain/decision/decisions.ts';
 import { readDecisionRecord } from '../../../src/domain/decision/read-record.ts';
 
-/** Decides for five containers of its own in turn, from a number on, and prints each number when its decision is kept. */
+/** Makes decisions for five containers in turn, from a number on. Prints each number after its decision is stored. */
 const [, , path = '', from = '0', prefix = 'c'] = process.argv;
 const complain = (message: string, fields: object = {}) => {
   writeSync(2, `${message} ${JSON.stringify(fields)}\n`);

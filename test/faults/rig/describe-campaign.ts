@@ -7,17 +7,17 @@ import type { Shape } from './shapes.ts';
 
 export type CampaignScope = {
   readonly shapes: readonly Shape[];
-  /** Which points; all of them without. */
+  /** Selected points; default all. */
   readonly wanted?: (point: Point) => boolean;
-  /** How many points there must be for a shape; 11 without. */
+  /** Minimum number of points for a shape; default 11. */
   readonly atLeast?: number;
-  /** The one point to repeat. */
+  /** The only point to repeat. */
   readonly only?: string | undefined;
-  /** Where the rows go, as JSON. */
+  /** Path of the JSON file with the rows. */
   readonly reportFile?: string | undefined;
 };
 
-/** A test for each shape, and at the end a line each that starts with RESULT. */
+/** A test for each shape, and at the end lines that begin with RESULT. */
 export function describeCampaign(
   letter: string,
   { shapes, wanted, atLeast = 11, only, reportFile }: CampaignScope,

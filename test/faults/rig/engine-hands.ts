@@ -27,7 +27,7 @@ export function handsOn({ engine, image, versions }: Stage, original: Inspected)
     rename: (id, name) => must('POST', `/containers/${id}/rename?name=${name}`),
     remove: (id) => must('DELETE', `/containers/${id}?force=1`),
     prune: () => must('POST', '/containers/prune'),
-    // Its port may be taken by what is parked, and then it stays down.
+    // A parked container may have its port; then it stays down.
     start: (id) => engine.call('POST', `/containers/${id}/start`),
     copy: async ({ id, name }, act) => {
       const container = await engine.inspect(id);

@@ -17,7 +17,7 @@ export type CampaignRow = {
   readonly byEngine: number;
 };
 
-/** Engines that share the points of a campaign out among themselves. */
+/** Engines that divide the points of a campaign among themselves. */
 export type EngineTeam = {
   readonly engines: readonly LabEngine[];
   readonly note: (row: Omit<CampaignRow, 'campaign' | 'title' | 'engine'>) => void;
@@ -26,12 +26,12 @@ export type EngineTeam = {
 export type EngineTeamOptions = {
   readonly letter: string;
   readonly title: string;
-  /** How many; four without. */
+  /** Their number; default four. */
   readonly count?: number | undefined;
   readonly args?: readonly string[] | undefined;
   readonly dataMiB?: number | undefined;
   readonly engineDies?: boolean | undefined;
-  /** Where each row goes as soon as there is one, as JSON. */
+  /** Path of the JSON file that gets each row at once. */
   readonly reportFile?: string | undefined;
 };
 
@@ -71,7 +71,7 @@ export function engineTeam(lab: Lab, options: EngineTeamOptions): EngineTeam {
   };
 }
 
-/** Beside the rows of the shapes that are not run this time. */
+/** In addition to the rows of shapes that are not run now. */
 function keep(file: string, rows: readonly CampaignRow[]): void {
   const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly CampaignRow[]) : [];
   const others = known.filter(({ shape }) => !rows.some((row) => row.shape === shape));
@@ -83,7 +83,7 @@ function nameOfEngine(version: string): string {
   return `Docker ${version}${hasContainerdStore ? ", containerd's image store" : ''}`;
 }
 
-/** Every engine takes the next of the points until there is none left; in the end what each came to, in no order. */
+/** Every engine takes the next point until there is none left. Returns all results, in no order. */
 export async function shareOut<Point, Result>(
   { engines }: Pick<EngineTeam, 'engines'>,
   points: readonly Point[],

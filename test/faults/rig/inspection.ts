@@ -34,7 +34,7 @@ export async function lookWhoRuns(engine: EngineClient): Promise<Running> {
   return { since, ids };
 }
 
-/** Whatever name it is parked under. */
+/** Its plain name, for any parked name. */
 function ownName(name: string): string {
   return name.replace(/\.upkeep-.*/, '');
 }
@@ -155,7 +155,10 @@ export async function containerNames(engine: EngineClient, apart: ReadonlySet<st
     .sort();
 }
 
-/** Docker lists without a name what it is about to remove after its own crash, with `--rm`: it has ten seconds for that. */
+/**
+ * After its own crash, Docker lists containers with `--rm` without a name before it removes them; that may take ten
+ * seconds.
+ */
 async function settledNames(engine: EngineClient, apart: ReadonlySet<string>): Promise<string[]> {
   for (let tries = 0; ; tries += 1) {
     const names = await containerNames(engine, apart);

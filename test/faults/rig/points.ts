@@ -7,16 +7,16 @@ import { untruthsOf } from './report.ts';
 import type { Shape } from './shapes.ts';
 import { setStage, type Updater } from './stage.ts';
 
-/** One of the state-changing calls of an update, from 1, and how many there are. */
+/** One of the changing calls of an update, counted from 1, and their number. */
 export type Call = {
   readonly change: number;
   readonly text: string;
   readonly of: readonly string[];
-  /** Made before the previous one was answered. */
+  /** Sent before the previous one was answered. */
   readonly overlaps: boolean;
 };
 
-/** One clean run tells which calls there are: a new call brings its points with it. */
+/** A run without a fault shows the list of calls, so a new call adds its points. */
 export async function discoverCalls(
   lab: Lab,
   engine: LabEngine,

@@ -1,4 +1,4 @@
-/** Mulberry32, whose numbers are below the argument: the same ones for the same seed. */
+/** Mulberry32: random numbers below the argument, the same ones for the same seed. */
 export function random(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {

@@ -1,5 +1,5 @@
-// An updater that removes first: pull, stop, remove, create, start. The baseline of the campaigns.
-// `removing-updater.mjs SOCKET NAME…` updates these containers to their tags' current images.
+// An updater that removes first: pull, stop, remove, create, start. It is the baseline of the campaigns.
+// `removing-updater.mjs SOCKET NAME…` updates these containers to the current images of their tags.
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';

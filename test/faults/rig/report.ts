@@ -6,7 +6,7 @@ import type { Run, Stage } from './stage.ts';
 /** An updater's report of a container. */
 export type Saying = { readonly name: string; readonly outcome: string; readonly reason: string };
 
-/** Either kind of document; the porcelain one calls `state` and `error` what the other calls `outcome` and `reason`. */
+/** Either format; the porcelain one has `state` and `error` in place of `outcome` and `reason`. */
 export function readReport({ stdout }: Pick<Run, 'stdout'>): readonly Saying[] | undefined {
   try {
     const { containers } = JSON.parse(stdout) as { readonly containers: readonly Partial<Record<string, string>>[] };
@@ -25,8 +25,8 @@ export function saysUpdated({ outcome }: Saying): boolean {
 }
 
 /**
- * Where a report differs from what is there when it has been made; one who died has made none.
- * `mayBeDown`: the engine itself has died since.
+ * Differences between a report and the actual state afterwards. A killed process has no report. `mayBeDown`: the engine
+ * itself was killed since.
  */
 export async function untruthsOf(
   { engine, versions }: Stage,
@@ -42,7 +42,7 @@ export async function untruthsOf(
     const expected = expectationOf(saying);
     if (expected === 'anything') continue;
     if (now === undefined) {
-      // An engine that starts removes what is --rm.
+      // A starting engine removes containers with --rm.
       if (!mayBeDown || shape.selfRemoving !== true) lie('which is gone');
       continue;
     }
@@ -62,12 +62,12 @@ function expectationOf(saying: Saying): 'next' | 'old' | 'anything' {
   return leavesItOpen.test(saying.reason) ? 'anything' : 'old';
 }
 
-/** Report of a copy, for a container with `--rm` or a pruned one. */
+/** Report about a copy, for a container with `--rm` or a pruned one. */
 const tellsOfCopy = /runs again as a copy without --rm|was created anew as it was/;
 
 const leavesItOpen = /is not back yet, the next run or start of Upkeep tries again$|so it must be created anew$/;
 
-/** Where a start says of a container what it has made of an update that it found, and that is not so. */
+/** False reports of a start about an interrupted update. */
 export async function untruthsOfRepair({ engine, versions }: Stage, { output }: Run): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const [line, verb, names = ''] of output.matchAll(repaired))

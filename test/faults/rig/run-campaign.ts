@@ -11,25 +11,25 @@ import { type Run, setStage, type Strike } from './stage.ts';
 export type Point = { readonly call: Call; readonly incident: Incident };
 
 export type PointResult = {
-  /** As `--point` takes it. */
+  /** In the form of `--point`. */
   readonly point: string;
   readonly call: string;
   /** Errors at the end, with the output; empty if none. */
   readonly faults: readonly string[];
-  /** Effects of the engine itself, which nobody can undo from outside. */
+  /** Effects of the engine itself, which cannot be undone from outside. */
   readonly byEngine: readonly string[];
 };
 
 export type CampaignPlan = {
   readonly campaign: Campaign;
   readonly shape: Shape;
-  /** Which points; all of them without. */
+  /** Selected points; default all. */
   readonly wanted?: ((point: Point) => boolean) | undefined;
-  /** The name of the one point to repeat. */
+  /** The name of the only point to repeat. */
   readonly only?: string | undefined;
 };
 
-/** Every call of an update of this shape, each with every incident, shared out among the engines. */
+/** Every call of an update of this shape with every incident, divided among the engines. */
 export async function runCampaign(
   lab: Lab,
   engines: readonly LabEngine[],
@@ -94,7 +94,7 @@ async function strikeOnce(
   runs.push(next);
   all.push(...(await untruthsOfRepair(stage, next)), ...(await faultsAfter(stage, shape, before, running)));
   const third = await stage.startAgain();
-  // A repeated pull is no repair.
+  // A repeated pull is not a repair.
   const repairs = third.changes.filter(({ path }) => !path.includes('/images/create'));
   if (repairs.length > 0) all.push(`a second start still had to repair: ${repairs.map(({ path }) => path).join(', ')}`);
   const byEngine = all.filter(
@@ -110,7 +110,10 @@ async function strikeOnce(
   };
 }
 
-/** Before there is a journal and once the old container is gone, no transaction knows what ran before the engine died. */
+/**
+ * Before there is a journal and after the old container is removed, no transaction knows which containers ran before
+ * the engine was killed.
+ */
 function isEnginesOwn(fault: string, point: Point, { selfRemoving }: Shape, made: Run['changes']): boolean {
   const { change, of } = point.call;
   const isDown = fault.endsWith(' is exited');
@@ -120,13 +123,19 @@ function isEnginesOwn(fault: string, point: Point, { selfRemoving }: Shape, made
   return isDown && (change - 1 <= journal || change - 1 >= end);
 }
 
-/** Whether the struck update had removed its mark: then the container without `--rm` that took the place is down as any is. */
+/**
+ * Whether the interrupted update had removed its mark. Then a successor without `--rm` is down like any other
+ * container.
+ */
 function isUnmarked({ call, incident }: Point, made: Run['changes']): boolean {
   const unmark = 1 + made.findIndex(({ method, path }) => method === 'DELETE' && path.includes('/images/upkeep-open'));
   return unmark > 0 && (unmark < call.change || (unmark === call.change && !incident.name.endsWith('before')));
 }
 
-/** An engine that starts removes what is `--rm`: nothing stands in for it before its stand-in is there, and after the commit. */
+/**
+ * A starting engine removes containers with `--rm`. Before the stand-in exists and after the commit, nothing replaces
+ * them.
+ */
 function isRemovedByEngine(fault: string, change: number, of: readonly string[]): boolean {
   const autoRemoveReplica = of.findIndex((text) => text.includes('.upkeep-standin'));
   const commit = of.findIndex((text) => text.includes('.upkeep-drop-'));

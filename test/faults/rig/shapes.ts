@@ -7,40 +7,40 @@ export type Shape = {
   readonly name: string;
   readonly old: ImageSpec;
   readonly next: ImageSpec;
-  /** Whether the new version is one that may stay. */
+  /** Whether the new version may stay. */
   readonly good: boolean;
-  /** The containers that must exist in the end, and whether they run. */
+  /** The containers that must exist at the end, and whether they run. */
   readonly containers: Readonly<Record<string, 'running' | 'stopped'>>;
-  /** `--rm`: what comes back is a copy of it. */
+  /** `--rm`: the restored container is a copy. */
   readonly selfRemoving?: boolean;
-  /** Others may remove it, so that only a copy can come back. */
+  /** Other programs may remove it, so that only a copy can be restored. */
   readonly mayBeCopied?: boolean;
   /** Old and new run at once for a while. */
   readonly overlaps?: boolean;
-  /** Each has an update of its own, so that one may be new while another is still old. */
+  /** Each has its own update, so that one may be new while another is still old. */
   readonly apart?: boolean;
   /** True if the replaced container is kept, stopped, under its own name. */
   readonly keeps?: boolean;
   /** More flags for the updater. */
   readonly flags?: readonly string[];
-  /** Sets the scene, from an image that is pulled already; `address` is a loopback address of the engine's own. */
+  /** Creates the scene from a pulled image; `address` is a loopback address of this engine. */
   readonly scene: (engine: EngineClient, image: string, address: string) => Promise<void>;
 };
 
-/** Stops in a second at most, so that a run does not wait long for a stop that may be in flight. */
+/** Stops within a second, so that a run does not wait long for a stop in flight. */
 const base = { StopTimeout: 1 };
 
 function restart(Name: string, MaximumRetryCount = 0): { readonly RestartPolicy: object } {
   return { RestartPolicy: { Name, MaximumRetryCount } };
 }
 
-/** Old or new, told apart by the version alone. */
+/** The old or the new container, recognised by the version. */
 function plain(version: 'v1' | 'v2', config: ImageConfig = {}): ImageSpec {
   const spec = catalogue[`plain-${version}`];
   return { ...spec, config: { ...spec.config, ...config } };
 }
 
-/** The one container, running, and nothing else about it. */
+/** A single running container. */
 function web(HostConfig: object): Shape['scene'] {
   return async (engine, image) => {
     await engine.run('web', image, { ...base, HostConfig });

@@ -14,15 +14,15 @@ import type { Lab } from '../../lab/lab.ts';
 import { pushImage, type Pushed } from '../../lab/registry/push.ts';
 import type { Shape } from './shapes.ts';
 
-/** An engine of one's own with a shape on it, and updaters that may be killed at any call. */
+/** An own engine with a shape on it, and updaters that may be killed at any call. */
 export type Stage = {
   readonly engine: LabEngine;
-  /** The images behind the tag before and now. */
+  /** The old and the new image of the tag. */
   readonly versions: { readonly old: Pushed; readonly next: Pushed };
   readonly image: string;
   /** Runs `upkeep update --json` through a proxy, with a fault for it to meet; resolves when it has ended. */
   readonly update: (strike?: Strike) => Promise<Run>;
-  /** A start that finds what an earlier life has left, and has nothing else to do. */
+  /** A start after an interruption, without other work. */
   readonly startAgain: (strike?: Strike) => Promise<Run>;
   /** Any command of `upkeep`, also several at once; each has a proxy of its own. */
   readonly run: (args: readonly string[], circumstances?: Circumstances) => Promise<Run>;
@@ -31,7 +31,7 @@ export type Stage = {
 /** `rules` strike its calls; `kill` ends it. */
 export type Circumstances = {
   readonly rules?: (kill: () => void) => readonly FaultRule[];
-  /** Is handed the proxy that its calls go through. */
+  /** Gets the proxy of its calls. */
   readonly watch?: (proxy: FaultProxy) => void;
   readonly env?: Readonly<Record<string, string>>;
   /** A program that runs it, with its arguments. */
@@ -51,13 +51,13 @@ export type Run = {
   readonly changes: readonly ProxiedCall[];
 };
 
-/** Whose update it is: our own, or for comparison that of one that removes first. */
+/** The updater: ours, or for comparison one that removes first. */
 export type Updater = 'upkeep' | 'removing';
 
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const removing = fileURLToPath(new URL('removing-updater.mjs', import.meta.url));
 
-/** Clears the engine and sets the shape's scene on it; each stage has a repository of its own. */
+/** Clears the engine and creates the shape's scene; each stage has its own repository. */
 export async function setStage(lab: Lab, engine: LabEngine, shape: Shape, updater: Updater = 'upkeep'): Promise<Stage> {
   await engine.clear();
   const repository = `rig/${engine.name}`;
@@ -88,7 +88,7 @@ export async function setStage(lab: Lab, engine: LabEngine, shape: Shape, update
   };
 }
 
-/** Seconds instead of minutes, unless the command itself says otherwise. */
+/** Seconds instead of minutes, unless the command has its own value. */
 const brief = ['--health-window', '500ms', '--no-color'];
 
 async function runUpdater(

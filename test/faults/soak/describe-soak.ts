@@ -8,7 +8,7 @@ import { updateRoughly } from './rough-lives.ts';
 import { countDescriptors, startService, type Weight } from './service.ts';
 
 export type SoakScope = {
-  /** How many containers. */
+  /** Number of containers. */
   readonly count: number;
   readonly seed: number;
   /** Of which one must be in the name of what is run. */
@@ -22,7 +22,7 @@ export function describeSoak({ count, seed, words, reportFile }: SoakScope): voi
   describeInLab(`L: ${title}`, (lab) => {
     const team = engineTeam(lab, { letter: 'L', title, count: 1, engineDies: true, reportFile });
     let launched: Promise<Soaked> | undefined;
-    /** The same containers all along: what drifts a little each time is seen in the end. */
+    /** The same containers all the time, so that small changes add up and are seen at the end. */
     const launchOnce = () =>
       (launched ??= (async () => {
         const [engine] = team.engines;
@@ -95,7 +95,7 @@ async function soakQuietly({ fleet, first }: Soaked) {
   return { faults, wrong, weights };
 }
 
-/** From the first release to the last what has grown by more than it may. */
+/** Values that grew more than allowed from the first release to the last. */
 function growth(weights: readonly Measured[]): readonly string[] {
   const [first, last] = [weights[0], weights.at(-1)];
   return (Object.entries(mostGrowth) as [keyof Measured, number][]).flatMap(([what, most]) => {

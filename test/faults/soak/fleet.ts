@@ -4,31 +4,31 @@ import { imageIdOf } from '../../lab/engine/image-id.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { pushImage } from '../../lab/registry/push.ts';
 
-/** Many containers of a few repositories on one engine, whose tags move on together. */
+/** Many containers of a few repositories on one engine, with tags that move together. */
 export type Fleet = {
   readonly engine: LabEngine;
   readonly members: readonly Member[];
-  /** Moves every tag on; nothing of it is pulled. */
+  /** Moves every tag; nothing is pulled. */
   readonly release: () => Promise<Release>;
 };
 
 export type Member = {
   readonly name: string;
   readonly repository: string;
-  /** Whether it is to run, or only to be there. */
+  /** Whether it should run, or only exist. */
   readonly runs: boolean;
   /** As for `POST /containers/create`. */
   readonly body: object;
 };
 
 export type Release = {
-  /** Stands in every environment, label and command that comes from its images. */
+  /** Part of every environment, label and command from its images. */
   readonly version: string;
   /** By repository. */
   readonly imageIds: ReadonlyMap<string, string>;
 };
 
-/** Clears the engine, and has all members on it at the first release. */
+/** Clears the engine, and creates all members at the first release. */
 export async function launchFleet(lab: Lab, engine: LabEngine, count: number): Promise<Fleet & { first: Release }> {
   await engine.clear();
   await engine.call('POST', '/networks/create', { Name: 'inner', IPAM: { Config: [{ Subnet: '10.99.0.0/24' }] } });
@@ -54,7 +54,7 @@ export async function launchFleet(lab: Lab, engine: LabEngine, count: number): P
   return { engine, members, release, first };
 }
 
-/** Of each repository there are all policies, and of each policy all traits; one of twenty never ran. */
+/** Each repository has all policies, and each policy all traits; one of twenty was never started. */
 function memberAt(index: number): Member {
   const nth = Math.floor(index / repositoryCount);
   const name = `c${String(index).padStart(3, '0')}`;

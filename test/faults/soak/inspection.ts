@@ -20,7 +20,10 @@ export async function lookFirst({ engine, members }: Fleet, release: Release): P
   return { release, containers };
 }
 
-/** By name what is wrong with a member, or with a container that is none; empty when nothing was lost, nothing is left over, and all are of that release. */
+/**
+ * Errors of members and of other containers, by name; empty if nothing was lost or left over, and all have that
+ * release.
+ */
 export async function wrongInFleet(
   { engine, members }: Fleet,
   first: FirstLook,
@@ -59,7 +62,7 @@ export async function listAll(engine: EngineClient): Promise<readonly Listed[]> 
   }));
 }
 
-/** On the machine itself, which is where the engine is. */
+/** On the machine of the engine. */
 function markers({ Mounts }: Inspected): readonly string[] {
   return Mounts.filter(({ Type }) => Type === 'volume').map(({ Source }) => join(String(Source), 'marker'));
 }
@@ -72,14 +75,16 @@ function readOrNothing(file: string): string {
   }
 }
 
-/** All that is configured, with a word for what is the release's own; without the journal of the last update. */
+/**
+ * The whole configuration, with a placeholder for values of the release, and without the journal of the last update.
+ */
 function settingsText(container: Inspected, { version }: Release): string {
   const { Config, HostConfig, ...rest } = withoutPins(comparable(container)) as {
     readonly Config: { readonly Labels: object };
     readonly HostConfig: Readonly<Record<string, unknown>>;
   };
   const Labels = Object.fromEntries(Object.entries(Config.Labels).filter(([label]) => !label.startsWith('upkeep.tx.')));
-  // Docker makes an empty list of none when it is started again.
+  // At a restart Docker makes an empty list of an absent one.
   const lists = Object.fromEntries(['Dns', 'DnsOptions', 'DnsSearch'].map((field) => [field, HostConfig[field] ?? []]));
   const settings = sorted({ ...rest, Config: { ...Config, Labels }, HostConfig: { ...HostConfig, ...lists } });
   return JSON.stringify(settings, undefined, 1).replaceAll(version, '(release)');

@@ -4,12 +4,15 @@ import { listAll } from './inspection.ts';
 import { type Service, startService } from './service.ts';
 
 export type RoughRelease = {
-  /** How often the service was killed, and the engine. */
+  /** Number of kills of the service, and of the engine. */
   readonly deaths: number;
   readonly engineDeaths: number;
-  /** How often an engine that died left a container down when no update of it was under way; each was started again. */
+  /**
+   * Number of containers that a crash of the engine left down while no update of them was running. Each was started
+   * again.
+   */
   readonly byEngine: number;
-  /** Log of the service in all of its lives. */
+  /** Log of the service in all of its processes. */
   readonly log: readonly string[];
 };
 
@@ -42,7 +45,7 @@ export async function updateRoughly(
   return { deaths, engineDeaths, byEngine, log };
 }
 
-/** From when it listens, or from when it has repaired what the last one left: time for a few updates, or for none. */
+/** Time after it listens, or after it has repaired: enough for a few updates, or for none. */
 const longestMs = 5000;
 
 const mostEngineDeaths = 2;
@@ -50,7 +53,7 @@ const mostEngineDeaths = 2;
 /** So many lives in a row: Docker before 28 may hold on to the port of what it was about to start when it was killed, https://github.com/moby/moby/issues/25981 */
 const mostLeaks = 10;
 
-/** All of them, and nothing is left of an update. */
+/** All members, without any remains of an update. */
 async function isThrough({ engine, members }: Fleet, { imageIds }: Release): Promise<boolean> {
   const all = new Map((await listAll(engine)).map(({ name, imageId }) => [name, imageId]));
   const isDone = members.every(({ name, repository }) => all.get(name) === imageIds.get(repository));
@@ -58,8 +61,8 @@ async function isThrough({ engine, members }: Fleet, { imageIds }: Release): Pro
 }
 
 /**
- * The service is held while the engine comes back, so that whatever is down then is the engine's own
- * doing. What no update is at is started, as a person would; the rest is left to the service.
+ * The service is paused while the engine starts again, so that the engine alone causes a container to be down. A
+ * container outside of an update is started, as a person would; the service starts the others.
  */
 async function killEngine({ engine, members }: Fleet, service: Service, aloneMs: number): Promise<number> {
   await engine.kill();

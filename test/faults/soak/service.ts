@@ -7,15 +7,15 @@ import { startUpkeep } from '../../support/scene/run-upkeep.ts';
 
 /** A process of the service. */
 export type Service = {
-  /** Updates all that is stale; resolves when it is over, to what was said of it. */
+  /** Updates all stale containers; resolves at the end to the output. */
   readonly update: () => Promise<UpdateReply>;
-  /** Resolves once the API answers, which is before anything is repaired or updated. */
+  /** Resolves once the API answers, before any repair or update. */
   readonly listens: () => Promise<void>;
-  /** Resolves once what an earlier process left is repaired. */
+  /** Resolves once the remains of an earlier process are repaired. */
   readonly hasRepaired: () => Promise<void>;
   readonly weigh: () => Promise<Weight>;
   readonly signal: (signal: 'SIGSTOP' | 'SIGCONT') => void;
-  /** SIGKILL; resolves to the lines that it wrote, and throws when it had ended by itself, which it never may. */
+  /** SIGKILL; resolves to its log lines. Throws if it had exited by itself, which must not happen. */
   readonly kill: () => Promise<readonly string[]>;
   /** SIGTERM; resolves to its exit code. */
   readonly stop: () => Promise<number | null>;
@@ -23,7 +23,7 @@ export type Service = {
 
 export type UpdateReply = {
   readonly status: number;
-  /** Of those that were not updated, what became of them, and why. */
+  /** The outcomes of the containers that were not updated, with the reasons. */
   readonly others: readonly string[];
 };
 
@@ -91,7 +91,7 @@ const api = [
   ...['--http-api-update-timeout', '55m'],
 ];
 
-/** Connections that are kept for the next request are closed by then. */
+/** Idle keep-alive connections are closed by then. */
 const idleMs = 10_000;
 
 async function waitFor(read: () => string): Promise<string> {

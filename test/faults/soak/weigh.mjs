@@ -1,5 +1,5 @@
-// Preloaded into a service whose memory is looked at: upon SIGUSR2 what nobody holds is collected, and
-// what is left is written to the file that WEIGHT_FILE names.
+// Preloaded into a service whose memory is measured: after SIGUSR2 it collects garbage, and writes the remaining size
+// to the file that WEIGHT_FILE names.
 import { renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';

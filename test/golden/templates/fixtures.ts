@@ -5,7 +5,7 @@ import { logRoot, reportRoot } from '../../../src/domain/notification/watchtower
 import type { Entry } from '../../../src/domain/notification/watchtower/entry.ts';
 import { reportOf } from '../../../src/domain/notification/watchtower/report.ts';
 
-/** Data that real Go and our engine render the same templates with. */
+/** Data with which real Go and our engine render the same templates. */
 export type Fixture = {
   readonly title: string;
   readonly host: string;
@@ -27,7 +27,7 @@ type FixtureContainer = {
   readonly cooldown: FixtureCooldown | null;
 };
 
-/** For our engine in milliseconds, for Go in the words that are expected of it. */
+/** For our engine in milliseconds, for Go as the expected text. */
 type FixtureCooldown = {
   readonly ageMs: number;
   readonly delayMs: number;
@@ -172,7 +172,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   },
 };
 
-/** The same data for our engine, by way of the code that ships. */
+/** The same data for our engine, made by the shipped code. */
 export function rootFor(fixture: Fixture, root: Root): Value {
   if (root === 'values') return valueOf(fixture.values, fixture.timeZone);
   const containers = fixture.report?.containers.map(outcomeFor);

@@ -1,4 +1,4 @@
-/** Shapes of templates that people have in public: each must render as Go renders it. */
+/** Templates in forms that users have published; each must render as in Go. */
 export const publicTemplates: Readonly<Record<string, string>> = {
   'log lines with times': `{{range .}}{{.Time.Format "2006-01-02 15:04:05"}} ({{.Level}}): {{.Message}}{{println}}{{end}}`,
   'report when something happened, else log lines': `{{- if .Report -}}

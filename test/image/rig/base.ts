@@ -34,7 +34,7 @@ export async function importBase(labDir: string, docker: Docker): Promise<void> 
 function putNode(root: string): void {
   put(root, needs.node, '/usr/local/bin/node');
   const libraries = librariesOf(needs.node);
-  // The bundler's native part wants one more than Node.
+  // The native part of the bundler needs one more than Node.
   const runtime = libraries.flatMap((path) => (path.endsWith('/libdl.so.2') ? join(dirname(path), 'librt.so.1') : []));
   for (const library of [...libraries, ...runtime]) put(root, library, library);
 }

@@ -8,7 +8,7 @@ import { needs } from './needs.ts';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const run = promisify(execFile);
 
-/** Docker's command line as people use it, with compose and buildx; resolves to what it prints, without the last line end. */
+/** Docker's command line with compose and buildx; resolves to its output without the last line end. */
 export type Docker = (...args: readonly string[]) => Promise<string>;
 
 /** In the root of the project, with the engine behind this socket. */

@@ -8,7 +8,7 @@ import { installExamples } from '../../lab/install.mjs';
 
 const nodes = fileURLToPath(new URL('../../nodes/', import.meta.url));
 
-/** Undefined when all is there now; otherwise the reason why not, for people. */
+/** Undefined if everything is available now; otherwise the reason, as a message. */
 export function installImage({ log = () => {} } = {}) {
   const failure = installExamples({ log }) ?? obtainPlugins({ log }).failure;
   if (failure) return failure;

@@ -51,7 +51,9 @@ describe('the bundle', () => {
   });
 
   test('has a bill of materials of the same packages, and no other, with their checksums', async () => {
-    await run('npm', ['run', '--silent', 'sbom'], { cwd: root });
+    // As `npm install --global` calls it.
+    const env = { ...process.env, npm_config_global: 'true' };
+    await run('npm', ['run', '--silent', 'sbom'], { cwd: root, env });
     const bill = JSON.parse(readFileSync(join(dist, 'sbom.cdx.json'), 'utf8')) as Bill;
     expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'upkeep' } } });
     const licences = readFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), 'utf8');

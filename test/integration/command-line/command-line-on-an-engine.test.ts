@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { catalogue } from '../../lab/registry/catalogue.ts';
@@ -47,6 +48,35 @@ describeInLab('the command line on a real engine', (lab) => {
       api_version: 'v1',
     });
     expect((await upkeep('containers', 'wbe')).code).toBe(1);
+  });
+
+  test('the service begins with its banner: address and groups, version and engine, containers, schedule', async () => {
+    await runWeb('plain-v1');
+    const api = ['--http-api-endpoints', 'all', '--http-api-host', '127.0.0.1', '--http-api-port', '18788'];
+    const schedule = ['--http-api-periodic-polls', '--schedule', '0 4 * * *', '--timezone', 'UTC'];
+    const tokens = { UPKEEP_HTTP_API_TOKEN: 'secret-of-the-api', UPKEEP_HTTP_API_EVENTS_TOKEN: 'secret-of-events' };
+    const service = startUpkeep(['run', '--log-format', 'pretty', ...api, ...schedule], {
+      socket: engine.socket,
+      env: tokens,
+    });
+    await service.seen('Next update in');
+    service.child.kill('SIGTERM');
+    const { stdout, stderr } = await service.ended;
+    const lines = stderr.slice(0, stderr.indexOf('\n', stderr.indexOf('Next update in'))).split('\n');
+    const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+      readonly version: string;
+    };
+    const escaped = version.replaceAll('.', String.raw`\.`);
+    expect([stdout, lines.map((line) => line.slice('2026-11-23 12:30:17 '.length))]).toEqual([
+      '',
+      [
+        'info  listening address=http://127.0.0.1:18788 groups=all',
+        expect.stringMatching(new RegExp(`^info  Upkeep ${escaped} with Docker \\d+\\.\\d+\\S*$`)),
+        'info  1 container watched',
+        'info  Updates every day at 04:00 (UTC), and on request over the API',
+        expect.stringMatching(/^info {2}Next update in [\dhms]+$/),
+      ],
+    ]);
   });
 
   test('a mistyped label is warned about, with the one that may be meant', async () => {

@@ -164,7 +164,7 @@ describe('upkeep demo', () => {
     expect([code, err.split('\n')]).toEqual([0, [expect.stringContaining('"msg":"listening"'), '']]);
     expect(out).toContain('touches no real container');
     expect(out).toMatch(/^Round 1\n(?: {2}.*\n)* {2}traefik:v3 3\.2\.1: a good release$/m);
-    expect(out).toMatch(/^traefik: updated \(down for \d+ms(?:, \d+ms of it stopping)?\)$/m);
+    expect(out).toMatch(/^traefik: updated \(down for [\d.]+m?s(?:, [\d.]+m?s of it stopping)?\)$/m);
     expect(out).toMatch(/^Rounds: 1; replaced: 2; brought back: 1; failed: 0; 14 of 14 containers are running$/m);
   });
 

@@ -44,7 +44,7 @@ const fish: Complete = async (words) => {
   return lines.map((line) => line.split('\t')[0] ?? '');
 };
 
-/** What stands on a line of zsh after Tab: https://zsh.sourceforge.io/Doc/Release/Zsh-Modules.html#The-zsh_002fzpty-Module */
+/** The command line of zsh after Tab: https://zsh.sourceforge.io/Doc/Release/Zsh-Modules.html#The-zsh_002fzpty-Module */
 const zsh: Complete = async (words) => {
   const script = `
     zmodload zsh/zpty

@@ -37,7 +37,7 @@ describeInLab('the compose file of docs/migrating-from-watchtower.md', (lab) => 
     expect(await idOf('other')).toBe(other);
   });
 
-  /** A container whose tag has moved on, and its id. */
+  /** A container whose tag has moved, and its id. */
   async function stale(name: string, Labels: Readonly<Record<string, string>>): Promise<string> {
     const image = `${registry.host}/migrating/${name}:stable`;
     await pushImage(registry, `migrating/${name}`, 'stable', catalogue['plain-v1']);

@@ -6,7 +6,7 @@ import { createFaultProxy } from '../../lab/proxy/fault-proxy.ts';
 import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 
-/** Options that reach from the environment to the engine; what they do to an update has its own tests. */
+/** Options that the engine receives from the environment. Their effect on an update has its own tests. */
 describeInLab('options on a real engine', (lab) => {
   const { engine, registry } = lab;
   const { socket } = engine;

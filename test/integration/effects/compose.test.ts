@@ -5,7 +5,7 @@ import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { composeLabels, effectsScene } from './scene.ts';
 
 const ms = 1_000_000;
-/** Healthy two seconds after its start, and before that not. */
+/** Healthy two seconds after its start, and not before. */
 const slowly = (version: string) =>
   webServer(version, {
     Healthcheck: {
@@ -84,7 +84,7 @@ describeInLab('depends_on of compose', (lab) => {
     const { outcomes } = await upkeep.update();
     expect(outcomes['web']).toMatchObject({
       outcome: 'deferred',
-      reason: 'It depends on "db", which is to be healthy and is not',
+      reason: 'It depends on "db", which must be healthy and is not',
     });
     expect(await inspect('web')).toMatchObject({ Id: web.Id, State: { StartedAt: web.State.StartedAt } });
   });
@@ -108,7 +108,7 @@ describeInLab('depends_on of compose', (lab) => {
     const migrate = await stale('migrate', { old: webServer('v1'), next: job('v2'), config: inShop('migrate') });
     await run('web', { config: inShop('web', 'migrate:service_completed_successfully:false') });
     const { outcomes } = await upkeep.update('migrate');
-    expect(outcomes['migrate']).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('at work') });
+    expect(outcomes['migrate']).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('is running') });
     expect(await inspect('migrate')).toMatchObject({ Id: migrate.Id, State: { Status: 'running' } });
   });
 });

@@ -3,9 +3,9 @@ import { notificationOptions } from '../../../src/config/table/notifications.ts'
 import type { OptionKey } from '../../../src/config/table/options.ts';
 import type { LabelName } from '../../../src/domain/settings/table/label-table.ts';
 
-/** The test on a real engine that shows what something does to containers, or why it does nothing to them. */
+/** The test on a real engine that shows the effect on containers, or the reason why there is none. */
 export type Effect =
-  /** `file` is one below `test/`, `title` as it is written there. */
+  /** `file` is a path below `test/`, `title` the exact title there. */
   | { readonly kind: 'shown'; readonly file: string; readonly title: string }
   | { readonly kind: 'none'; readonly because: string };
 
@@ -102,7 +102,7 @@ const tellings = Object.fromEntries(Object.keys(notificationOptions).map((key) =
   Record<keyof typeof notificationOptions, Effect>
 >;
 
-/** All but those that are accepted without effect at all. */
+/** All except for those that are accepted without any effect. */
 export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof acceptedOptions>, Effect>> = {
   ...tellings,
   labelEnable: enabled,
@@ -279,7 +279,7 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
 
 const replaces = compose('with restart: true a dependent is restarted after the update, others are not');
 
-/** Labels that others write, and that are heard. */
+/** Labels of other updaters that have an effect. */
 export const effectsOfForeignLabels: Readonly<Record<string, Effect>> = {
   'com.centurylinklabs.watchtower': restraint(
     'no container is stopped or removed because a label says that it is an updater',

@@ -6,7 +6,7 @@ import { effectsScene } from './scene.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Node and what is built here are mounted, so that the image need not hold them. */
+/** Node and the build are mounted, so that the image need not contain them. */
 const parts = ['/usr:/usr:ro', '/usr/lib:/lib:ro', '/usr/lib64:/lib64:ro', `${root}:/app:ro`];
 const upkeepImage = (version: string): ImageSpec => ({
   config: { Entrypoint: ['/usr/bin/node', '/app/dist/main.js'], Env: ['PATH=/usr/bin:/bin', `APP_VERSION=${version}`] },

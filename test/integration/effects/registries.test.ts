@@ -20,7 +20,7 @@ describeInLab('how registries are reached', (lab) => {
     for (const close of closing.splice(0).toReversed()) await close();
   });
 
-  /** A running container whose tag has moved on; `host` is where the engine and Upkeep find what is pushed. */
+  /** A running container whose tag has moved; `host` is the registry's address for the engine and Upkeep. */
   async function stale(host: string, target: PushTarget = lab.registry, name = 'web'): Promise<void> {
     const repository = `reached/${name}`;
     await pushImage(target, repository, 'stable', catalogue['plain-v1']);
@@ -29,7 +29,7 @@ describeInLab('how registries are reached', (lab) => {
     await pushImage(target, repository, 'stable', catalogue['plain-v2']);
   }
 
-  /** Before the lab's registry, under a name that no proxy is spared for. */
+  /** A proxy before the lab's registry, under a name without an exception for proxies. */
   async function frontOf(options: Partial<FrontOptions>): Promise<Front & { readonly host: string }> {
     const front = await startFront({ upstreams: {}, otherwise: lab.registry.url, ...options });
     closing.push(front.close);

@@ -23,7 +23,7 @@ export type EffectsScene = {
   readonly names: () => Promise<readonly string[]>;
 };
 
-/** Containers of images of a folder of one's own, each named as its image. */
+/** Containers of images in an own folder, each with the name of its image. */
 export function effectsScene({ engine, registry }: Lab, folder: string): EffectsScene {
   const image = (name: string) => `${registry.host}/${folder}/${name}:stable`;
   const push = (name: string, spec: ImageSpec) => pushImage(registry, `${folder}/${name}`, 'stable', spec);

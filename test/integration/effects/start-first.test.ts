@@ -12,7 +12,7 @@ describeInLab('start-first on a real engine', (lab) => {
   const update = (...args: string[]) =>
     runUpkeep(['update', '--health-window', '1s', ...args], { socket: engine.socket });
 
-  /** Starts and ends of containers, by what of: `old die`. */
+  /** Starts and exits of containers, as `old die`. */
   async function lives(oldId: string, since: number): Promise<readonly string[]> {
     const filters = encodeURIComponent('{"type":["container"],"event":["start","die"]}');
     const until = Date.now() / 1000 + 1;

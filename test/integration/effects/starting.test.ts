@@ -6,7 +6,7 @@ import type { Inspected } from '../../lab/engine/engine-client.ts';
 import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { effectsScene, idsOf } from './scene.ts';
 
-/** A service that runs a line of shell on SIGTERM, or another signal, and then ends. */
+/** A service that runs a shell command on SIGTERM, or another signal, and then exits. */
 const onSignal = (line: string, signals = 'TERM') =>
   webServer('v1', { Cmd: ['sh', '-c', `trap '${line}; exit 0' ${signals}; while :; do sleep 0.1; done`] });
 
@@ -113,7 +113,7 @@ describeInLab('how containers are stopped and started', (lab) => {
     const { body } = await engine.call('GET', '/version');
     const canBeTold = Number((body as { ApiVersion: string }).ApiVersion.split('.')[1]) >= 42;
     expect(logOf(web)).toBe(canBeTold ? 'usr1' : 'own');
-    expect(run.stderr.includes('The label stop-signal is not heard')).toBe(!canBeTold);
+    expect(run.stderr.includes('The label stop-signal has no effect')).toBe(!canBeTold);
   });
 
   test('the label stop-timeout decides when a container is killed', async () => {

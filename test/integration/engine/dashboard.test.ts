@@ -41,6 +41,7 @@ describeInLab('the dashboard on an engine', (lab) => {
       await row(page, 'bad').locator('.c-name a').click();
       await page.locator('#drawer .log', { hasText: 'boom' }).waitFor();
       expect(await page.locator('#drawer .tell').textContent()).toMatch(/exited with code 3/);
+      await page.locator('#drawer tr', { hasText: 'Runs since' }).getByText('today').waitFor();
       expect(page.complaints).toEqual([]);
       expect([...page.hosts]).toEqual([new URL(url).host]);
     }, 120_000);

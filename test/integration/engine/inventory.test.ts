@@ -30,7 +30,7 @@ describeInLab('the inventory of a real engine', (lab) => {
   });
   afterEach(() => engine.clear());
 
-  async function follow(socket = engine.socket): Promise<Application> {
+  async function follow(socket = engine.socket, tellsStartTimes = false): Promise<Application> {
     const clock = createSystemClock();
     const docker = createDockerEngine({ host: `unix://${socket}`, clock });
     const oci = createOciRegistry({
@@ -49,6 +49,8 @@ describeInLab('the inventory of a real engine', (lab) => {
         newId: randomUUID,
       },
       { ...defaultSettings, includeStopped: true, gateWindowMs: 500 },
+      {},
+      { tellsStartTimes },
     );
     onTestFinished(async () => {
       await application.close();
@@ -92,7 +94,7 @@ describeInLab('the inventory of a real engine', (lab) => {
     await lag(inventory, (now) => named(now, 'site') !== undefined);
     expect(named(inventory(), 'site')).toEqual({ ...before, name: 'site' });
 
-    // One that begins only now sees a bare id in the list, and asks.
+    // A new inventory sees a bare id in the list, and inspects the container.
     const later = await follow();
     expect(contentOf(later.inventory())).toEqual(contentOf(inventory()));
   });
@@ -113,6 +115,37 @@ describeInLab('the inventory of a real engine', (lab) => {
       latestDigest: digest,
       status: 'running',
     });
+  });
+
+  test('tells when containers were started, and again after each start: by people, by the engine, by a crash of it', async () => {
+    const other = await lab.startEngine({ name: 'starts' });
+    onTestFinished(() => other.remove());
+    await other.pull(image('one'));
+    await other.run('web', image('one'), { StopTimeout: 0, HostConfig: { RestartPolicy: { Name: 'always' } } });
+    const { inventory } = await follow(other.socket, true);
+    const startOf = async () => Date.parse((await other.inspect('web'))?.State.StartedAt ?? '');
+    const isShown = async () => {
+      const startedAtMs = await startOf();
+      await lag(inventory, (now) => named(now, 'web')?.startedAtMs === startedAtMs);
+      return startedAtMs;
+    };
+    const times = [await isShown()];
+    await other.call('POST', '/containers/web/restart?t=0');
+    times.push(await isShown());
+    await other.call('POST', '/containers/web/kill');
+    await other.waitFor('web', ({ State }) => !State.Running);
+    await other.call('POST', '/containers/web/start');
+    times.push(await isShown());
+    await other.call('POST', '/containers/web/stop?t=0');
+    await lag(inventory, (now) => named(now, 'web')?.status === 'exited');
+    expect(named(inventory(), 'web')).not.toHaveProperty('startedAtMs');
+    await other.call('POST', '/containers/web/start');
+    times.push(await isShown());
+    await other.powerCut();
+    await other.start();
+    await other.waitFor('web', ({ State }) => State.Running);
+    times.push(await isShown());
+    expect(new Set(times).size).toBe(5);
   });
 
   test('is as a fresh look after everything at once', async () => {
@@ -154,7 +187,7 @@ function contentOf({ containers, images }: Inventory): string {
   return JSON.stringify({ containers, images });
 }
 
-/** Waits until the inventory passes; how long that took, in milliseconds. */
+/** Waits until the inventory passes; returns the time in milliseconds. */
 async function lag(inventory: () => Inventory, passes: (now: Inventory) => boolean): Promise<number> {
   const beganMs = performance.now();
   while (!passes(inventory())) {

@@ -4,10 +4,10 @@ import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { pushImage } from '../../lab/registry/push.ts';
 import { runUpkeep, startUpkeep } from '../../support/scene/run-upkeep.ts';
 
-/** An engine takes a second for each list with such a label in it, on a busy machine several. */
+/** An engine needs a second for each list with such a label, and several on a busy machine. */
 const patient = { timeout: 240_000 };
 
-/** One container's labels must not decide about the others. */
+/** One container's labels must not affect the others. */
 describeInLab('containers that are too large to be read', (lab) => {
   const { engine, registry } = lab;
   const image = `${registry.host}/large/web:stable`;

@@ -11,7 +11,7 @@ import { skipBecause } from '../../lab/skip-because.ts';
 import { startSshServer } from '../../lab/engine/ssh-server.ts';
 import { runUpkeep, type UpkeepRun } from '../../support/scene/run-upkeep.ts';
 
-/** The executable, and an engine that it does not reach by a socket of its own. */
+/** The executable, and an engine that it does not reach by a local socket. */
 describeInLab('an engine that is reached another way', (lab) => {
   const image = `${lab.registry.host}/remote/web:stable`;
   let oldId = '';
@@ -38,7 +38,7 @@ describeInLab('an engine that is reached another way', (lab) => {
   }
 
   test('over ssh', async () => {
-    const server = await startSshServer(lab.dir, lab.engine.socket);
+    const server = await startSshServer(lab.dir, { DOCKER_HOST: `unix://${lab.engine.socket}` });
     onTestFinished(() => server.stop());
     await expectUpdate(['--host', `ssh://root@${server.host}`], { HOME: '/root' });
   });
@@ -106,7 +106,7 @@ describeInLab('an engine that is reached another way', (lab) => {
     );
   });
 
-  /** A proxy as haproxy is: what it refuses gets a page, not the engine's JSON. */
+  /** A proxy like haproxy: a refused request gets an HTML page, not the engine's JSON. */
   async function allowing(endpoints: readonly Endpoint[]) {
     const socketPath = join(lab.dir, 'allow.sock');
     const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: lab.engine.socket } });

@@ -2,7 +2,10 @@ import type { Inspected } from '../../lab/engine/engine-client.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** All that is configured of a container, as the engine shows it, without what must differ between two of them. */
+/**
+ * The whole configuration of a container, as the engine shows it, without values that must differ between two
+ * containers.
+ */
 export function comparable(inspected: Inspected): Fields {
   const { Id, Config, HostConfig, Mounts, NetworkSettings } = inspected;
   const shortId = Id.slice(0, 12);
@@ -59,7 +62,10 @@ export function withoutPins(container: Fields): Fields {
   };
 }
 
-/** For two that were created with the same body, one of them as a successor: each has anonymous volumes of its own, and the successor kept those of its predecessor's image. */
+/**
+ * For two that were created with the same body, one of them as a successor. Each has its own anonymous volumes, and the
+ * successor kept those of its predecessor's image.
+ */
 export function asFresh(inspected: Inspected): Fields {
   const container = withoutPins(comparable(inspected)) as {
     readonly HostConfig: Fields;

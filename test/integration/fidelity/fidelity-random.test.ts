@@ -15,7 +15,7 @@ import { createScene } from './scene.ts';
 /** `UPKEEP_FIDELITY_RUNS=1000 npm run lab -- npx vitest run --project integration test/integration/fidelity/fidelity-random.test.ts` looks longer. */
 const { UPKEEP_FIDELITY_RUNS: wanted } = process.env;
 const runs = Number(wanted ?? 25);
-/** The same ones each time, unless somebody looks for new ones. */
+/** The same bodies each time, unless the variable asks for new ones. */
 const chance = wanted === undefined ? { seed: 1 } : {};
 
 describeInLab('a successor on a real engine', (lab) => {
@@ -45,7 +45,7 @@ describeInLab('a successor on a real engine', (lab) => {
           const shape = { name: 'random', body, created: true } as const;
           const first = await scene.create(shape, 'subject', 'one').catch(() => undefined);
           tally[first === undefined ? 'refused' : 'made'] += 1;
-          // An engine that refuses a body has told so to whoever wrote it.
+          // A body that the engine refuses does not exist in practice.
           if (first !== undefined) {
             const second = await scene.succeed(first, 'one', 'one');
             expect(configured(second.raw)).toEqual(configured(first.raw));
@@ -59,13 +59,14 @@ describeInLab('a successor on a real engine', (lab) => {
       console.log(
         `RESULT random settings: ${tally.made} containers, each with two successors as it is itself; ${tally.refused} bodies refused by the engine`,
       );
-      // Two of five are refused; many more would mean that little was tried. How many is chance with other bodies.
+      // Two of five are refused. If there were many more, the test would cover little. With other bodies the number is
+      // random.
       expect(tally.made).toBeGreaterThan(wanted === undefined ? tally.refused : runs / 5);
     },
   );
 });
 
-/** The restart policy is given back at the commit of an update only. */
+/** The restart policy is restored only at the commit of an update. */
 function configured(raw: Inspected) {
   const { HostConfig, ...rest } = withoutPins(comparable(raw)) as { readonly HostConfig: object };
   return { ...rest, HostConfig: { ...HostConfig, RestartPolicy: undefined } };

@@ -23,7 +23,7 @@ describeInLab('a successor on a real engine', (lab) => {
       await lab.engine.pull(`${lab.registry.host}/fidelity:${tag}`);
     }
     for (const [index, Name] of ['front', 'back'].entries()) {
-      // Podman does not tell whether an address was chosen, where a subnet was.
+      // With a subnet, Podman does not report whether the address was requested.
       const IPAM = isPodman ? undefined : { Config: [{ Subnet: `10.231.${index + 1}.0/24` }] };
       await lab.engine.call('POST', '/networks/create', { Name, IPAM });
     }

@@ -1,4 +1,6 @@
-/** Shapes that Podman 4.3 refuses to create, or of which it does not tell what a successor would need: docs/engines.md. */
+/**
+ * Shapes that Podman 4.3 refuses, or for which it does not report all the data that a successor needs: docs/engines.md.
+ */
 export function whyNotWithPodman(shape: string): string | undefined {
   return Object.entries(reasons).find(([, names]) => names.includes(shape))?.[0];
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Bodies of `POST /containers/create` that users could have written: each field is there or not, and none needs another. */
+/** Bodies of `POST /containers/create` as users might write them: each field is optional and independent. */
 export const randomBody: fc.Arbitrary<Readonly<Record<string, unknown>>> = fc
   .record({ config: randomConfig(), HostConfig: randomHostConfig() })
   .map(({ config, HostConfig }) => ({ ...config, HostConfig }));

@@ -146,7 +146,10 @@ export function createScene(lab: Lab, engine: Engine) {
   return { run, create, succeed, recipesAroundStop, replace, see, clear };
 }
 
-/** Without the note that successors carry on Podman only, and with the bindings of a port in one order: Podman has none. */
+/**
+ * Without the note that successors carry on Podman only, and with sorted bindings of a port, because Podman has no
+ * order.
+ */
 function inDockersWords(raw: Inspected): Inspected {
   const { 'upkeep.tx.addresses': _note, ...Labels } = raw.Config.Labels;
   const told = { ...raw, ...asDocker({ ...raw, Config: { ...raw.Config, Labels } }, { addresses: {}, hostName: '' }) };

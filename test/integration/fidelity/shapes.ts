@@ -12,9 +12,9 @@ export type Shape = {
   readonly disconnect?: readonly string[];
   /** The body of a container `other`, which is created and started before. */
   readonly other?: Readonly<Record<string, unknown>>;
-  /** It needs what not every machine has: it is created, never started. */
+  /** It needs a feature that not every machine has, so it is created but never started. */
   readonly created?: true;
-  /** Stopped it is gone, or its engine, from 28 on, no longer shows the MAC address of its second network. */
+  /** After a stop it is removed, or its engine, from 28 on, no longer shows the MAC address of its second network. */
   readonly changesWhenStopped?: true;
   /** The engine's API must know it. */
   readonly since?: `1.${number}`;

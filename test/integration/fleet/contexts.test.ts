@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { catalogue } from '../../lab/registry/catalogue.ts';
@@ -7,6 +6,7 @@ import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { isPodman } from '../../lab/engine/podman.ts';
 import { pushImage } from '../../lab/registry/push.ts';
 import { skipBecause } from '../../lab/skip-because.ts';
+import { addContext } from '../../support/scene/docker-context.ts';
 import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 
 /** Contexts of Docker's own client: a socket, and TCP with TLS. */
@@ -46,12 +46,3 @@ describeInLab('contexts', (lab) => {
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('the context "nobody" is not in')]);
   });
 });
-
-function addContext(folder: string, name: string, Host: string, certificates?: string): void {
-  const id = createHash('sha256').update(name).digest('hex');
-  const meta = join(folder, 'contexts/meta', id);
-  mkdirSync(meta, { recursive: true });
-  writeFileSync(join(meta, 'meta.json'), JSON.stringify({ Name: name, Metadata: {}, Endpoints: { docker: { Host } } }));
-  if (certificates === undefined) return;
-  cpSync(certificates, join(folder, 'contexts/tls', id, 'docker'), { recursive: true });
-}

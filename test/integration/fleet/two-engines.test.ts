@@ -41,7 +41,7 @@ describeInLab('two engines', (lab) => {
     return { code, stdout, stderr, document: () => JSON.parse(stdout) as Document };
   }
 
-  /** The same names on both. */
+  /** The same container names on both. */
   async function runBoth(): Promise<void> {
     await pushImage(registry, 'fleet/app', '1', catalogue['plain-v1']);
     for (const engine of [lab.engine, far] satisfies EngineClient[]) {
@@ -135,6 +135,11 @@ describeInLab('two engines', (lab) => {
       await expect
         .poll(async () => (await ask('/v1/engines')).text, { timeout: 10_000 })
         .toMatch(/"far".*"reachable":true/);
+      await expect
+        .poll(async () => (await ask('/v1/containers/details')).text.match(/"started_at"/g)?.length, {
+          timeout: 10_000,
+        })
+        .toBe(2);
       expect((await ask('/v1/check?engine=fat', 'POST')).status).toBe(400);
       await far.kill();
       await service.seen('far cannot be reached');
@@ -147,7 +152,7 @@ describeInLab('two engines', (lab) => {
         { engine: 'far', outcome: 'unknown' },
       ]);
       await far.start();
-      // A request that names it does not wait for the next look at it.
+      // A request with its name does not wait for the next attempt.
       const second = JSON.parse((await ask('/v1/update?engine=far', 'POST')).text) as Document;
       expect(second.containers).toMatchObject([{ engine: 'far', outcome: 'updated' }]);
       expect((await ask('/v1/containers?engine=far')).text).toContain('"engine":"far"');

@@ -6,7 +6,7 @@ import { startBroker } from '../../notify/broker.ts';
 import { startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene } from '../effects/scene.ts';
 
-/** The whole way: a button is pressed at a real broker, and a container on a real engine is updated. */
+/** A button is pressed at a real broker, and a container on a real engine is updated. */
 describeInLab('Home Assistant', (lab) => {
   const { engine } = lab;
   const { stale, inspect } = effectsScene(lab, 'home');

@@ -7,7 +7,7 @@ import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { runUpkeep, startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene } from '../effects/scene.ts';
 
-/** With a target of every service, none of which can be reached: where could a secret turn up? */
+/** A target of every service, none of which can be reached. No output may contain a secret. */
 describeInLab('secrets of notifications', (lab) => {
   const { engine } = lab;
   const { stale } = effectsScene(lab, 'secrets');
@@ -18,7 +18,7 @@ describeInLab('secrets of notifications', (lab) => {
     const read = readTarget(url);
     return read.kind === 'usable' ? read.read.secrets : [];
   });
-  // Words that are secret in one place and plain in another, such as a short password in an example.
+  // Words that are secret in one place and public in another, such as a short password in an example.
   const canaries = [...new Set(secrets)].filter((secret) => secret.length >= 8);
   const legacy = {
     UPKEEP_NOTIFICATIONS: 'gotify,email',

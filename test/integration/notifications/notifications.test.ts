@@ -8,7 +8,7 @@ import { messageOf } from '../../support/notify/outbox-arbitrary.ts';
 import { runUpkeep, startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene } from '../effects/scene.ts';
 
-/** With the executable that people run: what is said to whom about what happens to real containers. */
+/** The built executable sends notifications about real containers. */
 describeInLab('notifications of what happens on a real engine', (lab) => {
   const { engine } = lab;
   const { socket } = engine;

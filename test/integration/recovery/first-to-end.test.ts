@@ -6,11 +6,11 @@ import type { ImageSpec } from '../../lab/registry/image.ts';
 import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { effectsScene, idsOf } from '../effects/scene.ts';
 
-/** A version that ends by itself so long after its start, and not when it is told to. */
+/** A version that exits by itself after this time, and ignores the stop signal. */
 const endsAfter = (seconds: number, code: number): ImageSpec =>
   webServer(`ends-${seconds}-${code}`, { Cmd: ['sh', '-c', `sleep ${seconds}; exit ${code}`] });
 
-/** Two that share a network cannot both have a port: these have none. */
+/** Two containers that share a network cannot have the same port, so these have none. */
 const quiet = (version: string): ImageSpec =>
   webServer(version, { Cmd: ['sh', '-c', "trap 'exit 0' TERM; sleep 1000000 & wait"] });
 
@@ -25,7 +25,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
   });
 
   const direct = upkeepScene({ socket: engine.socket, args: ['--health-window', '4s'] });
-  /** `act` is waited for before the first start of what will be called `name`. */
+  /** `act` runs before the first start of the container that gets the name `name`. */
   const beforeStartOf = async (name: string, act: () => Promise<unknown>) => {
     const socketPath = `${lab.dir}/first-to-end-${proxies.length}.sock`;
     const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
@@ -75,7 +75,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     const next = await direct.update();
     expect(next.outcomes['tunnel']).toMatchObject({
       outcome: 'skipped',
-      reason: expect.stringContaining('taken back'),
+      reason: expect.stringContaining('rolled back'),
     });
     expect((await inspect('side')).Id).toBe(Id);
     expect((await inspect('tunnel')).Id).toBe(tunnel.Id);

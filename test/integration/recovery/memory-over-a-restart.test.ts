@@ -21,7 +21,7 @@ describeInLab('a restart with --state-dir', (lab) => {
   test('does not begin the cooldown of an image without a date anew', { timeout: 60_000 }, async () => {
     await stale('web', { next: { ...webServer('v2'), created: '0001-01-01T00:00:00Z' } });
     const begunMs = Date.now();
-    /** A whole process, so many days later. */
+    /** A whole process, this number of days later. */
     const outcome = async (days: number, ...args: string[]) => {
       const all = ['update', '--json', '--health-window', '1s', '--cooldown-delay', '3d', ...args];
       const run = await runUpkeep(all, {

@@ -20,7 +20,7 @@ describeInLab('journals under a key', (lab) => {
   });
   const upkeep = (...args: string[]) => runUpkeep(args, { socket: engine.socket });
 
-  /** An update that is killed when its old container has been stopped. */
+  /** An update that is killed after the stop of its old container. */
   async function interruptedWith(...args: string[]): Promise<void> {
     const socketPath = `${lab.dir}/sealed.sock`;
     proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });

@@ -34,7 +34,7 @@ describeInLab('a registry', (lab) => {
     await front.close();
   });
 
-  /** Requests of Upkeep itself, each with how often it was made. */
+  /** Upkeep's own requests, each with its count. */
   async function requestsDuring(run: () => Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const before = front.calls.length;
     await run();

@@ -15,7 +15,7 @@ const username = 'reader';
 const right = users[username] ?? '';
 const wrong = 'no-longer-valid';
 
-/** A whole check and a whole update, through the executable and a real engine, at the registries that people have. */
+/** A whole check and a whole update, through the executable and a real engine, at common kinds of registries. */
 describeInLab('private registries', (lab) => {
   const closing: (() => Promise<unknown> | void)[] = [];
   afterEach(async () => {
@@ -45,7 +45,7 @@ describeInLab('private registries', (lab) => {
 
   type Scene = {
     readonly engine: EngineClient & { readonly socket: string };
-    /** Where to push to, and which repository. */
+    /** The registry and repository for the push. */
     readonly target: PushTarget;
     readonly repository: string;
     /** Reference of the containers. */
@@ -55,7 +55,7 @@ describeInLab('private registries', (lab) => {
     readonly args?: readonly string[];
   };
 
-  /** A running container on the first version, and a tag that has moved on to the second. */
+  /** A running container on the first version, with the tag at the second. */
   async function stale({ engine, target, repository, image }: Scene): Promise<{ id: string; next: string }> {
     await pushImage(target, repository, 'stable', catalogue['plain-v1']);
     await engine.pull(image, { username, password: right });

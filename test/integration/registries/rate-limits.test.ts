@@ -9,11 +9,11 @@ import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 
 const repositories = 8;
 const tags = 25;
-/** Of each repository, how many tags move on. */
+/** Number of tags that move in each repository. */
 const moved = 3;
 const deadlineMs = 60_000;
 
-/** Many containers behind one registry that sends clients away: what is told is true, and the registry is not overrun. */
+/** Many containers of one registry with a rate limit: reports are true, and there are not too many requests. */
 describeInLab('200 containers at a registry that limits requests', (lab) => {
   const names = Array.from({ length: repositories * tags }, (_, i) => ({
     name: `limited-${i}`,
@@ -57,7 +57,7 @@ describeInLab('200 containers at a registry that limits requests', (lab) => {
     await registry.remove();
   }, 180_000);
 
-  /** Runs it under the rule, counts, and prints what was counted. */
+  /** Runs it with the limit; counts the requests and prints the count. */
   async function counted<Result>(what: string, rule: typeof says, run: () => Promise<Result>): Promise<Result> {
     const [before, beganMs] = [front.calls.length, performance.now()];
     says = rule;

@@ -11,7 +11,7 @@ const minor = { 'upkeep.policy': 'minor' };
 describeInLab('the tags that a registry has', (lab) => {
   afterEach(() => lab.engine.clear());
 
-  /** With something before the registry. */
+  /** With a proxy before the registry. */
   async function behindFront(says: (call: FrontCall) => Said): Promise<TagsScene> {
     const front = await startFront({ upstreams: {}, otherwise: lab.registry.url, says });
     onTestFinished(() => front.close());

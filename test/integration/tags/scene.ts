@@ -27,7 +27,7 @@ type Entry<Known> = Known & {
 
 let repositories = 0;
 
-/** One container, `app`, of a repository of its own; `host` is that of a registry or of what stands before it. */
+/** One container, `app`, from its own repository; `host` is the registry or a proxy before it. */
 export function tagsScene({ engine, registry }: Lab, host = registry.host): TagsScene {
   repositories += 1;
   const repository = `tags/app-${process.pid}-${repositories}`;

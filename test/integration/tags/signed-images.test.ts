@@ -27,7 +27,7 @@ describeInLab('signed images', (lab) => {
     const { digest } = await scene.push('1.1');
     await scene.run('1.0', labels);
     const options = ['--verify-key', keys.team.file, '--verify-key', keys.ops.file];
-    /** As `cosign sign` does, beside the image of `at`. */
+    /** Signs like `cosign sign`, in the repository of `at`. */
     const sign = async (key: CosignKey, { of = digest, at = digest, name = scene.image } = {}) => {
       const artifact = signatureArtifact([key.signImage(of, name)]);
       await pushArtifact(lab.registry, scene.repository, `${at.replace(':', '-')}.sig`, artifact);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type Daemon = {
   readonly pid: number;
   readonly running: () => boolean;
-  /** SIGTERM, then SIGKILL when it has not ended in time. Resolves once it has ended. */
+  /** SIGTERM, then SIGKILL if it has not ended in time. Resolves once it has ended. */
   readonly stop: (options?: { readonly timeoutMs?: number }) => Promise<void>;
   /** SIGKILL. Resolves once it has ended. */
   readonly kill: () => Promise<void>;
@@ -18,12 +18,12 @@ export type DaemonOptions = {
   /** Both streams are appended here. */
   readonly logFile: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Asked again until it says true; a rejection counts as false. */
+  /** Called again until it returns true; a rejection counts as false. */
   readonly ready: () => Promise<boolean>;
   readonly timeoutMs?: number;
 };
 
-/** Starts a server and waits until it answers; throws with the end of its log when it does not. */
+/** Starts a server and waits until it answers; throws with the end of its log if it does not. */
 export async function startDaemon({
   command,
   logFile,

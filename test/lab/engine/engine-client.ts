@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpRequest } from '../http.ts';
 
-/** The engine's API as tests need it to set a scene and to look at it; it is not the code under test. */
+/** The engine's API for the setup and the assertions of tests; it is not the code under test. */
 export type EngineClient = {
-  /** Any call: `path` without a version prefix. The body of the reply is parsed where it is JSON. */
+  /** Any call: `path` without a version prefix. A JSON body of the reply is parsed. */
   readonly call: (method: string, path: string, body?: object) => Promise<EngineReply>;
-  /** Pulls `repository:tag`; throws what the stream says went wrong. */
+  /** Pulls `repository:tag`; throws the error of the stream. */
   readonly pull: (reference: string, credentials?: Credentials) => Promise<void>;
   /** Creates and starts a container of an image that is already pulled; resolves to its id. */
   readonly run: (name: string, image: string, config?: object) => Promise<string>;
-  /** Creates a container and leaves it so; resolves to its id. */
+  /** Creates a container without starting it; resolves to its id. */
   readonly create: (name: string, image: string, config?: object) => Promise<string>;
-  /** `GET /containers/{id}/json`; undefined without such a container. */
+  /** `GET /containers/{id}/json`; undefined if there is no such container. */
   readonly inspect: (idOrName: string) => Promise<Inspected | undefined>;
-  /** Resolves with the container once it passes; throws when it has not in time (10 s). */
+  /** Resolves with the container once it passes; throws after 10 s. */
   readonly waitFor: (
     idOrName: string,
     passes: (container: Inspected) => boolean,
     timeoutMs?: number,
   ) => Promise<Inspected>;
-  /** Removes every container, and every network, volume and image that is not needed by the engine itself. */
+  /** Removes all containers, networks, volumes and images, except for those that the engine itself needs. */
   readonly clear: () => Promise<void>;
 };
 
@@ -27,7 +27,7 @@ export type Credentials = { readonly username: string; readonly password: string
 
 export type EngineReply = { readonly status: number; readonly body: unknown };
 
-/** The few fields that tests look at most; the rest is there too. */
+/** The fields that tests use most; the others exist too. */
 export type Inspected = {
   readonly Id: string;
   readonly Name: string;
@@ -108,7 +108,7 @@ export function engineClient(socket: string): EngineClient {
       }
     },
     clear: async () => {
-      // Podman keeps a container that others hold on to until they are gone.
+      // Podman keeps a container until its dependents are removed.
       for (let round = 0; round < 3; round += 1)
         for (const { Id } of await list('/containers/json?all=1'))
           await call('DELETE', `/containers/${String(Id)}?force=1&v=1`);
@@ -121,7 +121,7 @@ export function engineClient(socket: string): EngineClient {
   };
 }
 
-/** Docker 20.10 takes an unpadded value for no credentials at all. */
+/** Docker 20.10 treats an unpadded value as no credentials. */
 function paddedBase64Url(text: string): string {
   return Buffer.from(text).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 }

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startDaemon } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { engineClient } from './engine-client.ts';
 import type { EngineClient } from './engine-client.ts';
 import { isPodman, startPodman } from './podman.ts';
-import { killEngineProcesses, unmountBelow } from '../remains.ts';
+import { killEngineProcesses, removeWithMounts, unmountBelow } from '../remains.ts';
 
 export type EngineOptions = {
   /** At least two letters; unique among the engines of this lab. */
@@ -16,30 +17,33 @@ export type EngineOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Base URL of a pull-through mirror of Docker Hub. */
   readonly hubMirror?: string;
-  /** Its data lie on a disk of this size, in memory. */
+  /** Its data are on a disk of this size, in memory. */
   readonly dataMiB?: number;
-  /** An own bridge instead of docker0 and no iptables rules: for every engine but the first, which must not lose its own. */
+  /**
+   * An own bridge instead of docker0 and no iptables rules: for every engine except for the first, which must keep its
+   * rules.
+   */
   readonly beside?: boolean;
-  /** A command that dockerd is started by, and that becomes it: `nsenter` into another network, for example. */
+  /** A command that starts dockerd and is replaced by it: `nsenter` into another network, for example. */
   readonly startedBy?: readonly [string, ...string[]];
 };
 
-/** A dockerd with its own data, socket, containerd, cgroup and, beside the first one, bridge. */
+/** A dockerd with its own data, socket, containerd, cgroup and, except for the first one, bridge. */
 export type LabEngine = EngineClient & {
   readonly name: string;
   readonly dir: string;
   readonly socket: string;
-  /** Of dockerd, now: it changes with `start()`. */
+  /** The current pid of dockerd: it changes with `start()`. */
   readonly pid: () => number;
-  /** SIGKILL to dockerd; its containers live on. */
+  /** SIGKILL to dockerd; its containers continue. */
   readonly kill: () => Promise<void>;
   /** SIGTERM to dockerd: containers are stopped unless it runs with `--live-restore`. */
   readonly stop: () => Promise<void>;
-  /** Everything dies at once: dockerd, containerd, shims, containers; what lived in memory is lost. */
+  /** Everything is killed at once: dockerd, containerd, shims, containers; data in memory are lost. */
   readonly powerCut: () => Promise<void>;
-  /** Again, after `kill()`, `stop()` or `powerCut()`, with the same arguments unless others are given. */
+  /** Starts it again after `kill()`, `stop()` or `powerCut()`, by default with the same arguments. */
   readonly start: (args?: readonly string[]) => Promise<void>;
-  /** Ends dockerd, its containers and their shims at once, and removes all it left. */
+  /** Kills dockerd, its containers and their shims at once, and removes their files. */
   readonly remove: () => Promise<void>;
 };
 
@@ -72,7 +76,7 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
       logFile: join(dir, 'dockerd.log'),
       env: { ...options.env },
       ready: async () => (await client.call('GET', '/_ping')).status === 200,
-      // One that has hundreds of containers to start again answers only then.
+      // An engine that has to start hundreds of containers answers only afterwards.
       timeoutMs: 600_000,
     });
   };
@@ -80,7 +84,7 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
     await daemon?.kill();
     await killEngineProcesses(dir, cgroup);
     unmountBelow(dir);
-    rmSync(join(dir, 'x'), { recursive: true, force: true });
+    await removeWithMounts(join(dir, 'x'));
   };
   mkdirSync(join(dir, 'data'), { recursive: true });
   if (options.dataMiB !== undefined)
@@ -92,7 +96,10 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
     dir,
     socket,
     pid: () => daemon?.pid ?? 0,
-    kill: async () => daemon?.kill(),
+    kill: async () => {
+      await daemon?.kill();
+      await containerdGone(dir);
+    },
     stop: async () => daemon?.stop(),
     start: async (otherArgs) => {
       args = otherArgs ?? args;
@@ -102,9 +109,21 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
     remove: async () => {
       await powerCut();
       if (bridge) execFileSync('ip', ['link', 'del', bridge.name]);
-      rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      await removeWithMounts(dir);
     },
   };
+}
+
+/**
+ * A dockerd's containerd dies with it, a moment later on a busy machine. A new dockerd that finds it dying takes it for
+ * alive, waits for its answer, and gives up.
+ */
+async function containerdGone(dir: string): Promise<void> {
+  const pidFile = join(dir, 'x/containerd/containerd.pid');
+  if (!existsSync(pidFile)) return;
+  const process = `/proc/${readFileSync(pidFile, 'utf8').trim()}`;
+  const untilMs = performance.now() + 10_000;
+  while (existsSync(process) && performance.now() < untilMs) await sleep(10);
 }
 
 type Bridge = { readonly name: string; readonly address: string };
@@ -121,7 +140,7 @@ function addBridge(): Bridge {
   return bridge;
 }
 
-/** An engine that manages iptables, or is told `--bridge=none`, takes down the network of another one beside it. */
+/** An engine that manages iptables, or has `--bridge=none`, breaks the network of another one on the same host. */
 function bridgeArguments(bridge: Bridge | undefined): string[] {
   return bridge ? ['--bridge', bridge.name, '--iptables=false', '--ip-masq=false'] : [];
 }

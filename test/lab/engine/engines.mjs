@@ -1,5 +1,5 @@
-// The engines that the lab can run: Debian's own, and newer ones fetched from its later suites, which need nothing
-// newer than bookworm's libc. They are unpacked beside the installed one and started from there.
+// The engines that the lab can run: Debian's own, and newer ones from its later suites, which work with bookworm's
+// libc. They are unpacked beside the installed one and started from there.
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -16,7 +16,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installPodman } from '../install.mjs';
 
-/** `suite`: where newer packages come from; `version`: what they must be, because a suite moves; `daemon`: dockerd's daemon.json. */
+/**
+ * `suite`: the source of newer packages; `version`: their expected version, because a suite moves; `daemon`: dockerd's
+ * daemon.json.
+ */
 export const engines = {
   'docker-20.10': { version: '20.10.' },
   'docker-26': { version: '26.', suite: 'trixie' },
@@ -29,7 +32,7 @@ const cache = fileURLToPath(new URL('../../../node_modules/.cache/upkeep-engines
 const enginePackages = ['docker.io', 'docker-cli', 'containerd'];
 const programs = ['dockerd', 'docker-proxy', 'docker', 'containerd', 'containerd-shim-runc-v2', 'ctr'];
 
-/** The environment that makes the lab run this engine, or `failure`: why it cannot be had here, for people. */
+/** The environment for this engine, or `failure`: the reason why it is not available here, as a message. */
 export function obtainEngine(name, { log = () => {} } = {}) {
   const engine = engines[name];
   if (engine === undefined) return { failure: `"${name}" is no engine of the lab: ${Object.keys(engines).join(', ')}` };
@@ -51,8 +54,8 @@ export function obtainEngine(name, { log = () => {} } = {}) {
 }
 
 /**
- * `docker compose` and `docker buildx`, which the installed client lacks, as plugins: `folder` is for `cliPluginsExtraDirs`
- * of Docker's config.json. Some 35 MB, fetched once.
+ * `docker compose` and `docker buildx` as plugins, which the installed client lacks: `folder` is for
+ * `cliPluginsExtraDirs` of Docker's config.json. About 35 MB, downloaded once.
  */
 export function obtainPlugins({ log = () => {} } = {}) {
   const folder = join(cache, 'cli-plugins');
@@ -81,7 +84,7 @@ function versionOf(program, PATH) {
   return /version (\d[\w.]*)/.exec(stdout ?? '')?.[1] ?? '';
 }
 
-/** Undefined when the programs are there now; otherwise the reason why not. Some 75 MB. */
+/** Undefined if the programs are available now; otherwise the reason. About 75 MB. */
 function fetchEngine(suite, folder, log) {
   if (existsSync(join(folder, 'dockerd'))) return undefined;
   const mirror = debianMirror();
@@ -117,7 +120,7 @@ function fetchEngine(suite, folder, log) {
   }
 }
 
-/** With lists and settings of its own: what is installed on this machine is not touched. */
+/** With its own lists and settings: the installed packages of this machine are not changed. */
 function unpackPackages(dir, { suite, mirror, packages }) {
   for (const folder of ['lists/partial', 'cache/archives/partial', 'debs', 'root'])
     mkdirSync(join(dir, folder), { recursive: true });
@@ -162,7 +165,7 @@ function debianMirror() {
   return /^(?:URIs:|deb(?: \[[^\]]*\])?) +(https?:\S+\/debian)\/?(?: .*)?$/m.exec(text)?.[1];
 }
 
-/** Undefined when the command succeeds; otherwise the end of what it said. */
+/** Undefined if the command succeeds; otherwise the end of its output. */
 function run(command, args, options = {}) {
   const result = spawnSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], ...options });
   if (result.status === 0) return undefined;

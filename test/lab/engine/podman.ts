@@ -1,17 +1,20 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Daemon, startDaemon } from './daemon.ts';
 import type { EngineOptions, LabEngine } from './engine.ts';
 import { engineClient } from './engine-client.ts';
-import { unmountBelow } from '../remains.ts';
+import { removeWithMounts } from '../remains.ts';
+
+/** Whether Podman is installed, for tests that want it beside Docker: nothing can be installed from inside the lab. */
+export const hasPodman = spawnSync('podman', ['--version']).status === 0;
 
 /** Whether this lab's engine is Podman instead of Docker. */
 export const isPodman = process.env['LAB_ENGINE']?.startsWith('podman') ?? false;
 
 /**
- * Podman's service of the Docker API, with its own storage, networks and configuration. Its containers
- * live on without it; there is no daemon whose end would take them along, so `powerCut()` throws.
+ * Podman's service of the Docker API, with its own storage, networks and configuration. Its containers continue without
+ * it. There is no daemon whose end would stop them, so `powerCut()` throws.
  */
 export async function startPodman(labDir: string, { name, args = [] }: EngineOptions): Promise<LabEngine> {
   if (args.length > 0) throw new Error(`Cannot start "${name}": Podman does not know ${args.join(' ')}`);
@@ -30,7 +33,7 @@ export async function startPodman(labDir: string, { name, args = [] }: EngineOpt
     });
   };
   await start();
-  // The service writes its pid nowhere.
+  // The service does not store its pid.
   writeFileSync(join(dir, 'pid'), String(daemon?.pid));
   return {
     ...client,
@@ -48,8 +51,7 @@ export async function startPodman(labDir: string, { name, args = [] }: EngineOpt
         stdio: 'ignore',
       });
       await daemon?.kill();
-      unmountBelow(dir);
-      rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      await removeWithMounts(dir);
     },
   };
 }

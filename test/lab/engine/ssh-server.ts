@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { startDaemon } from './daemon.ts';
@@ -7,10 +7,14 @@ import { startDaemon } from './daemon.ts';
 export type SshServer = { readonly host: string; readonly stop: () => Promise<void> };
 
 /**
- * OpenSSH on a loopback address, with throw-away keys, where `docker` finds the engine behind the
- * socket. Whoever calls `ssh` in this lab gets in without a question: the lab's own /etc/ssh says how.
+ * OpenSSH on a loopback address, with throw-away keys, one at a time. Its sessions have the given environment: the
+ * `DOCKER_HOST` or `CONTAINER_HOST` by which the programs there find the engine. Whoever calls `ssh` in this lab gets in
+ * without a question: the lab's own /etc/ssh says how.
  */
-export async function startSshServer(labDir: string, socket: string): Promise<SshServer> {
+export async function startSshServer(
+  labDir: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<SshServer> {
   const dir = join(labDir, 'ssh');
   const port = 2222;
   mkdirSync(dir, { recursive: true });
@@ -21,7 +25,7 @@ export async function startSshServer(labDir: string, socket: string): Promise<Ss
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(dir, name)]);
   }
   const config = join(dir, 'sshd_config');
-  writeFileSync(config, serverConfig(dir, port, socket));
+  writeFileSync(config, serverConfig(dir, port, { PATH: process.env['PATH'] ?? '', ...environment }));
   writeFileSync(join(dir, 'known_hosts'), `[127.0.0.1]:${port} ${readFileSync(join(dir, 'host.pub'), 'utf8')}`);
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=755', 'tmpfs', '/etc/ssh']);
   writeFileSync(
@@ -38,12 +42,13 @@ export async function startSshServer(labDir: string, socket: string): Promise<Ss
     stop: async () => {
       await daemon.kill();
       execFileSync('umount', ['/etc/ssh']);
+      rmSync(dir, { recursive: true });
     },
   };
 }
 
 /** The keys lie in a folder of /tmp, whose owner's modes are none of the server's business here. */
-const serverConfig = (dir: string, port: number, socket: string): string => `Port ${port}
+const serverConfig = (dir: string, port: number, environment: Readonly<Record<string, string>>): string => `Port ${port}
 ListenAddress 127.0.0.1
 HostKey ${join(dir, 'host')}
 AuthorizedKeysFile ${join(dir, 'client.pub')}
@@ -54,7 +59,9 @@ PermitRootLogin prohibit-password
 StrictModes no
 MaxSessions 100
 MaxStartups 100
-SetEnv DOCKER_HOST=unix://${socket} PATH=${process.env['PATH'] ?? ''}
+SetEnv ${Object.entries(environment)
+  .map(([name, value]) => `${name}=${value}`)
+  .join(' ')}
 `;
 
 function answers(port: number): Promise<boolean> {

@@ -12,13 +12,13 @@ import { passUpgrade } from './pass-upgrade.ts';
  * lost.
  */
 export type Fault =
-  /** The connection is reset. */
+  /** Resets the connection. */
   | { readonly kind: 'reset'; readonly when: Moment }
-  /** `kill()` is called, then the connection is reset: pass a pid for SIGKILL. */
+  /** Calls `kill()`, then resets the connection: pass a pid for SIGKILL. */
   | { readonly kind: 'kill'; readonly when: Moment; readonly kill: number | (() => void) }
-  /** No answer, ever: until the client leaves or the proxy closes. */
+  /** Sends no answer, until the client leaves or the proxy closes. */
   | { readonly kind: 'hang'; readonly when: 'before' | 'after' }
-  /** This answer instead; with `when: 'after'` in place of the true one. */
+  /** Sends this answer instead; with `when: 'after'` in place of the real one. */
   | {
       readonly kind: 'answer';
       readonly when: 'before' | 'after';
@@ -26,13 +26,13 @@ export type Fault =
       readonly body?: string;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /** The true answer, this much later. */
+  /** Delays the real answer by this time. */
   | { readonly kind: 'delay'; readonly when: 'before' | 'after'; readonly ms: number }
-  /** The true answer, and something else is done to the end before the request or the answer goes on. */
+  /** Sends the real answer; before the request or the answer is passed on, another action is completed. */
   | { readonly kind: 'meanwhile'; readonly when: 'before' | 'after'; readonly act: () => Promise<unknown> }
-  /** Sent upstream twice, one after the other; the client gets the second answer. */
+  /** Sends the request twice, one after the other; the client gets the second answer. */
   | { readonly kind: 'duplicate' }
-  /** The body of the answer ends after so many bytes, and the connection is reset. */
+  /** Cuts the body of the answer after this number of bytes, and resets the connection. */
   | { readonly kind: 'cut'; readonly bytes: number };
 
 export type Moment = 'before' | 'during' | 'after';
@@ -40,19 +40,19 @@ export type Moment = 'before' | 'during' | 'after';
 export type FaultRule = {
   /** The number of the change (from 1), or which calls; without either, every call. */
   readonly at?: number | ((call: ProxiedCall) => boolean);
-  /** How often it strikes; default once. */
+  /** How many times it applies; default once. */
   readonly times?: number;
   readonly fault: Fault;
 };
 
 export type ProxiedCall = {
-  /** From 1, over the calls that change something; undefined for those that only read. */
+  /** Counts from 1 the calls that change something; undefined for reading calls. */
   readonly change: number | undefined;
   readonly method: string;
   /** With the query. */
   readonly path: string;
   readonly host: string | undefined;
-  /** Came while another change had not been answered yet. */
+  /** Arrived before another change was answered. */
   readonly overlaps: boolean;
   /** Its fault, if any. */
   readonly fault: Fault['kind'] | undefined;
@@ -71,20 +71,20 @@ export type FaultProxyOptions = {
 export type FaultProxy = {
   /** 0 when it listens on a socket. */
   readonly port: number;
-  /** Everything that came through since the start, in order of arrival. */
+  /** Everything that passed since the start, in order of arrival. */
   readonly calls: readonly ProxiedCall[];
-  /** Adds a rule; the first that fits strikes. */
+  /** Adds a rule; the first one that matches applies. */
   readonly arm: (rule: FaultRule) => void;
-  /** Forgets all rules. */
+  /** Removes all rules. */
   readonly disarm: () => void;
-  /** Resolves when a call that fits has arrived; also one that is in `calls` already. */
+  /** Resolves when a matching call has arrived, or at once if `calls` has one. */
   readonly arrival: (fits: (call: ProxiedCall) => boolean) => Promise<ProxiedCall>;
   readonly close: () => Promise<void>;
 };
 
 /**
- * Stands between the code under test and an engine or a registry, and makes single requests go
- * wrong. Streams (events, pulls, logs) and upgraded connections (exec, attach) pass as they come.
+ * A proxy between the code under test and an engine or a registry, which injects faults into single requests. Streams
+ * (events, pulls, logs) and upgraded connections (exec, attach) pass unchanged.
  */
 export async function createFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const isChange = options.isChange ?? isEngineChange;

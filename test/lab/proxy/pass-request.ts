@@ -12,7 +12,7 @@ export type Passage = {
   readonly upstream: FaultProxyOptions['upstream'];
 };
 
-/** Forwards a request and its answer, with what the fault does to them. */
+/** Forwards a request and its answer, with the effects of the fault. */
 export async function passRequest({
   request,
   response,
@@ -50,7 +50,7 @@ export async function passRequest({
   else reply.pipe(response);
 }
 
-/** True when the request has been dealt with. */
+/** True if the request needs no further work. */
 async function strikeBefore(fault: Fault, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
   if (fault.kind === 'answer') await readAll(request);
   return strikeAfter(fault, request, response);
@@ -81,7 +81,7 @@ async function strikeAfter(fault: Fault, request: IncomingMessage, response: Ser
   }
 }
 
-/** Kills whom the fault names, then cuts the client's connection. */
+/** Kills the process that the fault names, then cuts the client's connection. */
 export function strikeDead(fault: Fault, request: IncomingMessage): void {
   if (fault.kind === 'kill') {
     if (typeof fault.kill === 'number') process.kill(fault.kill, 'SIGKILL');
@@ -111,7 +111,7 @@ async function cutShort(
 
 type Sent = {
   readonly reply: Promise<IncomingMessage>;
-  /** The whole request has been given to the kernel, and the upstream has had a moment to take it. */
+  /** The kernel has the whole request, and the upstream had a moment to read it. */
   readonly handedOver: Promise<void>;
   readonly abort: () => void;
 };
@@ -145,7 +145,7 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Without what is said about the upstream's connection only, so that the client's may be kept alive. */
+/** Without the headers about the upstream's connection, so that the client's can be kept alive. */
 function endToEnd(rawHeaders: readonly string[]): string[] {
   return headerPairs(rawHeaders).flatMap(([name, value]) =>
     /^(?:connection|keep-alive)$/i.test(name) ? [] : [name, value],

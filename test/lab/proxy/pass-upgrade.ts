@@ -6,7 +6,7 @@ import { strikeDead } from './pass-request.ts';
 import type { Passage } from './pass-request.ts';
 
 /**
- * A hijacked connection: it passes, or is reset before it begins, whatever the fault says:
+ * A hijacked connection passes, or is reset before it begins, for every kind of fault:
  * https://docs.docker.com/reference/api/engine/ ("Attach to a container")
  */
 export function passUpgrade({

@@ -2,7 +2,7 @@ import type { ImageConfig, ImageSpec } from './image.ts';
 
 const ms = 1_000_000;
 
-/** A web server on port 8080 that answers with its version, ends on SIGTERM, and labels itself as good images do. */
+/** A web server on port 8080 that answers with its version, exits on SIGTERM, and has the labels of a good image. */
 export function webServer(version: string, config: ImageConfig = {}): ImageSpec {
   return {
     config: {
@@ -18,14 +18,14 @@ export function webServer(version: string, config: ImageConfig = {}): ImageSpec 
   };
 }
 
-/** Busybox's wget dies of its own time-out option: hence no `-T`. */
+/** Busybox's wget crashes with its timeout option, so `-T` is not used. */
 const answersItself = healthcheck('wget -q -O - http://127.0.0.1:8080/ >/dev/null');
 
 function healthcheck(command: string, more: { readonly StartPeriod?: number; readonly Retries?: number } = {}): object {
   return { Healthcheck: { Test: ['CMD-SHELL', command], Interval: 200 * ms, Timeout: 2000 * ms, Retries: 2, ...more } };
 }
 
-/** Images by tag: each behaves in one way that an updater must live with. */
+/** Images by tag. Each has one behaviour that an updater must handle. */
 export const catalogue = {
   /** Good, with a health check that passes at the first probe. */
   v1: webServer('v1', answersItself),
@@ -33,9 +33,9 @@ export const catalogue = {
   /** Good, without a health check. */
   'plain-v1': webServer('v1'),
   'plain-v2': webServer('v2'),
-  /** Ends at once with code 3. */
+  /** Exits at once with code 3. */
   crash: webServer('crash', { Cmd: ['sh', '-c', 'echo boom >&2; exit 3'] }),
-  /** Ends with code 4 after two seconds. */
+  /** Exits with code 4 after two seconds. */
   'crash-later': webServer('crash-later', { Cmd: ['sh', '-c', 'sleep 2; echo late >&2; exit 4'] }),
   /** Its command does not exist: the engine refuses the start. */
   unstartable: webServer('unstartable', { Cmd: ['/bin/nothing-here'] }),
@@ -50,7 +50,7 @@ export const catalogue = {
   ),
   /** Ignores SIGTERM. */
   deaf: webServer('deaf', { Cmd: ['sh', '-c', "trap '' TERM; while :; do sleep 1; done"] }),
-  /** Every default that a container inherits is another one than that of v1. */
+  /** Every default that a container inherits differs from that of v1. */
   'other-defaults': {
     config: {
       Entrypoint: ['sh', '-c'],
@@ -71,7 +71,7 @@ export const catalogue = {
   /** Without any label. */
   'unlabelled-v1': { config: { ...webServer('v1').config, Labels: {} } },
   'unlabelled-v2': { config: { ...webServer('v2').config, Labels: {} } },
-  /** Says nothing: no command, no environment. */
+  /** Has no command and no environment. */
   bare: { config: {} },
   oci: { ...webServer('oci'), format: 'oci', annotations: { 'org.opencontainers.image.revision': 'abc' } },
 } as const satisfies Readonly<Record<string, ImageSpec>>;

@@ -8,7 +8,7 @@ import type { TarEntry } from './tar.ts';
 export type ImageSpec = {
   /** https://github.com/opencontainers/image-spec/blob/main/config.md#properties, plus Docker's `Healthcheck`. */
   readonly config?: ImageConfig;
-  /** Files beside busybox, by path without a leading slash. */
+  /** Additional files, by path without a leading slash. */
   readonly files?: Readonly<Record<string, string>>;
   /** Default `docker`. */
   readonly format?: ImageFormat;
@@ -17,7 +17,7 @@ export type ImageSpec = {
   readonly created?: string;
   /** Annotations of the manifest, OCI only. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** No busybox in it. */
+  /** Without busybox. */
   readonly empty?: boolean;
 };
 
@@ -45,7 +45,7 @@ export type ImageFormat = 'docker' | 'oci';
 
 export type ImagePlatform = { readonly os: string; readonly architecture: string; readonly variant?: string };
 
-/** A thing that a registry stores and others refer to. */
+/** An object that a registry stores and others refer to. */
 export type Content = { readonly mediaType: string; readonly digest: string; readonly bytes: Buffer };
 
 export type BuiltImage = {

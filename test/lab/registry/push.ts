@@ -3,7 +3,7 @@ import type { HttpReply } from '../http.ts';
 import { buildImage, buildIndex } from './image.ts';
 import type { BuiltImage, Content, ImagePlatform, ImageSpec } from './image.ts';
 
-/** Where to push, and as whom. */
+/** The target of a push, and the login. */
 export type PushTarget = {
   /** `http://127.0.0.1:5000` */
   readonly url: string;
@@ -32,7 +32,7 @@ const bothPlatforms = [
   { os: 'linux', architecture: 'arm64', variant: 'v8' },
 ];
 
-/** Builds an image and points `repository:tag` at it. About 20 ms once the first has brought busybox there. */
+/** Builds an image and points `repository:tag` at it. About 20 ms, after the first push has sent busybox. */
 export async function pushImage(target: PushTarget, repository: string, tag: string, spec: ImageSpec): Promise<Pushed> {
   const session = registrySession(target, repository);
   const image = buildImage(spec);
@@ -71,7 +71,7 @@ export async function pushIndex(
   };
 }
 
-/** Pushes a manifest that is no image, with the blobs it names. */
+/** Pushes a manifest that is not an image, with its blobs. */
 export async function pushArtifact(
   target: PushTarget,
   repository: string,

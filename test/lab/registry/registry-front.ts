@@ -6,7 +6,7 @@ import type { SecureVersion } from 'node:tls';
 import { readFileSync } from 'node:fs';
 import type { Pki } from '../pki.ts';
 
-/** A request that came to the front, and how it was answered. */
+/** A request to the front, and its answer. */
 export type FrontCall = {
   readonly method: string;
   readonly host: string;
@@ -19,9 +19,9 @@ export type FrontCall = {
   status: number;
 };
 
-/** A registry's part of the answer, before its upstream is asked. */
+/** A registry's part of the answer, before the upstream gets the request. */
 export type Said = {
-  /** For the answer, whoever gives it. */
+  /** For the answer, from either side. */
   readonly headers?: Headers;
   /** The answer instead of the upstream's. */
   readonly refusal?: { readonly status: number; readonly body: string };
@@ -45,10 +45,10 @@ export type FrontOptions = {
   readonly says?: (call: FrontCall) => Said;
 };
 
-/** Stands before registries and token servers, under names and with manners that they have elsewhere. */
+/** A proxy for registries and token servers, with their public names and behaviour. */
 export type Front = {
   readonly port: number;
-  /** All that came since the start. */
+  /** All requests since the start. */
   readonly calls: readonly FrontCall[];
   readonly close: () => Promise<void>;
 };
@@ -103,7 +103,7 @@ function certificateOf({ serverCertificate, serverKey }: Pki): https.ServerOptio
   return { cert: readFileSync(serverCertificate), key: readFileSync(serverKey) };
 }
 
-/** The name that was asked for goes along: registries write it into their answers. */
+/** The requested name is passed on, because registries write it into their answers. */
 function pass(url: URL, request: IncomingMessage, response: ServerResponse, added: Headers): void {
   const outgoing = http.request(url, { method: request.method ?? 'GET', headers: request.headers });
   outgoing.on('response', (reply) => {

@@ -14,9 +14,9 @@ export type RegistryOptions = {
   readonly auth?: 'none' | 'basic' | 'token';
   /** With a certificate of the lab's authority, for localhost, 127.0.0.1, registry.test and secure.test. */
   readonly tls?: boolean;
-  /** With `auth: 'token'`: the URL under which its token server is reached through a front; default: the server itself. */
+  /** With `auth: 'token'`: the URL of its token server behind a front; default: the server itself. */
   readonly realm?: string;
-  /** Base URL of the registry that this one mirrors: pulls go through, pushes are refused. */
+  /** Base URL of the registry that this one mirrors: pulls are passed on, pushes are refused. */
   readonly mirrorOf?: string;
   /** Default 127.0.0.1; the engine verifies TLS only at 198.18.0.1, which is `secure.test`. */
   readonly address?: string;
@@ -31,12 +31,12 @@ export type LabRegistry = PushTarget & {
   /** Present with `auth: 'token'`. */
   readonly tokenServer: TokenServer | undefined;
   readonly stop: () => Promise<void>;
-  /** Again, after `stop()`, at the same address and with the same content. */
+  /** Starts it again after `stop()`, at the same address and with the same content. */
   readonly start: () => Promise<void>;
   readonly remove: () => Promise<void>;
 };
 
-/** bcrypt of the passwords in `users`: docker-registry reads no other kind. */
+/** bcrypt of the passwords in `users`; docker-registry supports no other kind. */
 const htpasswd = `writer:$2y$05$upkeepupkeepupkeepupke2SveDJJlsw2AF1hfOD1GwdoJvJr2JG.
 reader:$2y$05$upkeepupkeepupkeepupkeBpO39TWFWGgIRYA5vta6gB6dU23x7xy
 `;

@@ -1,9 +1,9 @@
 import type { FrontCall, Said } from './registry-front.ts';
 
 export type RequestLimit = {
-  /** Lets a request through or sends it away; with what it says about the limit. */
+  /** Accepts or refuses a request, and adds the headers about the limit. */
   readonly says: (call: FrontCall) => Said;
-  /** Requests that count, per window, in order: how many there were, and how many of them were sent away. */
+  /** Counted requests per window, in order: their number, and how many of them were refused. */
   readonly windows: readonly { asked: number; refused: number }[];
 };
 
@@ -16,8 +16,8 @@ export type LimitOptions = {
 };
 
 /**
- * So many requests in each window of fixed length, the rest gets 429 and the time to the next window.
- * Every answer tells what is left, as Docker Hub's do: https://docs.docker.com/docker-hub/usage/pulls/
+ * A number of requests in each window of fixed length; the rest gets 429 and the time to the next window. Every answer
+ * has the remaining number, like Docker Hub's: https://docs.docker.com/docker-hub/usage/pulls/
  */
 export function createRequestLimit({ limit, windowMs, counts }: LimitOptions): RequestLimit {
   const windows: { asked: number; refused: number }[] = [];

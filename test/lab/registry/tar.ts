@@ -1,4 +1,4 @@
-/** One entry of an archive: text or bytes make a file, `link` a symbolic link, neither a folder. */
+/** One entry of an archive: text or bytes for a file, `link` for a symbolic link, neither for a folder. */
 export type TarEntry = {
   readonly path: string;
   readonly content?: string | Uint8Array;

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Pki } from '../pki.ts';
 
-/** Users of every registry here that asks: `writer` may do everything, `reader` may pull. */
+/** Users of every test registry with a login: `writer` may do everything, `reader` may pull. */
 export const users: Readonly<Record<string, string>> = { writer: 'write-secret', reader: 'read-secret' };
 
 export type TokenRequest = {
@@ -16,11 +16,14 @@ export type TokenRequest = {
   readonly status: number;
 };
 
-/** Gives out tokens as https://distribution.github.io/distribution/spec/auth/token/ says; anonymous clients may pull `public/…` and `library/…`. */
+/**
+ * Issues tokens as https://distribution.github.io/distribution/spec/auth/token/ specifies; anonymous clients may pull
+ * `public/…` and `library/…`.
+ */
 export type TokenServer = {
   readonly url: string;
   readonly realm: string;
-  /** All that was asked since the start. */
+  /** All requests since the start. */
   readonly requests: readonly TokenRequest[];
   /** Answers the next `times` requests with this status. */
   readonly failNext: (times: number, status: number) => void;
@@ -84,7 +87,7 @@ export async function startTokenServer(pki: Pki, { lifetimeS = 60 } = {}): Promi
   };
 }
 
-/** The part of a scope (`repository:name:pull,push`) that this user may have. */
+/** The part of a scope (`repository:name:pull,push`) that this user is allowed. */
 function grant(scope: string, username: string | undefined): object[] {
   const [type, name, wanted] = /^(\w+):(.+):([\w,*]+)$/.exec(scope)?.slice(1) ?? [];
   if (type === undefined || name === undefined || wanted === undefined) return [];

@@ -1,20 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpRequest } from '../http.ts';
 
-/** The managers' API as tests need it to set a scene and to look at it; it is not the code under test. */
+/** The managers' API for the setup and the assertions of tests; it is not the code under test. */
 export type SwarmClient = {
-  /** Any call to the first manager that answers; the body as it stands in the reply. */
+  /** Any call to the first manager that answers; returns the unparsed body. */
   readonly send: (request: SwarmRequest) => Promise<SwarmReply>;
-  /** The same, parsed; throws what the manager says against it. */
+  /** The same, parsed; throws the manager's error. */
   readonly must: <Answer = unknown>(method: string, path: string, body?: object | string) => Promise<Answer>;
   readonly create: (spec: ServiceSpec, headers?: Headers) => Promise<string>;
   readonly service: (id: string) => Promise<ServiceView>;
-  /** All tasks that the manager remembers of a service, ended ones too. */
+  /** All tasks of a service that the manager stores, including ended ones. */
   readonly tasks: (id: string) => Promise<readonly TaskView[]>;
   readonly nodeViews: () => Promise<readonly NodeView[]>;
-  /** Reads, changes and posts the spec of a service as a person's client does; the query of the call may say more. */
-  readonly change: (id: string, edit: (spec: ServiceSpec) => void, query?: string) => Promise<SwarmReply>;
-  /** Resolves with what was read once it passes; throws what was read last when it has not in time. */
+  /**
+   * Reads, changes and posts the spec of a service like a person's client; the query of the call may have more
+   * parameters.
+   */
+  readonly attempt: (
+    id: string,
+    edit: (spec: ServiceSpec) => void,
+    query?: string,
+    headers?: Headers,
+  ) => Promise<SwarmReply>;
+  /** The same, repeated if the swarm changed the version in between, which it does mainly for a new service. */
+  readonly change: SwarmClient['attempt'];
+  /** Resolves with the value once it passes; after the timeout throws the last value. */
   readonly until: (
     id: string,
     passes: (service: ServiceView, tasks: readonly TaskView[]) => boolean,
@@ -30,7 +40,7 @@ export type SwarmRequest = {
   readonly path: string;
   readonly body?: object | string;
   readonly headers?: Headers;
-  /** Of the node that is asked; default: the first manager that answers. */
+  /** Headers for the node; default: the first manager that answers. */
   readonly socket?: string;
   readonly timeoutMs?: number;
 };
@@ -41,7 +51,10 @@ export type Seen = { readonly service: ServiceView; readonly tasks: readonly Tas
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Fields of the API that tests touch; others pass. https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Service */
+/**
+ * Fields of the API that tests use; others are kept.
+ * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Service
+ */
 export type ServiceSpec = {
   Name: string;
   Labels?: Record<string, string>;
@@ -88,7 +101,7 @@ export type NodeView = {
 const defaultTimeoutMs = 60_000;
 const everyMs = 50;
 
-/** `sockets`: of the nodes that are managers, or might be. */
+/** `sockets`: of the nodes that are managers, or may become one. */
 export function swarmClient(sockets: () => readonly string[]): SwarmClient {
   const sendTo = async (socket: string, request: SwarmRequest): Promise<SwarmReply> => {
     const body = typeof request.body === 'object' ? JSON.stringify(request.body) : request.body;
@@ -108,7 +121,7 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
     for (const socket of sockets()) {
       try {
         const reply = await sendTo(socket, request);
-        // A node that is no manager says 503.
+        // A node that is not a manager answers 503.
         if (reply.status !== 503) return reply;
         failure = new Error(reply.text);
       } catch (error) {
@@ -126,6 +139,13 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
   const tasks = (id: string) =>
     must<TaskView[]>('GET', `/tasks?filters=${encodeURIComponent(JSON.stringify({ service: [id] }))}`);
   const nodeViews = () => must<NodeView[]>('GET', '/nodes');
+  const attempt: SwarmClient['attempt'] = async (id, edit, query = '', headers = {}) => {
+    const { Spec, Version } = await service(id);
+    const spec = structuredClone(Spec);
+    edit(spec);
+    const path = `/services/${id}/update?version=${Version.Index}${query}`;
+    return send({ method: 'POST', path, body: spec, headers });
+  };
   const waitFor = async (passes: () => Promise<boolean>, why: () => string, timeoutMs = defaultTimeoutMs) => {
     const deadlineMs = performance.now() + timeoutMs;
     while (!(await passes())) {
@@ -145,11 +165,13 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
       if (reply.status !== 201) throw new Error(`create of ${spec.Name}: ${reply.status} ${reply.text}`);
       return (JSON.parse(reply.text) as { ID: string }).ID;
     },
-    change: async (id, edit, query = '') => {
-      const { Spec, Version } = await service(id);
-      const spec = structuredClone(Spec);
-      edit(spec);
-      return send({ method: 'POST', path: `/services/${id}/update?version=${Version.Index}${query}`, body: spec });
+    attempt,
+    change: async (...call) => {
+      const deadlineMs = performance.now() + defaultTimeoutMs;
+      for (;;) {
+        const reply = await attempt(...call);
+        if (!reply.text.includes('out of sequence') || performance.now() > deadlineMs) return reply;
+      }
     },
     until: async (id, passes, timeoutMs) => {
       let seen: Seen | undefined;
@@ -161,7 +183,7 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
             seen = { service: now, tasks: all };
             return passes(now, all);
           } catch (error) {
-            // Between two leaders nobody answers.
+            // During an election of the leader no manager answers.
             failure = String(error);
             return false;
           }
@@ -188,8 +210,20 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
       );
     },
     clear: async () => {
-      for (const kind of ['services', 'configs', 'secrets'])
-        for (const { ID } of await must<{ ID: string }[]>('GET', `/${kind}`)) await must('DELETE', `/${kind}/${ID}`);
+      let last = '';
+      const removeAll = async () => {
+        try {
+          for (const kind of ['services', 'configs', 'secrets'])
+            for (const { ID } of await must<{ ID: string }[]>('GET', `/${kind}`))
+              await must('DELETE', `/${kind}/${ID}`);
+          return true;
+        } catch (error) {
+          // Managers that have just come back may elect another leader.
+          last = String(error);
+          return false;
+        }
+      };
+      await waitFor(removeAll, () => last);
       await Promise.all(
         sockets().map((socket) =>
           waitFor(
@@ -202,7 +236,7 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
   };
 }
 
-/** A task's container that the node has not removed yet would be in the way of the next test: of its ports, of its load. */
+/** A task's container that the node has not removed yet would disturb the next test, with its ports and its load. */
 async function removeTasks(
   sendTo: (socket: string, request: SwarmRequest) => Promise<SwarmReply>,
   socket: string,
@@ -214,7 +248,7 @@ async function removeTasks(
   return containers.length === 0;
 }
 
-/** One line of what a manager shows, for the failure of a test. */
+/** One line of a manager's state, for the message of a failed test. */
 export function inWords({ service, tasks }: Seen): string {
   const shown = tasks.map(
     ({ Slot, DesiredState, Status, Spec }) =>

@@ -14,7 +14,7 @@ export async function everySetting(
   }: {
     readonly name?: string;
     readonly replicas?: number;
-    /** With settings of API 1.51 too, which older engines leave out without a word. */
+    /** With settings of API 1.51 too, which older engines drop silently. */
     readonly newest?: boolean;
   } = {},
 ): Promise<string> {
@@ -117,7 +117,7 @@ function updateConfig(action: string): object {
   };
 }
 
-/** The text of an object that is a member of the first level, as it stands: `memberText(service, 'Spec')`. */
+/** The unchanged text of a member object of the first level: `memberText(service, 'Spec')`. */
 export function memberText(document: string, member: string): string {
   const start = document.indexOf(`"${member}":{`) + member.length + 3;
   let depth = 0;

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 
-/** The network of a swarm: a bridge, and a namespace for each node with a cable to it. */
+/** The network of a swarm: a bridge, and for each node a namespace with a virtual cable to it. */
 export type SwarmNetwork = {
-  /** Of this process and of registries, as the nodes see it. */
+  /** The address of this process and of registries, as the nodes see it. */
   readonly address: string;
   readonly addressOf: (node: number) => string;
-  /** The command that runs another one as if on that node, under its own host name. */
+  /** A command prefix that runs a program as if on that node, with its host name. */
   readonly startedOn: (node: number) => readonly [string, ...string[]];
   readonly cut: (node: number) => void;
   readonly mend: (node: number) => void;
@@ -18,7 +18,7 @@ const bridge = 'upkswarm';
 /** Addresses that the engines of the nodes must take without TLS. */
 export const swarmAddresses = `${prefix}.0/24`;
 
-/** There is one in a lab at a time: its names and addresses are always the same. */
+/** A lab has one at a time, because its names and addresses are fixed. */
 export function layNetwork(nodes: number): SwarmNetwork {
   const all = Array.from({ length: nodes }, (_, index) => index + 1);
   const addressOf = (node: number): string => `${prefix}.${10 + node}`;
@@ -45,7 +45,7 @@ export function layNetwork(nodes: number): SwarmNetwork {
     cut: (node) => ip('link', 'set', cable(node), 'down'),
     mend: (node) => ip('link', 'set', cable(node), 'up'),
     remove: () => {
-      // The kernel takes a namespace down in its own time, and the cable's name would be taken until then.
+      // The kernel removes a namespace later, and the name of the cable is in use until then.
       for (const node of all) {
         ip('link', 'del', cable(node));
         ip('netns', 'del', nodeName(node));

@@ -7,7 +7,7 @@ const manifestTypes = [
   'application/vnd.oci.image.manifest.v1+json',
 ].join(', ');
 
-/** `registry/app:tag@sha256:…`, as Docker's client pins it: what the tag means now. */
+/** `registry/app:tag@sha256:…`, as Docker's client pins it: the current digest of the tag. */
 export async function pinnedImage(
   registry: { readonly host: string; readonly url: string },
   tag: string,

@@ -1,6 +1,6 @@
 /**
- * `X-Registry-Auth` of a password: base64url, with padding always. Without the padding the engine would lose the last
- * byte of the object, and with it all of it.
+ * `X-Registry-Auth` of a password: base64url, always with padding. Without it the engine would lose the last byte of
+ * the object, and therefore all of it.
  */
 export function registryAuth(
   host: string,

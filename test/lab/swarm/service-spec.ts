@@ -6,7 +6,7 @@ export type ServiceWish = {
   readonly replicas?: number;
   readonly global?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Fields of `UpdateConfig` other than those of every service here: one at a time, a monitor of 1 s. */
+  /** Fields of `UpdateConfig` that differ from the default of these tests: one task at a time, a monitor of 1 s. */
   readonly update?: Readonly<Record<string, unknown>>;
   readonly container?: Readonly<Record<string, unknown>>;
   readonly task?: Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ export type ServiceWish = {
   readonly hostPort?: number;
 };
 
-/** A service that swarms quickly: short waits, no network but what its node gives it. */
+/** A service that starts quickly: short waits, and no network except for its node's. */
 export function serviceSpec(name: string, image: string, wish: ServiceWish = {}): ServiceSpec {
   return {
     Name: name,
@@ -35,7 +35,7 @@ export function serviceSpec(name: string, image: string, wish: ServiceWish = {})
   };
 }
 
-/** Tasks that run and are to run. */
+/** Running tasks whose desired state is running. */
 export function runningTasks(tasks: readonly TaskView[], digest?: string): readonly TaskView[] {
   return tasks.filter(
     ({ DesiredState, Status, Spec }) =>
@@ -45,7 +45,7 @@ export function runningTasks(tasks: readonly TaskView[], digest?: string): reado
   );
 }
 
-/** Swarm's updater has come to an end, as it says. */
+/** Swarm's updater has ended, according to its state. */
 export function hasEnded({ UpdateStatus }: ServiceView): boolean {
   return ['completed', 'paused', 'rollback_completed', 'rollback_paused'].includes(UpdateStatus?.State ?? '');
 }

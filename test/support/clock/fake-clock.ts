@@ -1,24 +1,24 @@
 import type { Clock } from '../../../src/domain/outside/outside.ts';
 
-/** A clock that stands still until it is moved: the same test takes the same steps every time. */
+/** A clock that stands still until it is moved, so that a test always takes the same steps. */
 export type FakeClock = Clock & {
-  /** Lets `ms` pass: wakes the sleepers one after another, and after each lets the code run until all sleep again. */
+  /** Lets `ms` pass: wakes the sleepers one after another, and after each runs the code until all sleep again. */
   readonly advance: (ms: number) => Promise<void>;
   /**
    * Lets time pass by itself, from sleeper to sleeper, until the work is done. Time stands still
    * while anyone is busy; real I/O does not count as busy, so keep files and sockets out of the work.
    */
   readonly run: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Moves the wall clock alone, as a person or NTP does; deadlines do not notice. */
+  /** Changes the wall clock alone, as a person or NTP does; deadlines are not affected. */
   readonly jumpWallClock: (ms: number) => void;
-  /** How many sleep now. */
+  /** The number of sleepers. */
   readonly sleepers: () => number;
 };
 
 export type FakeClockOptions = {
   /** The wall clock at the start; the default is the first second of 2026. */
   readonly startMs?: number;
-  /** Advance whenever everyone is asleep, without being asked. */
+  /** Advances whenever everyone is asleep, automatically. */
   readonly auto?: boolean;
 };
 
@@ -99,7 +99,7 @@ export function createFakeClock({ startMs = Date.UTC(2026, 0, 1), auto = false }
 
 type Sleeper = { readonly wakeAtMs: number; readonly order: number; wake: () => void };
 
-/** Keeps the list in the order of waking; who went to sleep first wakes first. */
+/** Keeps the list in the order of waking; of equal times, the earlier sleeper wakes first. */
 function insert(asleep: Sleeper[], sleeper: Sleeper): void {
   let at = asleep.length;
   while (at > 0 && (asleep[at - 1]?.wakeAtMs ?? 0) > sleeper.wakeAtMs) at--;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 
-/** A real HTTP server that answers as a container engine would, or as it never should. */
+/** A real HTTP server that answers like a container engine, or with errors. */
 export type ScriptedEngine = {
   /** For `createDockerEngine({ host })`. */
   readonly host: string;
@@ -17,7 +17,7 @@ export type ScriptedEngine = {
   readonly versionRequests: () => number;
   /** How many connections there have been. */
   readonly connections: () => number;
-  /** Answers differently from now on. */
+  /** Replaces the answers. */
   readonly script: (script: Script) => void;
   /** Cuts every connection. */
   readonly cut: () => void;
@@ -34,7 +34,10 @@ export type ScriptedRequest = {
   readonly body: unknown;
 };
 
-/** By method and path, `GET /containers/json`; `*` is for the rest. What is no function is sent as JSON with 200. */
+/**
+ * By method and path, `GET /containers/json`; `*` is for all others. A value that is not a function is sent as JSON
+ * with 200.
+ */
 export type Script = Readonly<Record<string, Answer | object>>;
 export type Answer = (request: ScriptedRequest, response: ServerResponse) => void | Promise<void>;
 

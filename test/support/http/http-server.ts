@@ -48,7 +48,7 @@ export type HttpServerOptions = {
   readonly maxTls?: SecureVersion;
   /** Default: a free one. */
   readonly port?: number;
-  /** As a proxy: what becomes of a CONNECT. */
+  /** As a proxy: called for a CONNECT. */
   readonly onConnect?: (request: IncomingMessage, socket: Duplex) => void;
   /** As a proxy: every CONNECT leads to this port. */
   readonly tunnelTo?: number;
@@ -60,7 +60,7 @@ const fixture = (name: string): Buffer => readFileSync(new URL(`../../fixtures/r
 export const serverCa = fixture('ca.pem');
 export const clientPair = { cert: fixture('server.pem'), key: fixture('server.key') };
 
-/** A server on a free port of 127.0.0.1 that answers with what a function says. */
+/** A server on a free port of 127.0.0.1 with the answers of a function. */
 export async function startHttpServer(answer: Answer, options: HttpServerOptions = {}): Promise<HttpServer> {
   const seen: SeenRequest[] = [];
   const tunnels: HttpServer['tunnels'] = [];

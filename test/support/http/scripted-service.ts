@@ -7,10 +7,10 @@ import type { Inventory, TrackedContainer, TrackedImage } from '../../../src/dom
 import type { HistoryEntry, LoggedEvent, Service, StepEvent } from '../../../src/interfaces/http/service/service.ts';
 import { digestOf, idOf } from '../scene/builders.ts';
 
-/** A service for tests of the HTTP interface alone; the test scripts its results and their times. */
+/** A service for tests of the HTTP interface alone; the test scripts its results and their timing. */
 export type ScriptedService = Service & {
   readonly script: {
-    /** Known, with nothing newer, unless it says otherwise. */
+    /** Known, without a newer image, unless the test sets it. */
     inventory: Pick<Inventory, 'revision' | 'containers' | 'images'> & Partial<Inventory>;
     history: readonly HistoryEntry[];
     status: ServiceStatus;
@@ -22,7 +22,7 @@ export type ScriptedService = Service & {
     outcomes: readonly ContainerOutcome[];
     /** An update ends after this promise; undefined: at once. */
     updateEnds: Promise<unknown> | undefined;
-    /** The same for a check and for a sign of life. */
+    /** The same for a check and for a ping. */
     checkEnds: Promise<unknown> | undefined;
   };
   readonly asked: {
@@ -30,14 +30,14 @@ export type ScriptedService = Service & {
     readonly images: readonly string[];
     readonly containers: readonly string[];
   }[];
-  /** How many updates were asked to stop. */
+  /** The number of updates that were requested to stop. */
   readonly aborted: unknown[];
   readonly announce: (event: ServiceEvent) => void;
 };
 
 const emptyInventory = { known: true, scope: '', unfinished: [], updatesAvailable: 0 };
 
-/** The last events that are kept for those who resume. */
+/** The last events that are kept for clients that reconnect. */
 const kept = 50;
 
 export function createScriptedService(): ScriptedService {

@@ -15,7 +15,7 @@ export type WholeService = HttpScene & {
   readonly registry: SandboxRegistry;
   /** Publishes a release, and returns its digest. */
   readonly publish: (reference: string, version: string, parts?: object) => string;
-  /** Pulls what has been published and runs a container of it. */
+  /** Pulls the published image and runs a container of it. */
   readonly run: (name: string, reference: string, labels?: Readonly<Record<string, string>>) => Promise<string>;
 };
 
@@ -23,19 +23,23 @@ export type WholeServiceOptions = SceneOptions & {
   readonly service?: Partial<ServiceSettings>;
   /** Time of a registry's answer; 0 by default. */
   readonly registryLatencyMs?: number;
+  /** This number of nodes forms a swarm. The engine is its manager, and the service watches it. */
+  readonly swarmNodes?: number;
 };
 
 export async function startWholeService(options: WholeServiceOptions = {}): Promise<WholeService> {
-  const { service = {}, registryLatencyMs = 0, ...scene } = options;
+  const { service = {}, registryLatencyMs = 0, swarmNodes = 0, ...scene } = options;
   const clock = createSystemClock();
   const registry = createSandboxRegistry({ clock, latencyMs: registryLatencyMs });
   const sandbox = createSandboxEngine({ clock, registries: registry.store });
+  if (swarmNodes > 0) sandbox.swarmControl.form(swarmNodes);
   let ids = 0;
   const application = createApplication(
     {
       engine: sandbox.engine,
       registry: registry.registry,
       prober: sandbox.prober,
+      ...(swarmNodes > 0 && { swarm: sandbox.swarm }),
       clock,
       log: silent,
       instance: {
@@ -46,7 +50,9 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
       },
       newId: () => `id-${(ids += 1)}`,
     },
-    { ...defaultSettings, gateWindowMs: 100, ...service },
+    { ...defaultSettings, gateWindowMs: 100, swarm: swarmNodes > 0, ...service },
+    {},
+    { tellsStartTimes: true },
   );
   const metrics = createMetrics({
     clock,

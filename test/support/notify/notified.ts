@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A service that is notified: on loopback, and it answers as the test says. */
+/** A notified service on the loopback; the test sets its answers. */
 export type Notified = {
   /** Of a JSON webhook. */
   readonly url: string;
@@ -10,7 +10,7 @@ export type Notified = {
   readonly asked: readonly NotifiedMessage[];
   /** Accepted messages. */
   readonly taken: () => readonly NotifiedMessage[];
-  /** Resolves once it has been asked for the `count`th time. */
+  /** Resolves at the `count`th request. */
   readonly askedTimes: (count: number) => Promise<void>;
   answer: (message: NotifiedMessage) => Answer;
   readonly close: () => Promise<void>;

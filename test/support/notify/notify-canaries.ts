@@ -1,6 +1,6 @@
 /**
- * A URL of each service with secrets that are easy to find again, each in its own place; what stands in `secrets` may
- * turn up nowhere.
+ * A URL of each service with recognisable secrets, each in its own place. A text from `secrets` must not appear
+ * anywhere.
  */
 export const canaryUrls: Readonly<Record<string, { readonly url: string; readonly secrets: readonly string[] }>> = {
   discord: { url: 'discord://cAnaRy01-x9Q_z@123456', secrets: ['cAnaRy01-x9Q_z'] },

@@ -15,7 +15,7 @@ export type WireCase = {
 export type Wanted = {
   readonly method?: string;
   readonly url: string;
-  /** All but those that every request has. */
+  /** All except for those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;
   readonly form?: Readonly<Record<string, string>>;
@@ -35,10 +35,10 @@ export function asWanted({ method, url, headers, body }: Received): Wanted {
   return { ...shown, text: body };
 }
 
-/** Every request has these; the user agent and the length are looked at for all in one test. */
+/** Every request has these; one test checks the user agent and the length for all. */
 const common = ['host', 'connection', 'user-agent', 'content-length'];
 
-/** A case's request with what is usual. */
+/** A case's request with the common parts. */
 export function whole({ method = 'POST', headers = {}, ...rest }: Wanted): Wanted {
   const usual: Record<string, string> =
     rest.json === undefined

@@ -11,7 +11,7 @@ export type TestTarget = Target & {
 export const networkFailure: SendOutcome = { kind: 'failed', failure: 'network', reason: 'connection refused' };
 export const sent: SendOutcome = { kind: 'sent', answer: 'ok' };
 
-/** A target of which the test says how it answers. */
+/** A target with answers that the test sets. */
 export function createTestTarget(
   name: string,
   answer: (message: Message, signal: AbortSignal) => SendOutcome | Promise<SendOutcome> = () => sent,
@@ -30,7 +30,7 @@ export function createTestTarget(
   };
 }
 
-/** A store that no crash harms; `failing` makes its disk full. */
+/** A store that keeps its data over a crash; `failing` makes its disk full. */
 export type TestStore = OutboxStore & { readonly records: OutboxRecord[]; failing: boolean };
 
 export function createTestStore(records: OutboxRecord[] = []): TestStore {

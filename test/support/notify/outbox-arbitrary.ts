@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { headings, type Message } from '../../../src/domain/notification/message.ts';
 import type { OutboxRecord } from '../../../src/domain/notification/outbox/record.ts';
 
-/** A short message, created at the beginning of time unless told. */
+/** A short message; its default time is zero. */
 export function messageOf(id: string, parts: Partial<Message> = {}): Message {
   return { id, title: 'T', text: `text ${id}`, level: 'info', lines: [], createdAtMs: 0, isRepeat: false, ...parts };
 }

@@ -3,13 +3,13 @@ import { dirname } from 'node:path';
 export type DrawnModule = { readonly path: string; readonly imports: readonly string[] };
 
 export type House = {
-  /** By folder: how many modules are beside each other in it. */
+  /** By folder: the number of modules in it. */
   readonly rooms: ReadonlyMap<string, { readonly size: number }>;
   /** Modules, and folders, each of which reaches all the others of its line: `a → b → a`. */
   readonly circles: readonly string[];
 };
 
-/** Rooms and circles of modules; imports of what is not among them are left out. */
+/** Rooms and circles of modules; imports of unlisted modules are ignored. */
 export function drawHouse(modules: readonly DrawnModule[]): House {
   const known = new Set(modules.map(({ path }) => path));
   const files = new Map(modules.map(({ path, imports }) => [path, imports.filter((target) => known.has(target))]));
@@ -23,7 +23,7 @@ export function drawHouse(modules: readonly DrawnModule[]): House {
   return { rooms: sizes, circles: [...circlesOf(files), ...circlesOf(rooms)] };
 }
 
-/** For each node that can come back to itself a shortest way to do so; the same circle is named once. */
+/** For each node in a circle the shortest circle through it; equal circles are listed once. */
 function circlesOf(arrows: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const circles = new Map<string, string>();
   for (const start of arrows.keys()) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
-/** The service of the compose file in docs/migrating-from-watchtower.md, as it stands there. */
+/** The service of the compose file in docs/migrating-from-watchtower.md, unchanged. */
 export type MigratedService = {
   /** Arguments as compose passes them. */
   readonly argv: readonly string[];

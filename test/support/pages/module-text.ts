@@ -21,7 +21,7 @@ type Blanked = { readonly code: string; readonly strings: ReadonlyMap<number, st
 /** A slash after one of these begins a regular expression rather than a division. */
 const beforeRegExp = /(?:^|[(,=:[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of|await|yield|void|delete|throw))\s*$/;
 
-/** Blanks what is not code; `strings` holds the literals by the position of their opening quote. */
+/** Blanks everything except for code; `strings` has the literals by the position of their opening quote. */
 function blank(source: string): Blanked {
   const strings = new Map<number, string>();
   const out: string[] = [];

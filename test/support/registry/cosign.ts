@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import type { Digest } from '../../../src/domain/reference/digest.ts';
 import type { FoundSignature } from '../../../src/domain/signature/signature.ts';
 
-/** A key pair as `cosign generate-key-pair` makes it. */
+/** A key pair in the form of `cosign generate-key-pair`. */
 export type CosignKey = {
   /** Path of the public key, `NAME.pub`; removed after the test. */
   readonly file: string;

@@ -13,7 +13,7 @@ import { startHttpServer, type Answer, type HttpServer, type HttpServerOptions }
 /** Servers, registries and folders that end with the test. */
 export type OciRig = {
   readonly serve: (answer: Answer, options?: HttpServerOptions) => Promise<HttpServer>;
-  /** With a clock that passes by itself whenever somebody sleeps. */
+  /** With a clock that advances whenever everyone sleeps. */
   readonly registry: (options?: Partial<OciRegistryOptions & KeptListings>) => Registry;
   /** An empty folder. */
   readonly folder: () => string;
@@ -59,7 +59,7 @@ export function at({ host }: HttpServer, rest = 'team/app:1'): ImageReference {
   return parseImageReference(`${host}/${rest}`);
 }
 
-/** The error of the work; throws if there is none, or none for users. */
+/** The error of the work; throws if there is none, or if it is a bug. */
 export async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
   const error: unknown = await work.then(
     (value) => new Error(`no failure, but ${JSON.stringify(value)}`),

@@ -69,7 +69,7 @@ export function putManifest(content: Content, tag: string | undefined, type: str
   return digest;
 }
 
-/** Answers as docker-registry does, without asking who it is. */
+/** Answers like docker-registry, without authentication. */
 export function serveContent(content: Content): (request: SeenRequest) => Reply {
   return function answer({ method, url, headers }) {
     const [, repository = '', kind = '', reference = ''] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(url) ?? [];
@@ -90,7 +90,7 @@ export function serveContent(content: Content): (request: SeenRequest) => Reply 
   };
 }
 
-/** A registry that wants a token of `realm`, where `tokens` are those it takes. */
+/** A registry that requires a token of `realm`; `tokens` are the valid ones. */
 export function wantingToken(
   answer: Answer,
   realm: () => string,

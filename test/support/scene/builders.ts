@@ -28,7 +28,7 @@ export function digestOf(word: string): Digest {
 
 export type SummaryParts = Partial<Omit<ContainerSummary, 'name'>>;
 
-/** A line of the container list: running, of an image that its name gives the id of. */
+/** A line of the container list: running, with an image id from its name. */
 export function containerSummary(name: string, parts: SummaryParts = {}): ContainerSummary {
   return {
     id: idOf(`container ${name}`),

@@ -9,7 +9,7 @@ import { createFakeTerminal, type FakeTerminal, type FakeTerminalOptions } from 
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A command with everything it needs, none of it real; the settings come from a real command line. */
+/** A command with all its dependencies as fakes; the settings come from a real command line. */
 export type CommandScene = {
   readonly context: CommandContext;
   readonly application: FakeApplication;

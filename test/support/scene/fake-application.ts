@@ -10,7 +10,7 @@ import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';
 import { digestOf, idOf } from './builders.ts';
 
-/** A service whose answers are given; it remembers what it was asked. */
+/** A service with given answers; it records its requests. */
 export type FakeApplication = Application & {
   readonly publish: (event: ServiceEvent) => void;
   /** The use cases that were called, in order, with their requests. */
@@ -122,7 +122,7 @@ export function checkReport(containers: readonly CheckedContainer[], parts: Part
   return { containers, ...nothing, startedAtMs: Date.UTC(2026, 0, 1), durationMs: 1500, ...parts };
 }
 
-/** Up to date unless told. */
+/** Up to date by default. */
 export function checkedContainer(name: string, parts: Partial<CheckedContainer> = {}): CheckedContainer {
   return {
     id: idOf(`container ${name}`),
@@ -149,7 +149,7 @@ export function session(containers: readonly ContainerOutcome[]): Session {
   return { runId: 'run-1', trigger: 'command', startedAtMs: Date.UTC(2026, 0, 1), durationMs: 12_345, containers };
 }
 
-/** Up to date unless told. */
+/** Up to date by default. */
 export function containerOutcome(name: string, parts: Partial<ContainerOutcome> = {}): ContainerOutcome {
   const image = digestOf(`image ${name}`);
   const digest = digestOf(`manifest ${name}`);

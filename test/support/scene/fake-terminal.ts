@@ -6,9 +6,9 @@ export type FakeTerminal = {
   readonly out: () => string;
   readonly err: () => string;
   readonly resize: (columns: number, rows: number) => void;
-  /** Where standard output is a terminal: what stands on its screen and above, trailing spaces cut. */
+  /** If standard output is a terminal: the text on its screen and above, without trailing spaces. */
   readonly screen: () => readonly string[];
-  /** How often something was written to standard output. */
+  /** The number of writes to standard output. */
   readonly writes: () => number;
 };
 

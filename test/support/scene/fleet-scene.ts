@@ -1,9 +1,11 @@
 import { createSandboxEngine, type SandboxEngine } from '../../../sandbox/engine/engine.ts';
 import { createSandboxRegistry, type SandboxRegistry } from '../../../sandbox/registry/registry.ts';
 import type { Application } from '../../../src/application/application.ts';
-import { createApplication } from '../../../src/application/create-application.ts';
+import { createApplication, type Memory } from '../../../src/application/create-application.ts';
+import type { SwarmOptions } from '../../../src/application/fleet/swarm/swarm-members.ts';
 import { createFleet, type FleetParts } from '../../../src/application/fleet/create-fleet.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
+import type { Swarm } from '../../../src/domain/outside/swarm.ts';
 import type { Engine } from '../../../src/domain/outside/engine.ts';
 import type { Clock, Log } from '../../../src/domain/outside/outside.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
@@ -14,21 +16,26 @@ export type FleetScene = {
   readonly application: Application;
   readonly engines: Readonly<Record<string, SceneEngine>>;
   readonly registry: SandboxRegistry;
-  /** The questions that registries were asked, in order. */
+  /** The requests to registries, in order. */
   readonly asked: readonly string[];
   readonly events: readonly ServiceEvent[];
-  /** Pulls what has been published and runs a container of it. */
+  /** Pulls the published image and runs a container of it. */
   readonly run: (engine: string, name: string, reference: string) => Promise<string>;
   readonly close: () => Promise<void>;
 };
 
 export type SceneEngine = {
   readonly sandbox: SandboxEngine;
-  /** From now on its calls fail, or never end; or all is well again. */
-  readonly behave: (how: 'well' | 'refusing' | 'hanging') => void;
+  /** The same as it is reached by the fleet, with its misbehaviour. */
+  readonly engine: Engine;
+  readonly swarm: Swarm;
+  /** From now on its calls fail, or never end; or all is well again; or all but its events. */
+  readonly behave: (how: Behaviour) => void;
   /** Calls that were tried while it was away. */
   readonly attempts: () => number;
 };
+
+type Behaviour = 'well' | 'refusing' | 'hanging' | 'telling no events';
 
 export type FleetSceneOptions = {
   readonly names: readonly string[];
@@ -36,8 +43,15 @@ export type FleetSceneOptions = {
   readonly settings?: Partial<ServiceSettings>;
   readonly enginesAtOnce?: number;
   readonly waves?: FleetParts['waves'];
-  /** The engine with our own container, which is named so. */
-  readonly self?: { readonly engine: string; readonly container: string };
+  /** Engines whose ids follow from another name than their own. */
+  readonly seeds?: Readonly<Record<string, string>>;
+  readonly log?: Log;
+  /** Engines of one swarm, of which they are managers; services are looked after. */
+  readonly swarm?: readonly string[];
+  /** Of an engine, by its name. */
+  readonly memoryOf?: (engine: string) => Memory;
+  /** Of the container that we run in, once it is there. */
+  readonly ownId?: () => string | undefined;
 };
 
 export function createFleetScene({
@@ -46,6 +60,11 @@ export function createFleetScene({
   settings = {},
   enginesAtOnce = 10,
   waves,
+  seeds = {},
+  log = silent,
+  swarm = [],
+  memoryOf = () => ({}),
+  ownId = () => undefined,
 }: FleetSceneOptions): FleetScene {
   const registry = createSandboxRegistry({ clock });
   const asked: string[] = [];
@@ -61,27 +80,50 @@ export function createFleetScene({
       return registry.registry.describe(...order);
     },
   };
-  const engines = Object.fromEntries(names.map((name) => [name, openSceneEngine(name, clock, registry)]));
+  const engines: Record<string, ReturnType<typeof openSceneEngine>> = {};
+  const [firstManager, ...otherManagers] = swarm;
+  for (const name of names) {
+    const shared = otherManagers.includes(name) ? engines[firstManager ?? '']?.sandbox.ownSwarm : undefined;
+    engines[name] = openSceneEngine(name, { clock, registry, seed: seeds[name], swarm: shared });
+    if (name === firstManager) engines[name].sandbox.swarmControl.form();
+  }
+  const watchesServices = swarm.length > 0;
   let ids = 0;
   const newId = () => `id-${(ids += 1)}`;
   const instance = {
     owner: 'test',
-    containerId: undefined,
+    get containerId() {
+      return ownId();
+    },
     isMainProcess: false,
     ownerState: (other: string) => (other === 'test' ? ('self' as const) : ('unknown' as const)),
   };
+  const world = { registry: counted, clock, log, instance, newId };
+  const inForce = { ...defaultSettings, gateWindowMs: 1000, swarm: watchesServices, ...settings };
+  const prober = Object.values(engines)[0]?.sandbox.prober ?? fail('with a prober');
+  const openSwarm: SwarmOptions['open'] = ({ node }) =>
+    createApplication({ ...world, ...node, prober }, inForce, {}, { longestRetryMs: 60_000 });
   const application = createFleet({
-    ...{ clock, log: silent, newId, registry: counted, enginesAtOnce, ...(waves && { waves }) },
+    ...(watchesServices && {
+      services: {
+        open: openSwarm,
+        get ownId() {
+          return ownId();
+        },
+      },
+    }),
+    ...{ clock, log, newId, registry: counted, enginesAtOnce, ...(waves && { waves }) },
     open: (onAnswer) =>
-      Object.entries(engines).map(([name, { engine, sandbox }]) => ({
+      Object.entries(engines).map(([name, { engine, swarm: swarmOf, sandbox }]) => ({
         name,
         address: `tcp://${name}`,
         info: engine.info,
+        ...(watchesServices && { node: { engine, swarm: swarmOf } }),
         application: createApplication(
-          { engine, registry: counted, prober: sandbox.prober, clock, log: silent, instance, newId, engineName: name },
-          { ...defaultSettings, gateWindowMs: 1000, ...settings },
-          {},
-          { onAnswer: (failure) => onAnswer(name, failure), longestRetryMs: 60_000 },
+          { ...world, engine, prober: sandbox.prober, engineName: name },
+          inForce,
+          memoryOf(name),
+          { onAnswer: (failure) => onAnswer(name, failure), longestRetryMs: 600_000, goneRetryMs: 600_000 },
         ),
       })),
   });
@@ -104,36 +146,63 @@ function fail(engine: string): never {
   throw new Error(`There is no engine ${engine}`);
 }
 
-function openSceneEngine(name: string, clock: Clock, registry: SandboxRegistry) {
-  const sandbox = createSandboxEngine({ clock, registries: registry.store, seed: name });
-  let behaviour: 'well' | 'refusing' | 'hanging' = 'well';
+type EngineParts = {
+  readonly clock: Clock;
+  readonly registry: SandboxRegistry;
+  readonly seed: string | undefined;
+  readonly swarm: SandboxEngine['ownSwarm'] | undefined;
+};
+
+function openSceneEngine(name: string, { clock, registry, seed = name, swarm }: EngineParts) {
+  const sandbox = createSandboxEngine({ clock, registries: registry.store, seed, ...(swarm && { swarm }) });
+  let behaviour: Behaviour = 'well';
   let attempts = 0;
   const refuse = () => new ServiceError('engine-unreachable', `Cannot reach ssh://me@${name}: connection refused`);
 
   function interrupted(signal: AbortSignal | undefined): Promise<never> {
     attempts += 1;
     if (behaviour === 'refusing') return Promise.reject(refuse());
-    // As a deadline of the adapter does.
+    // As with a deadline of the adapter.
     return clock.sleep(30_000, signal).then(() => {
       throw new ServiceError('timeout', `Cannot ask ${name}: it did not answer within 30s`);
     });
   }
 
-  const calls = Object.entries(sandbox.engine).map(([method, call]): [string, unknown] => {
-    if (method === 'close') return [method, call];
-    if (method === 'events') return [method, events];
-    const guarded = (...args: readonly unknown[]): unknown => {
+  function guarded(call: unknown): unknown {
+    return (...args: readonly unknown[]): unknown => {
       const signal = args.find((arg) => arg instanceof AbortSignal);
-      if (behaviour !== 'well') return interrupted(signal);
+      if (behaviour === 'refusing' || behaviour === 'hanging') return interrupted(signal);
       return (call as (...given: readonly unknown[]) => unknown)(...args);
     };
-    return [method, guarded];
-  });
+  }
 
-  async function* events(signal: AbortSignal, onBreak: () => void = () => {}): ReturnType<Engine['events']> {
+  const calls = Object.entries(sandbox.engine).map(([method, call]): [string, unknown] => {
+    if (method === 'close') return [method, call];
+    return [method, method === 'events' ? events : guarded(call)];
+  });
+  /** As the adapter tells of a call that was not sent, and of one without an answer. */
+  function telling(call: unknown): unknown {
+    const ask = guarded(call) as (...args: readonly unknown[]) => Promise<unknown>;
+    return async (...args: readonly unknown[]): Promise<unknown> => {
+      try {
+        return await ask(...args);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        const { message } = error;
+        return error.code === 'timeout' ? { kind: 'unknown', message } : { kind: 'refused', status: 503, message };
+      }
+    };
+  }
+  const writing = new Set(['change', 'goBack', 'noteFailure', 'forgetFailure']);
+  const swarmCalls = Object.entries(sandbox.swarm).map(([method, call]): [string, unknown] => [
+    method,
+    writing.has(method) ? telling(call) : guarded(call),
+  ]);
+
+  async function* events(...[signal, onBreak = () => {}]: Parameters<Engine['events']>): ReturnType<Engine['events']> {
     while (!signal.aborted) {
       if (behaviour === 'well') yield* untilAway(signal);
-      onBreak();
+      onBreak(behaviour === 'refusing' ? refuse() : undefined);
       await clock.sleep(60_000, signal).catch(() => undefined);
     }
   }
@@ -145,8 +214,9 @@ function openSceneEngine(name: string, clock: Clock, registry: SandboxRegistry) 
 
   return {
     sandbox,
-    // The same methods, guarded.
+    // The same methods with these faults.
     engine: Object.fromEntries(calls) as unknown as Engine,
+    swarm: Object.fromEntries(swarmCalls) as unknown as Swarm,
     attempts: () => attempts,
     behave(how: typeof behaviour) {
       behaviour = how;

@@ -12,20 +12,22 @@ export type UpkeepOptions = {
   readonly socket?: string;
   /** The whole environment but PATH. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Called once the process is there, to kill or signal it. */
+  /** Called once the process exists, to kill or signal it. */
   readonly onStart?: (child: ChildProcess) => void;
-  /** Of another user than this process's; needs root. */
+  /** User of the process, if it is not this process's; needs root. */
   readonly uid?: number;
   /** How many files it may have open at once. */
   readonly openFiles?: number;
   /** Path of another Node than this process's. */
   readonly node?: string;
+  /** Options of Node itself. */
+  readonly nodeOptions?: readonly string[];
 };
 
-/** A process that is under way. */
+/** A running process. */
 export type UpkeepProcess = {
   readonly child: ChildProcess;
-  /** Resolves once the text stands on standard output or error; rejects when the process ends without. */
+  /** Resolves once the text is on standard output or error; rejects if the process ends without it. */
   readonly seen: (text: string) => Promise<void>;
   readonly ended: Promise<UpkeepRun>;
   /** Output so far. */
@@ -34,19 +36,17 @@ export type UpkeepProcess = {
 
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
-/** Runs the built executable as a person would, without any of this process's environment. */
+/** Runs the built executable, without this process's environment. */
 export function runUpkeep(args: readonly string[], options: UpkeepOptions = {}): Promise<UpkeepRun> {
   const { child, ended } = startUpkeep(args, options);
   options.onStart?.(child);
   return ended;
 }
 
-export function startUpkeep(
-  args: readonly string[],
-  { socket, env = {}, uid, openFiles, node = process.execPath }: Omit<UpkeepOptions, 'onStart'> = {},
-): UpkeepProcess {
+export function startUpkeep(args: readonly string[], options: Omit<UpkeepOptions, 'onStart'> = {}): UpkeepProcess {
+  const { socket, env = {}, uid, openFiles, node = process.execPath, nodeOptions = [] } = options;
   const host = socket === undefined ? [] : ['--host', `unix://${socket}`];
-  const command = [node, main, ...args, ...host];
+  const command = [node, ...nodeOptions, main, ...args, ...host];
   const limit = openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`];
   const [program = '', ...words] = [...limit, ...command];
   const child = spawn(program, words, {

@@ -9,7 +9,7 @@ import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { Instance, Log, Outside } from '../../../src/domain/outside/outside.ts';
 import { createFakeClock, type FakeClock } from '../clock/fake-clock.ts';
 
-/** A world in memory, with as many lives of the service in it as a test wants. */
+/** A world in memory, with any number of processes of the service in it. */
 export type SandboxScene = {
   readonly clock: FakeClock;
   readonly sandbox: SandboxEngine;
@@ -27,7 +27,7 @@ export type SandboxProcess = {
 };
 
 export type SandboxSceneOptions = Partial<SandboxEngineOptions> & {
-  /** So many nodes are a swarm, of which the engine is the manager, and the service is to look after it. */
+  /** This number of nodes forms a swarm. The engine is its manager, and the service watches it. */
   readonly swarmNodes?: number;
 };
 

@@ -6,7 +6,7 @@ import { pushImage, type Pushed } from '../../lab/registry/push.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Node and what is built here are mounted into the container, so that the image need not hold them: it is ready in no time. */
+/** Node and the build are mounted into the container, so that the image need not contain them and is made quickly. */
 const parts = ['/usr:/usr:ro', '/usr/lib:/lib:ro', '/usr/lib64:/lib64:ro', `${root}:/app:ro`];
 
 /** An image whose command is Upkeep; with `config`, something else. */
@@ -41,7 +41,10 @@ export type StartOptions = {
   readonly labels?: Readonly<Record<string, string>>;
 };
 
-/** Starts Upkeep as `upkeep`, on an image whose tag has moved on; it updates itself at once. `socket`: what it takes for the engine's. */
+/**
+ * Starts Upkeep as `upkeep`, on an image whose tag has moved; it updates itself at once. `socket`: the path of the
+ * engine's socket for it.
+ */
 export async function startInContainer(
   { registry }: Lab,
   engine: EngineClient,
@@ -66,7 +69,7 @@ export async function startInContainer(
   return { image, old, next: pushed, id };
 }
 
-/** Standard output and error of a container, among the bytes of the engine's framing. */
+/** Standard output and error of a container, without the engine's framing. */
 export async function logOf(engine: EngineClient, name: string): Promise<string> {
   return String((await engine.call('GET', `/containers/${name}/logs?stdout=1&stderr=1`)).body);
 }

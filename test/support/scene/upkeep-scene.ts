@@ -30,7 +30,7 @@ export type UpkeepSceneOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** The executable that people run, with its answers read. */
+/** The built executable, with parsed output. */
 export function upkeepScene({ socket, args: common = [], env = {} }: UpkeepSceneOptions): UpkeepScene {
   return {
     async check(...args) {
@@ -45,7 +45,7 @@ export function upkeepScene({ socket, args: common = [], env = {} }: UpkeepScene
   };
 }
 
-/** A folder for DOCKER_CONFIG, as `docker login` leaves it. */
+/** A folder for DOCKER_CONFIG, as after `docker login`. */
 export function dockerConfigFolder(dir: string, config: object): string {
   const folder = mkdtempSync(join(dir, 'docker-config-'));
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
@@ -57,7 +57,7 @@ export function loginEntry(username: string, password: string): { readonly auth:
   return { auth: Buffer.from(`${username}:${password}`).toString('base64') };
 }
 
-/** A program `docker-credential-NAME`, its folder for PATH; the lines find in `$server` what it was asked about. */
+/** A program `docker-credential-NAME`; returns its folder for PATH. The requested server is in `$server`. */
 export function credentialHelper(dir: string, name: string, lines: readonly string[]): string {
   const folder = mkdtempSync(join(dir, 'helper-'));
   const script = ['#!/bin/sh', 'server=$(cat)', ...lines].join('\n');

@@ -8,7 +8,7 @@ import type { ServiceSpec } from '../../lab/swarm/client.ts';
 import type { LabSwarm } from '../../lab/swarm/swarm.ts';
 import { runUpkeep, type UpkeepRun } from '../../support/scene/run-upkeep.ts';
 
-/** A service that runs the image behind a tag of its own. */
+/** A service with an image of its own tag. */
 export type Deployed = {
   readonly id: string;
   readonly name: string;
@@ -60,7 +60,7 @@ export type Entry = {
 
 export type Report = UpkeepRun & { readonly entries: readonly Entry[]; readonly of: (name: string) => Entry };
 
-/** Runs an update as a person would, at the first manager; the window is longer than `crash-later` takes. */
+/** Runs an update at the first manager, like a person; the window is longer than `crash-later` takes. */
 export async function update(swarm: LabSwarm, ...args: readonly string[]): Promise<Report> {
   const run = await runUpkeep(['update', '--swarm', '--json', '--health-window', '4s', ...args], {
     socket: swarm.node(1).engine.socket,

@@ -4,13 +4,13 @@ import { runningTasks } from '../../lab/swarm/service-spec.ts';
 import type { LabSwarm } from '../../lab/swarm/swarm.ts';
 import type { Deployed, Entry } from './deployed.ts';
 
-/** So long a version that is said to be proven must stay without a failure: longer than `crash-later` takes. */
+/** Time for which a version reported as proven must stay without a failure: longer than `crash-later` takes. */
 const watchedMs = 3500;
 const everyMs = 200;
 
 /**
- * What is untrue in what the report says of a service, told by its tasks alone: read now, and for some seconds on.
- * Undefined: nothing is.
+ * False statements of the report about a service, found by its tasks alone, which are read now and for some seconds.
+ * Undefined: none.
  */
 export async function untruth(
   swarm: LabSwarm,
@@ -42,22 +42,30 @@ export async function untruth(
   }
 }
 
+/** `2: failed on kd3…, to be shutdown (task: non-zero exit (3))`. */
+function taskWords({ Slot = 0, NodeID = '', DesiredState, Status: { State, Err = '' } }: TaskView): string {
+  return `${Slot}: ${State} on ${NodeID}, to be ${DesiredState} (${Err})`;
+}
+
 async function readyNodes(swarm: LabSwarm): Promise<number> {
   return (await swarm.nodeViews()).filter(({ Status }) => Status.State === 'ready').length;
 }
 
 async function watchRunning(swarm: LabSwarm, id: string, digest: string, wanted: number): Promise<string | undefined> {
   const isOf = ({ Spec }: TaskView) => Spec.ContainerSpec.Image.endsWith(digest);
-  const failed = async () =>
-    new Set((await swarm.tasks(id)).filter((task) => isOf(task) && task.Status.State === 'failed').map(({ ID }) => ID));
-  const before = await failed();
+  const ofIt = async () => (await swarm.tasks(id)).filter(isOf);
+  const hasFailed = ({ Status }: TaskView) => Status.State === 'failed';
+  // A task that should stop may fail when its lost node is back; this does not concern the tasks that should run.
+  const before = (await ofIt()).filter((task) => hasFailed(task) || task.DesiredState !== 'running');
+  const known = new Set(before.map(({ ID }) => ID));
   const ready = new Set((await swarm.nodeViews()).filter(({ Status }) => Status.State === 'ready').map(({ ID }) => ID));
   const deadlineMs = performance.now() + watchedMs;
   while (performance.now() < deadlineMs) {
     const tasks = runningTasks(await swarm.tasks(id), digest).filter(({ NodeID }) => ready.has(NodeID ?? ''));
-    if (tasks.length < wanted) return `${tasks.length} of ${wanted} tasks run ${digest}`;
-    const fresh = [...(await failed())].filter((task) => !before.has(task));
-    if (fresh.length > 0) return `tasks of ${digest} fail: ${fresh.join(', ')}`;
+    if (tasks.length < wanted)
+      return `${tasks.length} of ${wanted} tasks run ${digest}: ${(await ofIt()).map(taskWords).join('; ')}`;
+    const fresh = (await ofIt()).filter((task) => hasFailed(task) && !known.has(task.ID));
+    if (fresh.length > 0) return `tasks of ${digest} fail: ${fresh.map(({ ID }) => ID).join(', ')}`;
     await sleep(everyMs);
   }
   return undefined;

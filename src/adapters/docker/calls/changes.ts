@@ -11,7 +11,7 @@ export type Change = {
   readonly query?: Query;
   readonly body?: unknown;
   readonly deadlineMs?: number;
-  /** When there is nothing of that name, the wish is fulfilled: `noop` instead of `refused`. */
+  /** `noop` instead of `refused` if the object does not exist, because the call has nothing left to do. */
   readonly absentIsNoop?: boolean;
 };
 
@@ -25,7 +25,7 @@ export type ChangeAnswer = { readonly kind: 'done'; readonly answer: unknown } |
 
 type Failed = Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
 
-/** As `change`, with the engine's answer. */
+/** Like `change`, with the engine's answer. */
 export async function changeAndRead(client: Client, request: Change): Promise<ChangeAnswer> {
   try {
     await client.version();
@@ -50,20 +50,23 @@ async function attempt(client: Client, request: Change): Promise<ChangeAnswer> {
   return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };
 }
 
-/** What is known of a call that threw: one that was never sent has changed nothing. Throws what is none of the engine's. */
+/**
+ * The outcome of a call that threw. A call that was never sent has changed nothing. Errors of other origin are thrown
+ * again.
+ */
 export function thrownOutcome(error: unknown): Failed {
   if (!(error instanceof ServiceError)) throw error;
   if (error instanceof EngineFailure && !error.sent) return notSent(error);
   return { kind: 'unknown', message: describeError(error) };
 }
 
-/** The engine itself never answers 502 or 504: a proxy says so when the engine's answer got lost. */
+/** The engine itself never answers 502 or 504. A proxy does when the engine's answer was lost. */
 export function errorOutcome({ status, message }: EngineError): Failed {
   if (status === 502 || status === 504) return { kind: 'unknown', message };
   return { kind: 'refused', status, message };
 }
 
-/** No byte of it reached the engine, so nothing has changed. */
+/** No byte of the request reached the engine, so nothing has changed. */
 export function notSent(error: unknown): Failed {
   return { kind: 'refused', status: 503, message: describeError(error) };
 }

@@ -43,7 +43,7 @@ export async function startContainer(client: Client, id: string): Promise<CallOu
   return mishaps.linkBroken.test(outcome.message) ? { ...outcome, linkBroken: true } : outcome;
 }
 
-/** Podman answers 500, and says the same in its own words. */
+/** Podman answers 500 with its own message. */
 function nameTakenAs409<Refused extends CallOutcome & { readonly kind: 'refused' }>(refused: Refused): Refused {
   return mishaps.nameTaken.test(refused.message) ? { ...refused, status: 409 } : refused;
 }

@@ -16,7 +16,7 @@ export async function listContainers(
   signal?: AbortSignal,
 ): Promise<readonly ContainerSummary[]> {
   const { ids, namePrefix, label } = filter;
-  // To the engine no ids at all would mean every container.
+  // An engine reads an empty list of ids as every container.
   if (ids?.length === 0) return [];
   const filters = {
     ...(ids !== undefined && ids.length <= maxSentIds && { id: ids }),
@@ -32,7 +32,7 @@ export async function listContainers(
   return entries.map(readContainerSummary).filter(isDefined).filter(passing(filter));
 }
 
-/** More would make an address longer than proxies take (8 kB and up); then all come, and are picked here. */
+/** More ids make an address longer than proxies accept (8 kB and up). The whole list is read and filtered here then. */
 const maxSentIds = 100;
 
 export async function inspectContainer(

@@ -31,7 +31,7 @@ export async function runCommand(
   });
   if (created.kind === 'refused' || created.kind === 'unknown') return created;
   const execId = created.kind === 'done' ? text(fields(created.answer)['Id']) : '';
-  if (execId === '') return { kind: 'unknown', message: 'the engine did not say under which id it runs' };
+  if (execId === '') return { kind: 'unknown', message: 'the engine returned no id for the command' };
   return await startAndFollow(client, execId, command.timeoutMs, signal);
 }
 
@@ -56,7 +56,7 @@ async function startAndFollow(
     });
     if (reply.kind === 'error') return errorOutcome(reply);
     const exitCode = await follow(client, execId, collect(reply.body, tail), following);
-    if (exitCode === undefined) return { kind: 'unknown', message: 'the engine has lost sight of it' };
+    if (exitCode === undefined) return { kind: 'unknown', message: 'the engine no longer knows the command' };
     return { kind: 'ended', exitCode, output: tail.text() };
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -77,13 +77,13 @@ async function collect(body: EngineResponse['body'], tail: TextTail): Promise<vo
   try {
     for await (const chunk of logPayloads(body)) tail.add(chunk);
   } catch {
-    // The engine is asked for the end anyway; a proxy may have cut a stream that was silent for long.
+    // A proxy may have cut a silent stream. The engine is asked for the exit code in any case.
   }
 }
 
 /**
- * The exit code; undefined when the engine does not know the command any more. The end of the output
- * is a hint only: a child that was left behind keeps it open, and a command may close it early.
+ * The exit code; undefined when the engine no longer knows the command. The end of the output is only a hint: a child
+ * process may keep it open, and a command may close it early.
  */
 async function follow(
   client: Client,
@@ -112,10 +112,10 @@ async function follow(
   }
 }
 
-/** The engine notes the end some milliseconds after the output has ended. */
+/** The engine records the exit some milliseconds after the end of the output. */
 const soonMs = 5;
 const pollMs = 1_000;
-/** Wait for output that arrives after the command has ended. */
+/** Time for output that arrives after the exit. */
 const lastWordsMs = 300;
 
 function execPath(execId: string): string {

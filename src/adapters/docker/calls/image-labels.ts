@@ -14,8 +14,8 @@ export type ImageLabels = {
 };
 
 /**
- * Labels of an image by its id; undefined when the engine no longer has it or cannot show it. An id names
- * fixed content, so a result stays true.
+ * Labels of an image by its id. Undefined when the engine no longer has it or cannot show it. An id names fixed
+ * content, so a result stays true.
  */
 export function createImageLabels(client: Client): ImageLabels {
   const known = new Map<string, Labels>();
@@ -37,7 +37,7 @@ export function createImageLabels(client: Client): ImageLabels {
   };
 }
 
-/** More than the different images that the containers of an engine run; beyond it all are read again. */
+/** More images than an engine's containers run. Beyond it, all are read again. */
 const mostRemembered = 500;
 
 async function readLabels(client: Client, imageId: string, signal?: AbortSignal): Promise<Labels | undefined> {
@@ -47,7 +47,7 @@ async function readLabels(client: Client, imageId: string, signal?: AbortSignal)
     const image = await readInspected(client, { doing, path: `/images/${pathSegment(imageId)}/json`, signal });
     return image && textMap(fields(image['Config'])['Labels']);
   } catch (error) {
-    // An engine that answers, but cannot show this one image, can still be asked about the container.
+    // An engine that cannot show this image may still answer about the container.
     if (error instanceof ServiceError && error.code === 'engine-refused') return undefined;
     throw error;
   }

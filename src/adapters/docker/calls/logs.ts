@@ -16,7 +16,7 @@ export async function containerLogs(
 ): Promise<string> {
   const doing = `read the log of the container ${quoted(id)}`;
   const path = containerPath(id);
-  // Below API 1.42 the answer itself does not tell frames from the bare output of a terminal.
+  // Below API 1.42 the answer does not say whether it is in frames or the plain output of a terminal.
   const inspected = await read(client, { doing, path: `${path}/json`, signal });
   const reply = await client.send({
     method: 'GET',

@@ -23,12 +23,12 @@ export async function connectNetwork(client: Client, request: ConnectRequest): P
   return taken && (await isConnected(client, request)) ? { kind: 'noop' } : outcome;
 }
 
-/** The engine says the same when the endpoint belongs to another container of that name, which has not let go of it. */
+/** The engine gives the same answer if the endpoint still belongs to another container of that name. */
 async function isConnected(client: Client, { containerId, networkId }: ConnectRequest): Promise<boolean> {
   const container = await inspectContainer(client, containerId).catch(() => undefined);
   const networks = Object.entries(container?.settings.Networks ?? {});
   if (networks.some(([name, { NetworkID }]) => name === networkId || NetworkID === networkId)) return true;
-  // Podman does not tell ids.
+  // Podman reports no network ids here.
   const named = (await listNetworks(client).catch(() => [])).find(({ id }) => id === networkId);
   return networks.some(([name, { NetworkID }]) => NetworkID === '' && name === named?.name);
 }

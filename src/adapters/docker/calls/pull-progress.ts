@@ -2,15 +2,15 @@ import type { PullProgress } from '../../../domain/run/event.ts';
 import { count, fields, text } from '../transport/wire.ts';
 
 export type PullProgressCount = {
-  /** Takes one line of the engine's report; true when it changed the sums. */
+  /** Reads one line of the engine's report. True when it changed the sums. */
   readonly take: (line: unknown) => boolean;
   readonly sum: () => PullProgress;
 };
 
-/** No image has more layers than 127; a stream that names more ids than this is not listened to. */
+/** An image has at most 127 layers. A stream with more ids than this is ignored. */
 const maxLayers = 1_000;
 
-/** No layer has so many; of all layers together they are still exact. */
+/** More than any layer has. Sums over all layers stay exact. */
 const mostBytes = 1e12;
 
 /** Adds up the engine's progress reports of all layers. */
@@ -41,7 +41,7 @@ export function createPullProgress(): PullProgressCount {
 type Layer = { readonly bytes: number; readonly totalBytes: number; readonly done: boolean };
 const nothing: Layer = { bytes: 0, totalBytes: 0, done: false };
 
-/** The lines about a layer; others, such as `Pulling from library/nginx`, carry an id too: the tag. */
+/** Status texts of lines about a layer. Other lines, such as `Pulling from library/nginx`, have the tag as their id. */
 const layerWords: ReadonlySet<string> = new Set([
   'Pulling fs layer',
   'Waiting',

@@ -41,7 +41,7 @@ export async function pullImage(client: Client, request: PullRequest, signal?: A
   }
 }
 
-/** Without a tag the engine would pull every tag there is; `parseImageReference` always gives one. */
+/** Without a tag the engine would pull every tag. `parseImageReference` always returns one. */
 function pullQuery({ reference, platform }: PullRequest): Record<string, string | undefined> {
   const parsed = parseImageReference(reference);
   return {
@@ -69,17 +69,16 @@ function pullFailure({ reference, credentials }: PullRequest, words: string): Se
 const remedies: readonly { readonly sign: RegExp; readonly remedy: string }[] = [
   {
     sign: /toomanyrequests|too many requests|rate limit/i,
-    remedy: 'Wait, check less often, or log in: the registry limits how much one may pull',
+    remedy: 'Wait, check less often, or log in: the registry limits pulls',
   },
   {
     sign: /unauthori[sz]ed|authentication required|access denied|denied:|no basic auth|\b401\b|\b403\b/i,
-    remedy:
-      'The registry wants a login, or does not know the image: give credentials (docker login) and check the name',
+    remedy: 'The registry requires a login, or does not have the image: run docker login and check the name',
   },
   { sign: /manifest unknown|not found|no such manifest/i, remedy: 'Check the name and the tag of the image' },
   { sign: /no space left on device/i, remedy: 'Free space on the disk of the engine' },
   {
     sign: /no matching manifest|no image found in/i,
-    remedy: "The image exists for other platforms only: use a tag for this engine's",
+    remedy: 'The image exists only for other platforms: use a tag for the platform of this engine',
   },
 ];

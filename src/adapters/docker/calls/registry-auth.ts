@@ -1,7 +1,7 @@
 import type { RegistryCredentials } from '../../../domain/outside/registry.ts';
 
 /**
- * The header `X-Registry-Auth`: base64 for URLs with its padding. Without the padding a swarm takes it, and every task
+ * The header `X-Registry-Auth`: base64 for URLs, with padding. A swarm accepts it without padding, but every task then
  * fails with "No such image": https://docs.docker.com/reference/api/engine/#section/Authentication
  */
 export function encodeCredentials(credentials: RegistryCredentials): string {
@@ -22,7 +22,7 @@ function loginOf(credentials: RegistryCredentials): Readonly<Record<string, stri
   }
 }
 
-/** Also as the engine sends them on. */
+/** The login's secrets, also in the encoded form that the engine sends. */
 export function secretsOf(credentials: RegistryCredentials): readonly string[] {
   switch (credentials.kind) {
     case 'password': {

@@ -7,7 +7,7 @@ import { containerPath, inspectContainer } from './containers.ts';
 import { pathSegment } from '../transport/wire.ts';
 
 /**
- * With `v=0`, always: the volumes stay.
+ * Removes a container with `v=0`, so that its volumes stay.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerDelete
  */
 export async function removeContainer(client: Client, id: string): Promise<CallOutcome> {
@@ -22,7 +22,7 @@ export async function removeContainer(client: Client, id: string): Promise<CallO
 }
 
 /**
- * The link goes, the container that it leads to stays.
+ * Removes a link; its target stays.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerDelete
  */
 export function removeLink(client: Client, name: string, alias: string): Promise<CallOutcome> {

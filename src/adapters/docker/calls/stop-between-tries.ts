@@ -5,8 +5,9 @@ import type { Client } from '../transport/client.ts';
 import { inspectContainer } from './containers.ts';
 
 /**
- * For a container that Podman has called stopped already: asks again until a stop has met its process,
- * or until it is at rest, so that its restart policy does not bring it back. `refused` when neither comes about.
+ * Stops a container between two attempts of its restart policy, when Podman reports it as stopped. Repeats the stop
+ * until it has met a process, or until the container is at rest and its policy does not start it again. Otherwise the
+ * result is `refused`.
  */
 export async function stopBetweenTries(
   client: Client,
@@ -27,13 +28,13 @@ export async function stopBetweenTries(
     if (!(error instanceof ServiceError)) throw error;
     return { kind: 'unknown', message: describeError(error) };
   }
-  return { kind: 'refused', status: 409, message: 'its restart policy starts it again whenever it is to be stopped' };
+  return { kind: 'refused', status: 409, message: 'its restart policy starts it again before it can be stopped' };
 }
 
-/** A process that ends at once is there for some 50 ms of every half second, less where the machine is busy. */
+/** A process that exits at once exists for about 50 ms of every half second, less on a busy machine. */
 const pauseMs = 5;
 
-/** A look takes as long as a stop, and would be the moment at which the process was there. */
+/** An inspection takes as long as a stop, and might fall into the short life of the process. */
 const stopsPerLook = 10;
 
 const atWork = { state: { status: 'restarting' } } as const;

@@ -11,8 +11,7 @@ import { refusal } from '../reading/reads.ts';
 import { isFields } from '../transport/wire.ts';
 
 /**
- * Stops a container. The engine continues a stop after its caller has gone, so the deadline is later than
- * the kill.
+ * Stops a container. The engine continues a stop after its caller has gone, so the deadline is later than the kill.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerStop
  */
 export async function stopContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
@@ -48,7 +47,7 @@ async function stopSignal(client: Client, { signal }: StopOptions): Promise<stri
 
 /** https://docs.docker.com/reference/cli/docker/container/stop/ */
 const engineStopSeconds = 10;
-/** For a container that is to be waited for without end (`StopTimeout: -1`). */
+/** Used for a container with `StopTimeout: -1`, which means no limit. */
 const longestStopSeconds = 3_600;
 
 async function ownStopSeconds(client: Client, id: string): Promise<number> {

@@ -5,11 +5,11 @@ import { refusal } from '../reading/reads.ts';
 import { readEvent } from '../translate/translate.ts';
 
 export type EventsQuery = {
-  /** By the engine's clock; with `until` the engine ends the answer then. */
+  /** By the engine's clock. With `until` the engine ends the answer at that time. */
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly filters: Readonly<Record<string, readonly string[]>>;
-  /** How long the engine may take until `untilMs`. */
+  /** How far `untilMs` lies ahead of the engine's clock. */
   readonly aheadMs: number;
 };
 

@@ -1,8 +1,9 @@
 import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
 import type { Engine } from '../../../domain/outside/engine.ts';
 import type { ServerResponse } from 'node:http';
-import { describe, expect, test } from 'vitest';
-import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
+import { createServer, type AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { refuse, type Script } from '../../../../test/support/engine/scripted-engine.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
@@ -35,16 +36,19 @@ function listen(engine: Engine) {
   return { heard, abort, ended };
 }
 
-/** A clock on which pauses take no time, and are counted. */
+/** A clock on which time is made of pauses alone, which take none and are counted. */
 function impatientClock(): Clock & { readonly pauses: number[] } {
   const clock = createSystemClock();
   const pauses: number[] = [];
+  let elapsedMs = 0;
   return {
     ...clock,
     pauses,
+    monotonicMs: () => elapsedMs,
     sleep: (ms, signal) => {
       if (ms > 10_000) return clock.sleep(ms, signal);
       pauses.push(ms);
+      elapsedMs += ms;
       return clock.sleep(1, signal);
     },
   };
@@ -152,6 +156,37 @@ describe('events()', () => {
     abort.abort();
     await ended;
     expect(heard).toEqual([]);
+  });
+
+  test('opens one connection in each try, while nobody answers', async () => {
+    const clock = impatientClock();
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const { abort, ended } = listen(engineAt(`tcp://127.0.0.1:${port}`, { clock }));
+    await expect.poll(() => clock.pauses.length).toBeGreaterThan(9);
+    abort.abort();
+    await ended;
+    expect(connections).toBeLessThanOrEqual(clock.pauses.length + 1);
+  });
+
+  test.each([
+    [0.25, [100, 200, 400, 800, 750, 1_000, 1_000]],
+    [0.75, [100, 200, 400, 800, 250, 1_000, 1_000]],
+  ])('one of many engines, at %d of the period, is tried at that time of each longest pause', async (part, pauses) => {
+    const clock = impatientClock();
+    const script: Script = { '*': (_, response) => refuse(response, 503, 'no') };
+    const { engine } = await connectedEngine({ script }, { clock, longestRetryMs: 1_000, retryPhase: part });
+    const { abort, ended } = listen(engine);
+    await expect.poll(() => clock.pauses.length).toBeGreaterThan(6);
+    abort.abort();
+    await ended;
+    expect(clock.pauses.slice(0, 7)).toEqual(pauses);
   });
 
   test('also listens where it may not ask for the time', async () => {

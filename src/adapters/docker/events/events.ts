@@ -1,42 +1,59 @@
 import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
 import type { Client } from '../transport/client.ts';
 import { jsonLines, longLine } from '../streams/json-lines.ts';
+import { EngineFailure } from '../transport/failure.ts';
 import { read, refusal } from '../reading/reads.ts';
 import { eventKinds, readEvent } from '../translate/translate.ts';
 import { fields, text, timeMs } from '../transport/wire.ts';
 
-/** The pauses before another try: 0.1, 0.2, 0.4 … 10 s, from the start again once a stream has lasted. */
+/** The pauses between attempts: 0.1, 0.2, 0.4 … 10 s. After a stream that has lasted, they begin with 0.1 s again. */
 const firstPauseMs = 100;
 const lastingMs = 10_000;
 
+export type EventsOptions = {
+  readonly signal: AbortSignal;
+  readonly onBreak?: ((failure?: unknown) => void) | undefined;
+  readonly kinds?: readonly string[];
+  readonly longestPauseMs?: number | undefined;
+  /** From 0 to 1: where in each period of the longest pause it tries again, so that many engines share the period. */
+  readonly retryPhase?: number | undefined;
+};
+
 /**
- * Events of the engine until the signal aborts. A broken stream is opened again; `connected` says that
- * events may be lost.
+ * Events of the engine until the signal aborts. A broken stream is reopened; `connected` means that events may have
+ * been lost.
  */
 export async function* engineEvents(
   client: Client,
-  signal: AbortSignal,
-  onBreak: () => void = () => {},
-  kinds: readonly string[] = eventKinds,
-  longestPauseMs = 10_000,
+  { signal, onBreak = () => {}, kinds = eventKinds, longestPauseMs = 10_000, retryPhase }: EventsOptions,
 ): AsyncGenerator<EngineEvent, void, undefined> {
   const { clock } = client;
   let pauseMs = firstPauseMs;
   while (!signal.aborted) {
     let openedAtMs = Infinity;
+    let failure: unknown;
     try {
       for await (const event of oneStream(client, signal, kinds)) {
         openedAtMs = Math.min(openedAtMs, clock.monotonicMs());
         yield event;
       }
-    } catch {
-      // Every reason to stop is a reason to try again; calls of the same engine report it.
+    } catch (error) {
+      // Every failure leads to another attempt. Other calls of the same engine report it.
+      failure = error;
     }
-    if (!signal.aborted) onBreak();
+    if (!signal.aborted) onBreak(failure);
     if (clock.monotonicMs() - openedAtMs >= lastingMs) pauseMs = firstPauseMs;
-    await clock.sleep(pauseMs, signal).catch(() => undefined);
+    const isLongest = pauseMs === longestPauseMs && retryPhase !== undefined;
+    const restMs = isLongest ? untilOwnTurn(clock.monotonicMs(), longestPauseMs, retryPhase) : pauseMs;
+    await clock.sleep(restMs, signal).catch(() => undefined);
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   }
+}
+
+/** More than nothing, and at most one period. */
+function untilOwnTurn(nowMs: number, periodMs: number, phase: number): number {
+  const sinceTurnMs = (nowMs - phase * periodMs) % periodMs;
+  return periodMs - (sinceTurnMs < 0 ? sinceTurnMs + periodMs : sinceTurnMs);
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemEvents */
@@ -50,13 +67,13 @@ async function* oneStream(
     method: 'GET',
     path: '/events',
     query: { since, filters: JSON.stringify({ type: kinds }) },
-    socket: 'own',
+    socket: 'events',
     patience: { for: 'head', ms: client.deadlines.readMs },
     signal,
   });
   if (reply.kind === 'error') throw refusal('listen to events', reply);
   yield { kind: 'connected' };
-  // An event carries all labels of its container: one that is too large says only that something has happened.
+  // An event carries all labels of its container. One that is too large only shows that something has happened.
   for await (const line of jsonLines(reply.body, { passesLongLines: true })) {
     const event: EngineEvent | undefined = line === longLine ? { kind: 'connected' } : readEvent(line);
     if (event) yield event;
@@ -65,10 +82,14 @@ async function* oneStream(
 
 /**
  * The engine's time, as the start of the stream: the engine answers before it listens for events, so
- * without a start it loses those in between. Undefined where a proxy refuses the request.
+ * without a start it loses those in between. Undefined where a proxy refuses the request, or the engine takes too
+ * long to describe itself. Throws when it cannot be reached: one attempt is one connection.
  */
 async function engineTime(client: Client, signal: AbortSignal): Promise<string | undefined> {
-  const info = await read(client, { doing: 'ask for the time', path: '/info', signal }).catch(() => undefined);
+  const info = await read(client, { doing: 'ask for the time', path: '/info', signal }).catch((error: unknown) => {
+    if (error instanceof EngineFailure && error.code !== 'timeout') throw error;
+    return undefined;
+  });
   const nowMs = timeMs(text(fields(info)['SystemTime']));
   return nowMs === 0 ? undefined : (nowMs / 1000).toFixed(3);
 }

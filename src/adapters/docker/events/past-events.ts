@@ -2,7 +2,7 @@ import type { EngineEvent, PastEventsQuery } from '../../../domain/outside/engin
 import type { Client } from '../transport/client.ts';
 import { eventsBetween } from './events-between.ts';
 
-/** Docker's words for events and Podman's differ, so all of a container's are asked for. */
+/** Docker and Podman name events differently, so all events of a container are requested. */
 export async function pastEvents(
   client: Client,
   { ids, sinceMs, untilMs }: PastEventsQuery,

@@ -2,7 +2,7 @@ import { capabilitiesOf } from '../translate/capabilities.ts';
 import type { Client } from '../transport/client.ts';
 import { eventsBetween } from './events-between.ts';
 
-/** Docker tells of a prune once all is removed. */
+/** Docker announces a prune after it has removed everything. */
 export async function hasPruned(
   client: Client,
   { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },

@@ -3,10 +3,10 @@ import { cleanPath } from '../../../domain/container/recipe/volumes/anonymous-vo
 import { count, fields, items, text, texts, type Fields } from '../transport/wire.ts';
 import type { ChosenAddress } from './command-line.ts';
 
-/** Podman's name of Docker's `bridge` in inspect answers. */
+/** Podman's name for Docker's `bridge` in inspections. */
 export const defaultNetwork = 'podman';
 
-/** An inspect answer in Docker's form, without Podman's additions. */
+/** An inspection in Docker's form, without Podman's additions. */
 export function asDocker(
   inspected: Fields,
   { addresses, hostName }: { readonly addresses: Readonly<Record<string, ChosenAddress>>; readonly hostName: string },
@@ -26,7 +26,7 @@ export function asDocker(
   };
 }
 
-/** `stopped` lasts from the end of the process until Podman has tidied up, with which its restart policy starts it again. */
+/** `stopped` lasts from the exit until Podman's cleanup, which also applies the restart policy. */
 function stateOf(state: Fields, policy: Fields): Fields {
   const name = text(policy['Name']);
   const failed = count(state['ExitCode']) !== 0;
@@ -35,7 +35,7 @@ function stateOf(state: Fields, policy: Fields): Fields {
 }
 
 function configOf(config: Fields, hostName: string): Fields {
-  // Podman shows none of the volumes that an image declares, whatever the image.
+  // Podman does not show the volumes that an image declares.
   const { Entrypoint, StopTimeout, Volumes: _none, ...rest } = config;
   return {
     ...rest,
@@ -43,13 +43,13 @@ function configOf(config: Fields, hostName: string): Fields {
     Entrypoint: texts(Entrypoint).length === 0 ? null : Entrypoint,
     ...(texts(fields(config['Healthcheck'])['Test'])[0] === 'NONE' && { Healthcheck: { Test: ['NONE'] } }),
     StopSignal: signalName(text(config['StopSignal'])),
-    // Podman shows none as 0, which would mean to kill at once.
+    // Podman shows a missing timeout as 0, which would mean an immediate kill.
     ...(count(StopTimeout) > 0 && { StopTimeout }),
   };
 }
 
 /**
- * Environment without Podman's additions, some of them from the first start:
+ * The environment without Podman's additions, some of which come with the first start:
  * https://docs.podman.io/en/v4.3/markdown/podman-run.1.html#environment
  */
 function ownLines({ Env, Hostname }: Fields, hostName: string): readonly string[] {
@@ -73,7 +73,7 @@ function hostConfigOf(hostConfig: Fields, networks: readonly string[]): Fields {
     UTSMode: UTSMode === 'private' ? '' : UTSMode,
     Runtime: Runtime === 'oci' ? '' : Runtime,
     PortBindings: Object.fromEntries(bound),
-    // Anonymous volumes are among the mounts too, and are as anonymous there as Docker's.
+    // Anonymous volumes are listed among the mounts too.
     Binds: texts(hostConfig['Binds']).filter((bind) => !/^[0-9a-f]{64}:/.test(bind)),
     Ulimits: items(Ulimits).map((limit) => ({ ...fields(limit), Name: ulimitName(text(fields(limit)['Name'])) })),
     Devices: items(Devices).map((device) => ({
@@ -88,7 +88,7 @@ function ulimitName(name: string): string {
   return name.replace(/^RLIMIT_/, '').toLowerCase();
 }
 
-/** The default one first, as the network that a container was created in. Podman gives a network's name for its id. */
+/** The networks, with the one that the container was created in first. Podman gives a network's name as its id. */
 function networksOf(inspected: Fields, mode: string, addresses: Readonly<Record<string, ChosenAddress>>): Fields {
   if (mode !== 'bridge') return {};
   const networks = Object.entries(fields(fields(inspected['NetworkSettings'])['Networks']));

@@ -4,7 +4,7 @@ import { text, texts } from '../transport/wire.ts';
 export type CommandLine = {
   /** Requested addresses by network; the key '' is the only or first network. */
   readonly addresses: Readonly<Record<string, ChosenAddress>>;
-  /** Flags with an effect that no API shows; a successor would lack it. */
+  /** Flags with an effect that no API shows. A successor would not have it. */
   readonly hidden: readonly string[];
 };
 
@@ -37,7 +37,7 @@ function flagsOf(words: readonly string[], image: string): readonly Flag[] {
   });
 }
 
-/** People write `nginx` for `docker.io/library/nginx:latest`. */
+/** `nginx` is short for `docker.io/library/nginx:latest`. */
 function isImage(word: string, image: string): boolean {
   return [image, image.replace(/:latest$/, '')].some((name) => name === word || name.endsWith(`/${word}`));
 }

@@ -8,7 +8,7 @@ import { readCommandLine } from './command-line.ts';
 import { notedAddresses } from './create-body.ts';
 import { doubtfulAddress, hiddenFlags, keptByOthers } from './obstacles.ts';
 
-/** An inspect answer in Docker's form, and the obstacle to a successor from it. */
+/** An inspection in Docker's form, and the reason why no successor can be made from it. */
 export type WholeContainer = { readonly inspected: Fields; readonly obstacle: string | undefined };
 
 /**

@@ -4,10 +4,10 @@ import { fields, isFields, text } from '../transport/wire.ts';
 import { defaultNetwork } from './as-docker.ts';
 import type { ChosenAddress } from './command-line.ts';
 
-/** The label in which a container that we create remembers the addresses that were asked for: Podman does not tell them again. */
+/** The label that stores the requested addresses of a container that we create. Podman does not report them. */
 const addressesLabel = `${journalPrefix}addresses`;
 
-/** The body of a create, with that label, and with Podman's name for the network that Docker calls `bridge`. */
+/** The body of a create request, with that label and with Podman's name for Docker's `bridge` network. */
 export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readonly<Record<string, unknown>> {
   const atCreate = Object.entries(fields(fields(body['NetworkingConfig'])['EndpointsConfig']));
   const later = laterEndpoints.map(({ networkName, endpoint }) => [networkName, endpoint] as const);
@@ -22,7 +22,7 @@ export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readon
   return { ...body, Labels: { ...fields(body['Labels']), ...noted }, NetworkingConfig: { EndpointsConfig } };
 }
 
-/** Undefined for a container that is not of our making. Labels are foreign text. */
+/** Undefined for a container that we did not create. Labels are untrusted text. */
 export function notedAddresses(labels: unknown): Readonly<Record<string, ChosenAddress>> | undefined {
   const label = text(fields(labels)[addressesLabel]);
   if (label === '' || label.length > longestLabel) return undefined;

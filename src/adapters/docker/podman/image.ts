@@ -3,9 +3,8 @@ import { read } from '../reading/reads.ts';
 import { fields, pathSegment, text, texts, type Fields } from '../transport/wire.ts';
 
 /**
- * An image as Docker would describe it: with its HEALTHCHECK, which Podman tells in an API of its own
- * only, and with the defaults that Podman writes into containers of images that say nothing.
- * https://docs.podman.io/en/v4.3/_static/api.html
+ * An image as Docker would describe it: with its HEALTHCHECK, which only Podman's own API shows, and with the defaults
+ * that Podman writes into containers. https://docs.podman.io/en/v4.3/_static/api.html
  */
 export async function wholeImage(client: Client, answer: unknown, signal?: AbortSignal): Promise<unknown> {
   const image = fields(answer);

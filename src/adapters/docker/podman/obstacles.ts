@@ -2,13 +2,13 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { fields, items, text, type Fields } from '../transport/wire.ts';
 import { defaultNetwork } from './as-docker.ts';
 
-/** Reason why another program manages the container, from Podman's own inspect answer and the labels. */
+/** Why another program manages the container, from Podman's own inspection and the labels. */
 export function keptByOthers(own: Fields, labels: unknown): string | undefined {
   const unit = text(fields(labels)['PODMAN_SYSTEMD_UNIT']);
   if (unit !== '')
-    return `is run by the systemd unit ${quoted(unit, 100)}, which would bring the old one back: leave it to podman auto-update`;
+    return `is run by the systemd unit ${quoted(unit, 100)}, which would start the old container again: update it with podman auto-update`;
   if (text(own['Pod']) !== '' || own['IsInfra'] === true)
-    return 'is part of a pod, into which the Docker API cannot put a successor: leave it to podman auto-update';
+    return 'is part of a pod, in which the Docker API cannot create a container: update it with podman auto-update';
   if (items(fields(own['Config'])['Secrets']).length > 0)
     return 'has secrets of Podman, which the Docker API cannot give to a successor: re-create it with podman';
   return undefined;
@@ -16,12 +16,12 @@ export function keptByOthers(own: Fields, labels: unknown): string | undefined {
 
 export function hiddenFlags(flags: readonly string[]): string | undefined {
   if (flags.length === 0) return undefined;
-  return `was created with ${flags.join(', ')}, which a successor would lack, because Podman's API tells nothing of it: re-create it with podman`;
+  return `was created with ${flags.join(', ')}, which a new container would not have, because Podman's API does not show it: re-create it with podman`;
 }
 
 /**
- * Podman does not say whether an API client chose a container's address. In a network with a subnet of
- * Podman's choice nobody did.
+ * Podman does not show whether an API client chose a container's address. In a network with a subnet of Podman's
+ * choice, nobody did.
  */
 export function doubtfulAddress(inspected: Fields, networks: readonly Fields[]): string | undefined {
   const { NetworkMode } = fields(inspected['HostConfig']);
@@ -31,7 +31,7 @@ export function doubtfulAddress(inspected: Fields, networks: readonly Fields[]):
     return candidate !== defaultNetwork && network !== undefined && hasChosenSubnet(network);
   });
   if (name === undefined) return undefined;
-  return `may have an address of somebody's choice in the network ${quoted(name, 100)}, which Podman tells of containers made by podman run only, so that it might be lost: re-create it with podman, or in a network without a subnet of your own`;
+  return `may have a requested address in the network ${quoted(name, 100)}. Podman reports that only for containers made by podman run, so the address might be lost: re-create it with podman, or in a network without a subnet of your own`;
 }
 
 function hasChosenSubnet(network: Fields): boolean {

@@ -5,8 +5,8 @@ import { isAbsent, refusal } from '../reading/reads.ts';
 import { pathSegment } from '../transport/wire.ts';
 
 /**
- * Has Podman run a health check, as its timer in systemd would: it counts the outcome. An engine that
- * does so by itself is left alone. https://docs.podman.io/en/v4.3/_static/api.html
+ * Makes Podman run a health check, as its systemd timer would, so that it records the result. Does nothing on an engine
+ * that runs checks itself. https://docs.podman.io/en/v4.3/_static/api.html
  */
 export async function probeHealth(client: Client, id: string): Promise<void> {
   if (capabilitiesOf(await client.version()).healthProbes) return;
@@ -14,6 +14,6 @@ export async function probeHealth(client: Client, id: string): Promise<void> {
   const patience = { for: 'whole', ms: client.deadlines.changeMs } as const;
   const reply = await client.send({ method: 'GET', path, socket: 'own', patience });
   if (reply.kind === 'ok') await readAnswer(reply.body);
-  // 409: it is not running (any more), which the next inspect shows.
+  // 409: the container does not run, which the next inspection shows.
   else if (reply.status !== 409 && !isAbsent(reply)) throw refusal('run a health check', reply);
 }

@@ -4,6 +4,7 @@ import { connectedEngine } from '../../../../test/support/engine/connected-engin
 import { docker28 } from '../../../../test/support/engine/scripted-engine.ts';
 
 const info = {
+  ID: '7TRN:IPZB',
   Name: 'host',
   Architecture: 'x86_64',
   LiveRestoreEnabled: true,
@@ -22,6 +23,7 @@ describe('info()', () => {
   test('tells what an engine is', async () => {
     const { engine } = await connectedEngine({ script: { 'GET /info': info } });
     expect(await engine.info()).toEqual({
+      id: '7TRN:IPZB',
       kind: 'docker',
       version: '28.5.2',
       apiVersion: '1.51',

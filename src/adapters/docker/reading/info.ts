@@ -13,6 +13,7 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
   const info = fields(await readExisting(client, { doing: 'ask the engine about itself', path: '/info', signal }));
   const registries = readRegistries(fields(info['RegistryConfig']));
   return {
+    id: printable(text(info['ID']), 100),
     kind: version.kind,
     version: version.product,
     apiVersion: version.apiVersion,
@@ -26,10 +27,10 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
   };
 }
 
-/** A local socket may also lead to another machine; only the engine's own description can tell. */
+/** A local socket may lead to another machine. Only the engine's own description shows it. */
 function reachOf({ isLocal }: Client, info: Fields): EngineInfo['containerReach'] {
   if (!isLocal) return 'remote';
-  // Elsewhere containers need a virtual machine, and Docker Desktop has one on Linux too.
+  // Other systems run containers in a virtual machine, and so does Docker Desktop on Linux.
   if (process.platform !== 'linux' || text(info['OperatingSystem']) === 'Docker Desktop') return 'virtual-machine';
   return texts(info['SecurityOptions']).some((option) => /^name=rootless\b/.test(option)) ? 'rootless' : 'direct';
 }
@@ -39,7 +40,10 @@ function abilitiesOf(version: EngineVersion): EngineInfo['abilities'] {
   return { changesRestartPolicies: restartPolicies, probesHealth: healthProbes };
 }
 
-/** `/version` has the name that images use (amd64), `/info` the machine's (x86_64, armv7l): only the latter tells the variant of arm. */
+/**
+ * `/version` names the architecture as images do (amd64), `/info` as the machine does (x86_64, armv7l). Only the latter
+ * shows the variant of arm.
+ */
 function platformOf({ os, architecture }: EngineVersion, machine: string): Platform {
   const fromMachine = normalisePlatform({ os, architecture: machine });
   const fromVersion = normalisePlatform({ os, architecture });
@@ -56,7 +60,7 @@ function readRegistries(config: Fields): Pick<EngineInfo, 'hubMirrors' | 'insecu
   };
 }
 
-/** Podman names a mirror by its host alone. */
+/** Podman names a mirror by its host only. */
 function baseUrl(mirror: string, insecureHosts: readonly string[]): string {
   if (/^https?:\/\//.test(mirror)) return mirror;
   return `${insecureHosts.includes(mirror) ? 'http' : 'https'}://${mirror}`;

@@ -5,12 +5,12 @@ export type KeptEntries = {
   readonly add: (entry: ListEntry) => void;
   readonly read: () => {
     readonly entries: readonly unknown[];
-    /** Beginnings of those that were left out. */
+    /** The beginnings of the entries that were left out. */
     readonly leftOut: readonly Fields[];
   };
 };
 
-/** The entries of a list that are kept of it: where all together are larger than `limitBytes`, the largest go first. */
+/** The kept entries of a list. If they are larger than `limitBytes` together, the largest are dropped first. */
 export function createKeptEntries(limitBytes: number): KeptEntries {
   let entries: Extract<ListEntry, { kind: 'whole' }>[] = [];
   const leftOut: Fields[] = [];

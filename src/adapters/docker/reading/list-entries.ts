@@ -1,6 +1,6 @@
 import { isFields, type Fields } from '../transport/wire.ts';
 
-/** One entry of a list: its value, or the readable beginning of one that is larger than the limit. */
+/** One entry of a list: its value, or the readable beginning of an entry above the limit. */
 export type ListEntry =
   | { readonly kind: 'whole'; readonly value: unknown; readonly bytes: number }
   | { readonly kind: 'large'; readonly beginning: Fields };
@@ -13,8 +13,8 @@ export type ListEntries = {
 };
 
 /**
- * Takes a JSON list apart while it arrives, however it is cut into chunks, and keeps no more of an
- * entry than `limitBytes`: one entry cannot make the others unreadable.
+ * Splits a JSON list into entries while it arrives, in chunks of any size. It keeps at most `limitBytes` of an entry,
+ * so that one entry cannot make the others unreadable.
  */
 export function createListEntries(limitBytes: number): ListEntries {
   let place: 'before' | 'within' | 'after' = 'before';
@@ -24,7 +24,7 @@ export function createListEntries(limitBytes: number): ListEntries {
   let entries = 0;
   let pieces: Uint8Array[] = [];
   let length = 0;
-  /** Where in the entry its last whole field that lies within the limit ends; 0 for none. */
+  /** The end of the entry's last complete field within the limit; 0 if there is none. */
   let fieldsEnd = 0;
 
   /** Bytes beyond the limit are counted, not kept. */
@@ -106,7 +106,7 @@ function isBlank(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** An object that is cut behind one of its fields. */
+/** Closes an object that was cut after one of its fields. */
 function beginningOf(cut: string): Fields {
   try {
     const value: unknown = JSON.parse(`${cut}}`);

@@ -22,16 +22,16 @@ const maxEntryBytes = maxAnswerBytes;
 /** Largest total of kept entries; 100,000 containers fit. */
 const maxKeptBytes = 128 * megabyte;
 
-/** Most bytes read from a list, left-out entries included. */
+/** Most bytes read from a list, including entries that are left out. */
 const maxListBytes = 4_096 * megabyte;
 
-/** A list may take the deadline of a read for each of these. */
+/** The deadline of a read applies to each stretch of this length. */
 const stretchBytes = 16 * megabyte;
 
 /**
- * Entries of a list. One entry above the limit is left out with a warning; if the total is too large, so
- * are the largest entries: one container's labels must not hide the others. Go writes an empty list as
- * null; any other value throws, so that it never reads as "there are none". Throws a `ServiceError`.
+ * Entries of a list. An entry above the limit is left out with a warning; if the total is too large, the largest
+ * entries are left out too. The labels of one container must not hide the others. Go writes an empty list as null. Any
+ * other value throws, because it does not mean an empty list. Throws a `ServiceError`.
  */
 export async function readList(
   client: Client,
@@ -52,7 +52,7 @@ export async function readList(
   return entries;
 }
 
-/** The first character that is no blank, and all chunks from the one that has it. */
+/** The first character that is not blank, and all chunks from the one that has it. */
 async function begin(body: EngineResponse['body']): Promise<readonly [string, EngineResponse['body']]> {
   for (let next = await body.next(); next.done !== true; next = await body.next()) {
     const [first] = Buffer.from(next.value).toString('latin1').trimStart();
@@ -86,7 +86,7 @@ async function readEntries(doing: string, body: EngineResponse['body']) {
   return kept.read();
 }
 
-/** `"web" (1f3a…)`, as far as it can be read; empty where it cannot at all. */
+/** `"web" (1f3a…)`, as far as it can be read; else empty. */
 function nameOf({ Id, Names, Name, RepoTags }: Fields): string {
   const name = (texts(Names)[0] ?? texts(RepoTags)[0] ?? text(Name)).replace(/^\//, '');
   const id = text(Id)

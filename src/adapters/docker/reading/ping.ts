@@ -3,7 +3,7 @@ import type { Client } from '../transport/client.ts';
 import { refusal } from './reads.ts';
 
 /**
- * Waits for nothing that others wait for: no version, and no connection that is taken by a call without an answer.
+ * Sends a ping without waiting for the API version, and on a connection that no other call can block.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemPing
  */
 export async function ping(client: Client, signal?: AbortSignal): Promise<void> {

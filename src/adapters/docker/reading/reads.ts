@@ -12,7 +12,7 @@ export type Read = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The JSON of a `GET`; undefined when the engine says that there is no such thing. Throws a `ServiceError`. */
+/** The JSON of a `GET`. Undefined when the engine says that the object does not exist. Throws a `ServiceError`. */
 export async function read(client: Client, { doing, path, query = {}, signal }: Read): Promise<unknown> {
   const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
   const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
@@ -21,19 +21,19 @@ export async function read(client: Client, { doing, path, query = {}, signal }: 
   throw refusal(doing, reply);
 }
 
-/** A 404 of anybody else (a proxy, another server) must not read as "the container is gone". */
+/** A 404 of a proxy or another server must not count as "the container is gone". */
 export function isAbsent({ status, message, fromEngine }: EngineError): boolean {
   return fromEngine && (status === 404 || (status === 500 && mishaps.absent.test(message)));
 }
 
-/** As `read`, where "no such thing" makes no sense. */
+/** Like `read`, for objects that always exist. */
 export async function readExisting(client: Client, request: Read): Promise<unknown> {
   const answer = await read(client, request);
   if (answer === undefined) throw refusal(request.doing, { status: 404, message: 'not found', fromEngine: true });
   return answer;
 }
 
-/** As `read`, for an object with an id. */
+/** Like `read`, for an object with an id. */
 export async function readInspected(client: Client, request: Read): Promise<Fields | undefined> {
   const answer = await read(client, request);
   if (answer === undefined || text(fields(answer)['Id']) !== '')
@@ -43,7 +43,7 @@ export async function readInspected(client: Client, request: Read): Promise<Fiel
 
 export function notUnderstood(doing: string, wanted: string): ServiceError {
   return new ServiceError('engine-refused', `Cannot ${doing}: the engine's answer is not ${wanted}`, {
-    remedy: 'Check --host (DOCKER_HOST): something else than an engine may answer there',
+    remedy: 'Check --host (DOCKER_HOST): another program may answer there',
   });
 }
 
@@ -53,7 +53,7 @@ export function refusal(doing: string, { status, message }: EngineError): Servic
       'engine-denied',
       `Cannot ${doing}: the engine, or a proxy before it, forbids it: ${status}, "${message}"`,
       {
-        remedy: 'Allow this call in the proxy before the engine: docs/engines.md lists all that are made',
+        remedy: 'Allow this call in the proxy before the engine: docs/engines.md lists the calls of Upkeep',
       },
     );
   }

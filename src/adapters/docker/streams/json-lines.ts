@@ -3,10 +3,10 @@ import { ServiceError } from '../../../domain/errors.ts';
 /** A line of the engine's streams is some 300 bytes; an event carries all labels of a container. */
 const maxLineBytes = 1_048_576;
 
-/** The engine has no limit for labels; beyond this size the text counts as endless, not as a line. */
+/** The engine has no limit for labels. Beyond this size the text counts as endless. */
 const mostPassedBytes = 1_024 * maxLineBytes;
 
-/** Stands for a line that is too long, where the stream goes on. */
+/** Replaces a line that is too long, where the stream continues. */
 export const longLine = Symbol('a line that is too long');
 
 export type LineLimits = {
@@ -16,8 +16,8 @@ export type LineLimits = {
 };
 
 /**
- * The JSON values of a stream, one per line, however it is cut into chunks; blank lines are passed
- * over. Throws `engine-refused` for a line that is no JSON, or too long.
+ * The JSON values of a stream, one per line, in chunks of any size. Blank lines are skipped. Throws `engine-refused`
+ * for a line that is not JSON or too long.
  */
 export async function* jsonLines(
   chunks: AsyncIterable<Uint8Array>,

@@ -1,4 +1,4 @@
-/** The end of a stream of text, whatever its length. */
+/** The end of a text stream of any length. */
 export type TextTail = {
   readonly add: (chunk: Uint8Array) => void;
   readonly text: () => string;
@@ -26,7 +26,7 @@ export function createTextTail(): TextTail {
   };
 }
 
-/** Where a cut went through a character, its rest is left out: https://www.rfc-editor.org/rfc/rfc3629#section-3 */
+/** Skips the rest of a character that was cut: https://www.rfc-editor.org/rfc/rfc3629#section-3 */
 function startOfCharacter(bytes: Buffer): number {
   let at = 0;
   while (at < 3 && ((bytes[at] ?? 0) & 0xc0) === 0x80) at++;

@@ -23,7 +23,7 @@ export async function changeService(
   return { ...outcome, message: withoutSecrets(outcome.message, secretsOf(credentials)) };
 }
 
-/** The engine wants a valid spec in the body, and ignores it. */
+/** The engine requires a valid spec in the body, but ignores it. */
 export function goBack(client: Client, service: SwarmService): Promise<ServiceCallOutcome> {
   return post(client, service, { json: service.spec, query: { rollback: 'previous' } });
 }
@@ -65,10 +65,13 @@ async function post(
   }
 }
 
-/** Every version answers 500 "rpc error: … update out of sequence", where one would expect a 409. */
+/** Every version answers 500 "rpc error: … update out of sequence" where a 409 would be expected. */
 const outOfSequence = /out of sequence/;
 
-/** A manager passes the call on to the leader: an error of its own may hide that the leader did it. A 503 says that it is no manager. */
+/**
+ * A manager forwards the call to the leader, so an error of the manager may hide a success of the leader. A 503 means
+ * that the node is no manager.
+ */
 function mayHaveHappened(status: number): boolean {
   return status >= 500 && status !== 501 && status !== 503;
 }

@@ -3,8 +3,8 @@ import type { ServiceEdit } from '../../../domain/outside/swarm.ts';
 import { membersAt, type Span, spanAt } from './json-spans.ts';
 
 /**
- * The text of a spec with an edit made in it: every byte that the edit does not name stays. To parse and print it would
- * change numbers beyond 2^53 silently. Undefined for a spec without an image, such as one of a plugin.
+ * Edits the text of a spec. Every byte outside the edit stays, because parsing and printing would change numbers beyond
+ * 2^53. Undefined for a spec without an image, such as one of a plugin.
  */
 export function editSpec(spec: RawSpec, edit: Omit<ServiceEdit, 'credentials'>): string | undefined {
   const image = spanAt(spec, ['TaskTemplate', 'ContainerSpec', 'Image']);
@@ -39,8 +39,9 @@ function labelEdits(spec: string, labels: ServiceEdit['labels']): readonly Repla
 }
 
 /**
- * Docker's client writes the platforms of an index when it pins an image; a spec without them is left without. Like it,
- * we name no architecture for arm, which nodes call by its variant: https://github.com/moby/swarmkit/issues/2294
+ * Docker's client writes the platforms of an index when it pins an image. A spec without platforms stays without them.
+ * Like the client, this names no architecture for arm, because nodes report its variant there:
+ * https://github.com/moby/swarmkit/issues/2294
  */
 function platformEdits(spec: string, platforms: ServiceEdit['platforms']): readonly Replacement[] {
   const span = spanAt(spec, ['TaskTemplate', 'Placement', 'Platforms']);

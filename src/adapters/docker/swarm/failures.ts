@@ -8,8 +8,8 @@ import { fields, items, pathSegment, text, textMap } from '../transport/wire.ts'
 import { readRawList } from './read-raw.ts';
 
 /**
- * A config object costs no task a restart and outlives the leader. A label of the service would erase its
- * `UpdateStatus` and `PreviousSpec`.
+ * Stores a failure as a config object, which restarts no task and outlives the leader. A label of the service would
+ * erase its `UpdateStatus` and `PreviousSpec`.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Config/operation/ConfigCreate
  */
 export async function noteFailure(
@@ -27,11 +27,11 @@ export async function noteFailure(
         [labels.at]: new Date(atMs).toISOString().replace(/\.\d+/, ''),
         [labels.reason]: printable(reason, maxReasonChars),
       },
-      // An empty one is refused.
+      // The engine refuses an empty config.
       Data: Buffer.from('A version that failed, noted by Upkeep\n').toString('base64'),
     },
   });
-  // The name says service and digest, so one that is taken says the same.
+  // The name contains service and digest, so an existing config stores the same failure.
   return outcome.kind === 'refused' && outcome.status === 409 ? { kind: 'noop' } : outcome;
 }
 

@@ -45,7 +45,7 @@ const jsonText = fc.letrec<{ value: string }>((tie) => {
   };
 }).value;
 
-/** All values of a document by the scanner, put together again. */
+/** All values of a document from the scanner, combined again. */
 function rebuilt(text: string, at = 0): unknown {
   const members = membersAt(text, at);
   if (members !== undefined) {
@@ -62,7 +62,7 @@ describe('the spans of a JSON text', () => {
     fc.assert(
       fc.property(jsonText, (text) => {
         const parsed: unknown = JSON.parse(text);
-        // A parser sets `__proto__` as a mere key; so must the other side of the comparison.
+        // A parser treats `__proto__` as an ordinary key; the expected value must do the same.
         expect(JSON.stringify(rebuilt(text))).toBe(JSON.stringify(parsed));
       }),
       { numRuns: 500 },

@@ -4,8 +4,8 @@ export type Span = { readonly start: number; readonly end: number };
 export type Member = { readonly key: string; readonly value: Span };
 
 /**
- * The members of the object that begins at `at`, in their order, a repeated key each time; undefined where something
- * else begins there. The text must be JSON, as `JSON.parse` has accepted it: nothing is checked again.
+ * The members of the object that begins at `at`, in their order, repeated keys included. Undefined if another value
+ * begins there. The text must be valid JSON; it is not checked again.
  */
 export function membersAt(text: string, at: number): readonly Member[] | undefined {
   const start = skipBlanks(text, at);
@@ -23,7 +23,7 @@ export function membersAt(text: string, at: number): readonly Member[] | undefin
   return members;
 }
 
-/** The elements of the list that begins at `at`; undefined where something else begins there. */
+/** The elements of the list that begins at `at`. Undefined if another value begins there. */
 export function elementsAt(text: string, at: number): readonly Span[] | undefined {
   const start = skipBlanks(text, at);
   if (text[start] !== '[') return undefined;
@@ -37,7 +37,7 @@ export function elementsAt(text: string, at: number): readonly Span[] | undefine
   return elements;
 }
 
-/** The value at the end of a path of keys; of a repeated key the last counts, as for `JSON.parse`. */
+/** The value at the end of a path of keys. The last one of a repeated key counts, as for `JSON.parse`. */
 export function spanAt(text: string, path: readonly string[], from = 0): Span | undefined {
   let span: Span | undefined = { start: skipBlanks(text, from), end: text.length };
   for (const key of path) {
@@ -52,7 +52,7 @@ export function sliceOf(text: string, { start, end }: Span): string {
   return text.slice(start, end);
 }
 
-/** Counts brackets instead of calling itself, so that no depth of nesting is too much. */
+/** Counts brackets instead of recursion, so that any depth of nesting is safe. */
 function endOfValue(text: string, start: number): number {
   const first = text[start];
   if (first === '"') return endOfString(text, start);

@@ -3,10 +3,10 @@ import { megabyte, notJson, readText } from '../transport/answer.ts';
 import type { Client } from '../transport/client.ts';
 import { isAbsent, type Read, refusal } from '../reading/reads.ts';
 
-/** An answer as text, known to be JSON. */
+/** An answer as text that is valid JSON. */
 export type RawAnswer = { readonly text: string; readonly value: unknown };
 
-/** A `GET` in the engine's newest version; undefined when there is no such thing. Throws a `ServiceError`. */
+/** A `GET` in the engine's newest version. Undefined when the object does not exist. Throws a `ServiceError`. */
 export async function readRaw(
   client: Client,
   { doing, path, query = {}, signal }: Read,
@@ -25,7 +25,7 @@ export async function readRaw(
   }
 }
 
-/** As `readRaw`, for a list: an absent one is no empty one. */
+/** Like `readRaw`, for a list. A missing list is not an empty one. */
 export async function readRawList(client: Client, request: Read): Promise<RawAnswer> {
   const answer = await readRaw(client, request);
   if (answer !== undefined && (answer.value === null || Array.isArray(answer.value))) return answer;

@@ -38,7 +38,7 @@ export async function inspectService(
   const answer = await readRaw(client, { doing, path: servicePath(id), signal });
   const span = answer && spanAt(answer.text, []);
   const service = span && readService(answer.text, span, answer.value);
-  // A name and the beginning of an id find one too.
+  // The engine also finds services by name and by a prefix of the id.
   return service?.id === id ? service : undefined;
 }
 
@@ -75,7 +75,7 @@ function readService(raw: string, span: Span, value: unknown): SwarmService | un
     constraints: texts(Constraints),
     platforms: Array.isArray(Platforms) ? Platforms.map(readPlatform) : undefined,
     previous: readPrevious(PreviousSpec),
-    // The proof of the type: this is the member as it was read.
+    // This assertion is safe: the text is the member exactly as it was read.
     spec: sliceOf(raw, spec) as RawSpec,
   };
 }
@@ -91,7 +91,7 @@ function readPrevious(previousSpec: unknown): SwarmService['previous'] {
   return image === '' ? undefined : { image, labels: textMap(Labels) };
 }
 
-/** A mode that we do not know runs tasks to an end, as far as one can tell: it is left alone like a job. */
+/** A mode unknown here may run tasks to completion, so such a service is left alone like a job. */
 function readMode(mode: Fields): Pick<SwarmService, 'mode' | 'replicas'> {
   const known = modes.find(([field]) => mode[field] !== undefined && mode[field] !== null);
   const { Replicas } = fields(mode['Replicated']);

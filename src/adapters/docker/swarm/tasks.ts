@@ -14,7 +14,7 @@ export async function listTasks(
   if (serviceIds.length === 0) return [];
   const query = { filters: JSON.stringify({ service: serviceIds }) };
   const answer = await readRawList(client, { doing: 'list the tasks of the swarm', path: '/tasks', query, signal });
-  // The filter matches prefixes and names too.
+  // The engine's filter also matches prefixes and names.
   return items(answer.value)
     .map(readTask)
     .filter((task) => task.id !== '' && serviceIds.includes(task.serviceId));
@@ -45,7 +45,7 @@ function readTask(value: unknown): SwarmTask {
   };
 }
 
-/** A word that we do not know proves nothing: the task counts as one that does not run yet. */
+/** An unknown state proves nothing: the task counts as not running yet. */
 function stateOf(word: unknown): TaskState {
   return taskStates.find((state) => state === word) ?? 'new';
 }

@@ -2,21 +2,26 @@ import { speaksApi } from '../../../domain/container/api-version.ts';
 import type { EngineVersion } from '../transport/version.ts';
 
 /**
- * Differences between engines and API versions in the calls of this folder, all in one place. Differences
- * in containers' settings belong to the recipe.
+ * The differences between engines and API versions that affect the calls of this folder. Differences in containers'
+ * settings belong to the recipe.
  */
 export type Capabilities = {
-  /** `POST /containers/{id}/stop` takes a signal; older ones would ignore it. */
+  /** `POST /containers/{id}/stop` accepts a signal; older versions ignore it. */
   readonly stopSignal: boolean;
-  /** A stop reaches a container that its restart policy is about to start again. Podman calls that one stopped already, and starts it all the same. */
+  /**
+   * A stop also works while the restart policy is about to start the container. Podman reports such a container as
+   * stopped, and starts it nevertheless.
+   */
   readonly stopsBetweenTries: boolean;
-  /** `POST /containers/{id}/update` takes a restart policy: Podman's does from version 5 on. */
+  /** `POST /containers/{id}/update` accepts a restart policy: Podman from version 5. */
   readonly restartPolicies: boolean;
-  /** The engine runs HEALTHCHECKs itself. Podman leaves them to timers of systemd, and does not say whether there are any. */
+  /**
+   * The engine runs HEALTHCHECKs itself. Podman leaves them to systemd timers, and does not show whether there are any.
+   */
   readonly healthProbes: boolean;
-  /** It tells when somebody has had all stopped containers removed: Docker since 1.41, the oldest that we speak. */
+  /** The engine announces that all stopped containers were removed: Docker since 1.41, the oldest supported version. */
   readonly tellsOfPrunes: boolean;
-  /** It speaks of containers and images in Docker's words and leaves nothing out; Podman's need `podman/`. */
+  /** The engine describes containers and images as Docker does. Podman's answers go through `podman/`. */
   readonly dockerWords: boolean;
 };
 
@@ -35,17 +40,22 @@ export function capabilitiesOf({ kind, product, apiVersion }: EngineVersion): Ca
   };
 }
 
-/** Engine messages for the same failure, where the status is not enough. */
+/** Engine messages that identify a failure where the status is not enough. */
 export const mishaps = {
   /** Docker: 409 "The container name … is already in use by container …". Podman: 500 "… that name is already in use". */
   nameTaken: /\bname\b.{0,300} is already in use/i,
-  /** Podman: 500 "container … does not exist in database: no such container", for one that is being removed. */
+  /** Podman: 500 "container … does not exist in database: no such container", for a container that is being removed. */
   absent: /does not exist in database: no such container/i,
-  /** Docker notes it in the container's state. Podman says "… OCI runtime attempted to invoke a command that was not found", or "… OCI permission denied". */
+  /**
+   * Docker records this in the container's state. Podman says "… OCI runtime attempted to invoke a command that was not
+   * found", or "… OCI permission denied".
+   */
   commandUnusable: /OCI runtime attempted to invoke a command that was not found|OCI permission denied/i,
   /** Docker: 500 "Cannot link to a non running container: /db AS /web/db". Podman has no links. */
   linkBroken: /cannot link to a non running container/i,
-  /** Docker: 409 of itself. Podman: 500 "unable to delete image … by ID with more than one tag …: please force removal". */
+  /**
+   * Docker answers 409. Podman: 500 "unable to delete image … by ID with more than one tag …: please force removal".
+   */
   severalTags: /by ID with more than one tag/i,
   /** Docker: 403 "endpoint with name … already exists in network …". Podman: "… is already connected to network …". */
   alreadyConnected: /already (?:exists in|connected to) network/i,
@@ -59,7 +69,7 @@ export const podmanActions: ReadonlyMap<string, string> = new Map([
   ['remove', 'destroy'],
 ]);
 
-/** Podman's states that are none of Docker's; every other unknown one counts as `exited`. */
+/** Podman's states that Docker does not have. Other unknown states count as `exited`. */
 export const podmanStates = [
   ['configured', 'created'],
   ['initialized', 'created'],
@@ -67,7 +77,7 @@ export const podmanStates = [
   ['stopped', 'exited'],
 ] as const;
 
-/** Podman matches a name without its slash, Docker with it. */
+/** Podman matches names without the leading slash, Docker with it. */
 export function namePattern(prefix: string): string {
   return `^/?${prefix.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}`;
 }

@@ -11,9 +11,8 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { fields, isFields, isTextMap, isTexts, items, text, type Fields } from '../transport/wire.ts';
 
 /**
- * The parts of an inspect answer that a successor is made from, untouched: fields that nobody here
- * has heard of stay. A field that we work with is left out where its shape is not the API's, and
- * then it is an obstacle, as a successor would lack it.
+ * The parts of an inspection that a successor is made from, unchanged: unknown fields stay. A known field with an
+ * unexpected type is left out and becomes an obstacle, because a successor would not have it.
  */
 export function readSettings(inspected: Fields, obstacle?: string): ContainerSettings {
   const { Config, HostConfig: hostConfig, Mounts, NetworkSettings } = inspected;
@@ -50,7 +49,7 @@ export function readImageConfig(config: unknown): Image['config'] {
 
 type Shape = (value: unknown) => boolean;
 
-/** A shape for every field that the domain gives a type: one that is forgotten does not compile. */
+/** A shape for every typed field of the domain. A forgotten field does not compile. */
 type Shapes<T> = { readonly [Key in keyof T as string extends Key ? never : Key]-?: Shape };
 
 const isText: Shape = (value) => typeof value === 'string';
@@ -154,7 +153,7 @@ function oddFields<T>(value: unknown, shapes: Shapes<T>): readonly string[] {
   );
 }
 
-/** The same object where every field is well, as it is with every engine we know. */
+/** The same object if every field has its documented type, as with every known engine. */
 function wellFormed<T>(value: unknown, shapes: Shapes<T>): T {
   const all = fields(value);
   if (fits(all, shapes)) return all as T;

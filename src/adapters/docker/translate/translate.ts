@@ -31,7 +31,7 @@ export function readContainerSummary(entry: unknown): ContainerSummary | undefin
   };
 }
 
-/** `GET /containers/{id}/json`; `obstacle` is a reason against a successor that the answer itself does not show. */
+/** `GET /containers/{id}/json`. `obstacle` is a reason against a successor that the answer itself does not show. */
 export function readContainer(answer: unknown, obstacle?: string): Container {
   const inspected = fields(answer);
   const id = text(inspected['Id']);
@@ -76,7 +76,7 @@ export function readEvent(line: unknown): EngineEvent | undefined {
   const { Type, Action, Actor, time, timeNano } = fields(line);
   const kind = [...eventKinds, 'service' as const].find((known) => known === Type);
   const said = text(Action);
-  // Every health probe is an exec: three events each, which say nothing about the container.
+  // A health probe is an exec with three events, which are irrelevant for the container.
   if (!kind || said === '' || said.startsWith('exec_')) return undefined;
   const { ID, Attributes } = fields(Actor);
   return {
@@ -90,7 +90,7 @@ export function readEvent(line: unknown): EngineEvent | undefined {
 
 export const eventKinds = ['container', 'image', 'network', 'volume'] as const;
 
-/** A legacy link shows as a further name, `/web/db`: the container's own has one slash. */
+/** A legacy link appears as a further name, `/web/db`. The container's own name has one slash. */
 function nameOf(names: readonly string[]): string {
   const own = names.find((name) => !name.slice(1).includes('/')) ?? names[0] ?? '';
   return own.replace(/^\//, '');
@@ -107,7 +107,7 @@ function readStatus(word: string): ContainerStatus {
   return statuses.get(word) ?? 'exited';
 }
 
-/** The list tells health in words only: `Up 5 minutes (healthy)`, `Up 2 seconds (health: starting)`. */
+/** The list shows health only in text: `Up 5 minutes (healthy)`, `Up 2 seconds (health: starting)`. */
 function healthInWords(status: string): HealthStatus {
   const word = /\((?:health: )?(starting|healthy|unhealthy)\)/.exec(status)?.[1] ?? '';
   return readHealth(word) ?? 'none';
@@ -137,12 +137,12 @@ function readState(state: Fields, healthcheck: Fields): ContainerState {
   };
 }
 
-/** Verbatim; Go's zero time, of the year 1, stands for never. */
+/** The time verbatim. Go's zero time, in the year 1, means never. */
 function timestamp(value: unknown): string {
   return timeMs(value) === 0 ? '' : text(value);
 }
 
-/** A container that was never started has a health check but no health yet. */
+/** A container that was never started has a health check but no health status yet. */
 function isProbed({ Test }: Fields): boolean {
   const how = texts(Test)[0];
   return how !== undefined && how !== 'NONE';
@@ -153,7 +153,7 @@ function summaryOf(image: Fields): ImageSummary {
     id: text(image['Id']),
     tags: texts(image['RepoTags']).filter((tag) => tag !== '<none>:<none>'),
     digests: texts(image['RepoDigests']).filter((digest) => digest !== '<none>@<none>'),
-    // The list has them at the top, an inspection in the configuration.
+    // A list has the labels at the top level, an inspection in the configuration.
     labels: textMap(image['Labels'] ?? fields(image['Config'])['Labels']),
   };
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
-/** Where an engine listens. `text` is how it was written, for messages; it never holds a secret. */
+/** The address of an engine. `text` is the address as written, for messages; it never contains a secret. */
 export type EngineAddress =
   | { readonly kind: 'unix'; readonly text: string; readonly path: string }
   | {
@@ -64,9 +64,9 @@ function tcpAddress(
 function sshAddress(url: URL, text: string): EngineAddress {
   const host = hostOf(url);
   const user = url.username === '' ? undefined : url.username;
-  if (!/^[A-Za-z0-9_.:][A-Za-z0-9_.:-]*$/.test(host)) throw invalid('its host has characters that no host has', text);
+  if (!/^[A-Za-z0-9_.:][A-Za-z0-9_.:-]*$/.test(host)) throw invalid('its host contains invalid characters', text);
   if (user !== undefined && !/^[A-Za-z0-9_.][A-Za-z0-9_.-]*$/.test(user))
-    throw invalid('its user has characters that no user has', text);
+    throw invalid('its user contains invalid characters', text);
   return { kind: 'ssh', text, host, port: portOf(url), user };
 }
 

@@ -11,8 +11,8 @@ const maxErrorBytes = 65_536;
 const maxMessageChars = 1_000;
 
 /**
- * The body as JSON. Throws `engine-refused` when it is too large or no JSON; `doing` is the failed action,
- * for the message.
+ * The body as JSON. Throws `engine-refused` when it is too large or not JSON. `doing` is the failed action, for the
+ * message.
  */
 export async function readJson(body: EngineResponse['body'], limitBytes: number, doing = 'go on'): Promise<unknown> {
   const answer = parse(await readText(body, limitBytes, doing));
@@ -32,14 +32,14 @@ export function notJson(cause?: unknown): ServiceError {
   });
 }
 
-/** The body as it is. Throws `engine-refused` when it is too large; `doing` is the failed action, for the message. */
+/** The body as text. Throws `engine-refused` when it is too large. `doing` is the failed action, for the message. */
 export async function readText(body: EngineResponse['body'], limitBytes: number, doing: string): Promise<string> {
   const bytes = await readBytes(body, limitBytes);
   if (bytes.length > limitBytes) throw tooLarge(doing, limitBytes);
   return bytes.toString('utf8');
 }
 
-/** The body as JSON where it is that; calls that change state answer with nothing, "OK" or an object. */
+/** The body as JSON if it is JSON. Calls that change state answer with nothing, "OK" or an object. */
 export async function readAnswer(body: EngineResponse['body']): Promise<unknown> {
   return parse((await readBytes(body, maxAnswerBytes)).toString('utf8'));
 }
@@ -48,7 +48,7 @@ export type EngineError = {
   readonly status: number;
   /** One printable line, at most 1,000 characters. */
   readonly message: string;
-  /** False for an answer that is none of the engine's, such as the 404 of some other web server. */
+  /** False for an answer that did not come from the engine, such as the 404 of another web server. */
   readonly fromEngine: boolean;
 };
 

@@ -26,8 +26,8 @@ describe('the version of the API', () => {
   });
 
   test.each([
-    ['1.40', '1.12', 'speaks API 1.40, and 1.41 is the oldest we know'],
-    ['1.60', '1.52', 'speaks API 1.52 and newer, and 1.51 is the newest we know'],
+    ['1.40', '1.12', 'speaks API 1.40, and 1.41 is the oldest supported version'],
+    ['1.60', '1.52', 'speaks API 1.52 and newer, and 1.51 is the newest supported version'],
   ])('is none with an engine of %s (oldest %s)', async (ApiVersion, MinAPIVersion, why) => {
     const { engine } = await connectedEngine({ version: { ...docker28, ApiVersion, MinAPIVersion } });
     await expect(engine.listContainers()).rejects.toMatchObject({

@@ -11,22 +11,22 @@ import { createNegotiation } from './negotiation.ts';
 import { sendRequest, type EngineRequest, type EngineResponse } from './request.ts';
 import { notAnEngine, readVersion, type EngineVersion } from './version.ts';
 
-/** Speaks HTTP with one engine, in the newest version that both understand. */
+/** Speaks HTTP with one engine, in the newest version that both sides support. */
 export type Client = {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** The engine is spoken to over a socket of this host. */
+  /** True if the engine is reached over a socket of this host. */
   readonly isLocal: boolean;
   readonly version: (signal?: AbortSignal) => Promise<EngineVersion>;
   /** Throws a `ServiceError` (an `EngineFailure` when there was no answer), or the signal's reason. */
   readonly send: (call: Call) => Promise<Reply>;
   /**
-   * As `send`, in the newest version that the engine speaks, also where we do not know it: for what is copied without
-   * being understood, because an older version in the path makes the engine drop settings with a 200.
+   * Like `send`, in the engine's newest version, even if it is unknown here. It serves texts that are copied without
+   * being parsed: with an older version in the path the engine drops settings and answers 200.
    */
   readonly sendInNewest: (call: Call) => Promise<Reply>;
   readonly tellLeftOut: LeftOutTeller;
-  /** As `send`, without a version in the path: every version answers this call alike. */
+  /** Like `send`, without a version in the path, for calls that every version answers alike. */
   readonly sendUnversioned: (call: Call) => Promise<Reply>;
 };
 
@@ -73,11 +73,12 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   }
 
   async function send(call: Call): Promise<Reply> {
-    // A check has many calls under way with one signal; that is no leak.
+    // A check has many calls under way with one signal, which is not a leak.
     if (call.signal !== undefined) setMaxListeners(0, call.signal);
     const reply = await sendOnce(call);
     if (reply.kind === 'ok' || reply.status !== 400 || !versionRefused.test(reply.message)) return reply;
-    // It does not say so itself, or was replaced by one that does not speak that version; it has done nothing.
+    // The engine rejected the version before doing anything: it does not report its versions, or was replaced by an
+    // older one.
     if (pinned !== undefined)
       warnOnce(`API version ${quoted(pinned, 20)} cannot be used: ${printable(reply.message, 300)}`);
     pinned = undefined;
@@ -124,10 +125,10 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   return { clock, deadlines, isLocal, version, send, sendInNewest, sendUnversioned, tellLeftOut };
 }
 
-/** A message names versions, so there are as many as engines take turns at one address. */
+/** A warning names the versions, so different engines behind one address cause different warnings. */
 const mostWarnings = 10;
 
-/** A proxy that forbids a call answers with a page of its own; people must know which call to allow. */
+/** A proxy that forbids a call answers with its own page. The user must know which call to allow. */
 function named(error: EngineError, { method, path }: Call): EngineError {
   const byProxy = (error.status === 401 || error.status === 403) && !error.fromEngine;
   return byProxy ? { ...error, message: `${error.message} (${method} ${path})` } : error;
@@ -155,7 +156,7 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
       },
     );
   }
-  // Go's HTTPS server answers so to plain HTTP.
+  // Go's HTTPS server gives this answer to plain HTTP.
   if (error.message.includes('HTTP request to an HTTPS server')) {
     return new ServiceError('engine-unreachable', `Cannot reach the container engine at "${host}": it wants TLS`, {
       remedy: 'Give --tlsverify (DOCKER_TLS_VERIFY) and --cert-path (DOCKER_CERT_PATH)',
@@ -164,7 +165,7 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
   return notAnEngine(host, error);
 }
 
-/** Lets go of a wait that others share. */
+/** Leaves a wait that other callers share. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {

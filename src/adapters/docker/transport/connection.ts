@@ -1,7 +1,9 @@
 import http from 'node:http';
 import https from 'node:https';
+import type { Clock } from '../../../domain/outside/outside.ts';
 import type { EngineAddress } from './address.ts';
-import { openSsh } from './ssh.ts';
+import { sshAgents } from './ssh-agents.ts';
+import { createTurns, type Turns } from './ssh-turns.ts';
 
 export type TlsFiles = {
   readonly ca?: Buffer;
@@ -15,6 +17,8 @@ export type TlsFiles = {
 export type Connection = {
   readonly address: EngineAddress;
   readonly closed: () => boolean;
+  /** To be taken before each request, where sockets are few. */
+  readonly turns: Turns | undefined;
   /** A request that has not been sent yet; `breakOff` is called should the connection be closed before `ended` is. */
   readonly request: (options: ConnectionRequest, breakOff: () => void) => PreparedRequest;
   readonly close: () => void;
@@ -32,14 +36,13 @@ export type ConnectionRequest = {
 /**
  * `shared`: one of a few kept connections, for short reads. The engine may close one at the moment of its
  * use, so only repeatable calls use it. `own`: a new connection, for changes and long calls. A new
- * connection costs 0.1 ms over a unix socket.
+ * connection costs 0.1 ms over a unix socket. `events`: likewise, for a stream without an end.
  */
-export type SocketKind = 'shared' | 'own';
+export type SocketKind = 'shared' | 'own' | 'events';
 
-export function createConnection(
-  address: EngineAddress,
-  options: { readonly tls?: TlsFiles; readonly maxSockets: number },
-): Connection {
+export type ConnectionOptions = { readonly clock: Clock; readonly tls?: TlsFiles; readonly maxSockets: number };
+
+export function createConnection(address: EngineAddress, options: ConnectionOptions): Connection {
   const agents = createAgents(address, options);
   const target = targetOf(address);
   const open = new Set<() => void>();
@@ -48,6 +51,7 @@ export function createConnection(
   return {
     address,
     closed: () => closed,
+    turns: address.kind === 'ssh' ? createTurns({ clock: options.clock, host: address.text }) : undefined,
     request({ socket, ...rest }, breakOff) {
       const secure = address.kind === 'tcp' && address.secure;
       const message = (secure ? https : http).request({ ...target, ...rest, agent: agents[socket] });
@@ -59,8 +63,7 @@ export function createConnection(
     close() {
       closed = true;
       for (const breakOff of open) breakOff();
-      agents.shared.destroy();
-      agents.own.destroy();
+      for (const agent of new Set(Object.values(agents))) agent.destroy();
     },
   };
 }
@@ -73,35 +76,22 @@ const maxOwnSockets = 256;
 
 const probeAfterMs = 30_000;
 
-type Agents = Readonly<Record<SocketKind, http.Agent>>;
+export type Agents = Readonly<Record<SocketKind, http.Agent>>;
 
-function createAgents(
-  address: EngineAddress,
-  { tls, maxSockets }: { readonly tls?: TlsFiles; readonly maxSockets: number },
-): Agents {
+function createAgents(address: EngineAddress, { tls, maxSockets, clock }: ConnectionOptions): Agents {
   const kept = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: keptIdleMs };
   const fresh = { keepAlive: false, maxSockets: maxOwnSockets };
-  if (address.kind === 'ssh') return sshAgents(address, maxSockets);
-  if (address.kind === 'unix' || !address.secure) return { shared: new http.Agent(kept), own: new http.Agent(fresh) };
+  if (address.kind === 'ssh') return sshAgents(address, clock);
+  const isPlain = address.kind === 'unix' || !address.secure;
   const secrets = {
     rejectUnauthorized: tls?.verify ?? true,
     ...(tls?.ca && { ca: tls.ca }),
     ...(tls?.cert && { cert: tls.cert }),
     ...(tls?.key && { key: tls.key }),
   };
-  return { shared: new https.Agent({ ...kept, ...secrets }), own: new https.Agent({ ...fresh, ...secrets }) };
-}
-
-/**
- * A new session costs half a second, so changes too use one again, if there is a free one; nothing
- * between here and the engine closes it for idleness. At most two of each stay open unused.
- */
-function sshAgents(address: EngineAddress & { kind: 'ssh' }, maxSockets: number): Agents {
-  const sessions = (atMost: number): http.Agent =>
-    Object.assign(new http.Agent({ keepAlive: true, maxSockets: atMost, maxFreeSockets: 2 }), {
-      createConnection: () => openSsh(address),
-    });
-  return { shared: sessions(maxSockets), own: sessions(maxOwnSockets) };
+  const open = (how: http.AgentOptions) => (isPlain ? new http.Agent(how) : new https.Agent({ ...how, ...secrets }));
+  const own = open(fresh);
+  return { shared: open(kept), own, events: own };
 }
 
 function targetOf(address: EngineAddress): http.RequestOptions {

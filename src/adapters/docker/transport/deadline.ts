@@ -2,13 +2,16 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 
 /** A limit on a wait. */
 export type Deadline = {
-  /** Starts it anew, where the limit is on silence and not on the whole. */
+  /** Restarts the time, for a limit on silence instead of on the whole. */
   readonly extend: () => void;
   readonly end: () => void;
   readonly passed: () => boolean;
 };
 
-/** Calls `onPassed` once when `ms` have gone by since the start or the last `extend()`, unless it was ended first. */
+/**
+ * Calls `onPassed` once when `ms` have passed since the start or the last `extend()`, unless the deadline was ended
+ * first.
+ */
 export function startDeadline(clock: Clock, ms: number, onPassed: () => void): Deadline {
   const ended = new AbortController();
   let sinceMs = clock.monotonicMs();
@@ -27,13 +30,10 @@ export function startDeadline(clock: Clock, ms: number, onPassed: () => void): D
     extend: () => {
       sinceMs = clock.monotonicMs();
     },
-    end: () => ended.abort(overAndDone),
+    end: () => ended.abort(),
     passed: () => passed,
   };
 }
 
-/** A reason of our own, because the default one costs an exception with its stack: a tenth of a whole call. */
-const overAndDone = 'ended';
-
-/** Ending a deadline rejects its sleep, and nothing else can. */
+/** Only the end of a deadline rejects its sleep. */
 function ignoreEnd(): void {}

@@ -2,11 +2,11 @@ import { ServiceError, type ErrorCode } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 
 /**
- * No answer of the engine. `sent` is false only when not a byte of the request can have reached
- * it: such a call certainly had no effect. `stale` is true when a kept connection turned out to be dead.
+ * A call without an answer of the engine. `sent` is false only if no byte of the request can have reached it: such a
+ * call certainly had no effect. `stale` is true when a kept connection was closed.
  */
 export class EngineFailure extends ServiceError {
-  /** The message without "Cannot reach …", for a message with its own action. */
+  /** The message without "Cannot reach …", for a message about another action. */
   readonly why: string;
   readonly sent: boolean;
   readonly stale: boolean;
@@ -37,7 +37,7 @@ export function explain(error: unknown): Explained {
   return { code: known.code ?? 'engine-unreachable', why: `${known.why} (${code})`, remedy: known.remedy };
 }
 
-/** `code` of an error whose message ends with the output of `ssh`. */
+/** The `code` of an error whose message ends with the output of `ssh`. */
 export const sshFailed = 'ERR_SSH';
 
 const startOrMount =

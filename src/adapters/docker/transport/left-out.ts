@@ -16,10 +16,10 @@ export function createLeftOutTeller(warn: (message: string) => void): LeftOutTel
 /** Names that are remembered. */
 const mostTold = 1_000;
 
-/** Names that one list is told by. */
+/** The number of names that one warning lists. */
 const mostNamed = 10;
 
 function leave(thing: string, name: string): string {
   const which = name === '' ? `One ${thing} whose name cannot be read` : `The ${thing} ${name}`;
-  return `${which} is left out of everything, and is neither checked nor updated`;
+  return `${which} is ignored, and is neither checked nor updated`;
 }

@@ -1,14 +1,17 @@
 import type { EngineVersion } from './version.ts';
 
-/** The API version to speak, asked once and kept until the engine's identity changes. */
+/** The API version to use. It is asked once and kept until another engine answers. */
 export type Negotiation = {
   readonly current: () => Promise<EngineVersion>;
-  /** Takes the `Api-Version` of an answer, '' where a proxy has removed it: another one than before means another engine. */
+  /**
+   * Reads the `Api-Version` of an answer, which is '' if a proxy has removed it. A different value means another
+   * engine.
+   */
   readonly notice: (engineApiVersion: string) => void;
   readonly forget: () => void;
 };
 
-/** Any number of callers at once cost one question; a failed one is asked again by the next caller. */
+/** Concurrent callers share one question. After a failure the next caller asks again. */
 export function createNegotiation(ask: () => Promise<EngineVersion>): Negotiation {
   let asked: Promise<EngineVersion> | undefined;
   let known: EngineVersion | undefined;

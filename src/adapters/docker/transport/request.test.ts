@@ -16,7 +16,7 @@ const request: EngineRequest = {
 /** A connection that counts its released sockets. */
 async function counted(script: Answer) {
   const server = await startScriptedEngine({ script: { '*': script } });
-  const real = createConnection(parseAddress(server.host, false), { maxSockets: 2 });
+  const real = createConnection(parseAddress(server.host, false), { clock: createSystemClock(), maxSockets: 2 });
   onTestFinished(async () => {
     real.close();
     await server.close();

@@ -9,7 +9,7 @@ export type EngineRequest = {
   /** With version and query. */
   readonly path: string;
   readonly body?: unknown;
-  /** JSON that is sent as it is, in place of `body`. */
+  /** JSON that is sent unchanged instead of `body`. */
   readonly json?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly socket: SocketKind;
@@ -18,14 +18,14 @@ export type EngineRequest = {
 };
 
 /**
- * Scope of the limit: the whole exchange, the silence between two pieces of the answer, or the wait for
- * its head. With `stretches` the time counts anew after so many bytes.
+ * The scope of the limit: the whole exchange, the silence between two pieces of the answer, or the wait for its head.
+ * With `stretches` the time starts again after that number of bytes.
  */
 export type Patience =
   | { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number }
   | { readonly for: 'stretches'; readonly ms: number; readonly bytes: number };
 
-/** Must be read to its end, or left by a `break`: only then is the socket free again. */
+/** It must be read to its end or left by a `break`, because the socket stays in use until then. */
 export type EngineResponse = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -38,9 +38,9 @@ export async function sendRequest(
   clock: Clock,
   request: EngineRequest,
 ): Promise<EngineResponse> {
-  request.signal?.throwIfAborted();
-  if (connection.closed()) throw new EngineFailure(closed, { host: connection.address.text, sent: false });
-  const exchange = startExchange(connection, clock, request);
+  const { socket, patience, signal } = request;
+  const endTurn = connection.turns && (await connection.turns.take({ socket, ms: patience.ms, signal }));
+  const exchange = startExchange(connection, clock, request, endTurn);
   try {
     const response = await exchange.response;
     if (request.patience.for === 'head') exchange.deadline.end();
@@ -83,12 +83,22 @@ type Exchange = {
   readonly response: Promise<IncomingMessage>;
   readonly deadline: Deadline;
   readonly end: () => void;
-  /** Why it really failed: a request that we broke off ourselves fails with a meaningless error. */
+  /** The real cause of a failure: a request that we broke off fails with a meaningless error. */
   readonly failure: (error: unknown) => unknown;
 };
 
-function startExchange(connection: Connection, clock: Clock, request: EngineRequest): Exchange {
+function startExchange(
+  connection: Connection,
+  clock: Clock,
+  request: EngineRequest,
+  endTurn: () => void = () => undefined,
+): Exchange {
   const { signal, patience } = request;
+  if (signal?.aborted || connection.closed()) {
+    endTurn();
+    signal?.throwIfAborted();
+    throw new EngineFailure(closed, { host: connection.address.text, sent: false });
+  }
   const json = request.json ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
   const payload = json === undefined ? undefined : Buffer.from(json);
   const head = {
@@ -111,13 +121,13 @@ function startExchange(connection: Connection, clock: Clock, request: EngineRequ
       answered = true;
       resolve(answer);
     });
-    // Stays for good: an error after the answer has begun is told by the body as well.
+    // The listener stays: the body reports errors after the head of the answer.
     message.on('error', reject);
   });
   signal?.addEventListener('abort', breakOff, { once: true });
   message.end(payload);
 
-  /** A request that still waits for a socket does not notice that it is destroyed. */
+  /** A request that still waits for a socket does not notice its destruction. */
   function breakOff(): void {
     message.destroy();
     giveUp(new Error('broken off'));
@@ -129,6 +139,7 @@ function startExchange(connection: Connection, clock: Clock, request: EngineRequ
     end() {
       deadline.end();
       ended();
+      endTurn();
       signal?.removeEventListener('abort', breakOff);
     },
     failure(error) {
@@ -141,7 +152,7 @@ function startExchange(connection: Connection, clock: Clock, request: EngineRequ
   };
 }
 
-/** Reports whether the connection stood. A failure before that certainly had no effect. */
+/** Reports whether the connection was established. A failure before that certainly had no effect. */
 function watchSocket(message: ClientRequest): () => boolean {
   let sent = false;
   message.once('socket', (socket) => {
@@ -156,7 +167,7 @@ function silent(patience: Patience): Explained {
   return {
     code: 'timeout',
     why: `${what} for ${patience.ms / 1000} s`,
-    remedy: 'Look at the load and the log of the engine',
+    remedy: 'Check the load and the log of the engine',
   };
 }
 

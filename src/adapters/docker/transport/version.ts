@@ -21,16 +21,16 @@ export type EngineVersion = {
 
 export type VersionOptions = {
   readonly host: string;
-  /** The configured version, unchecked. */
+  /** The configured version, not checked. */
   readonly pinned?: string | undefined;
-  /** Hears that the pinned version cannot be used, and why. */
+  /** Called when the pinned version cannot be used, with the reason. */
   readonly warn?: (message: string) => void;
 };
 
 /**
- * Chooses the newest version that both speak, because an older one silently drops settings of
- * containers; or the pinned one, where both speak that. `DOCKER_API_VERSION` is often left over from
- * another engine, so one that cannot be is no reason to stop.
+ * Chooses the newest version that both sides speak, because an older one silently drops settings of containers, or the
+ * pinned version if both speak it. `DOCKER_API_VERSION` is often left over from another engine, so an unusable value is
+ * only a warning.
  */
 export function readVersion(answer: unknown, { host, pinned, warn }: VersionOptions): EngineVersion {
   const { Version, ApiVersion, MinAPIVersion, Components, Os, Arch } = fields(answer);
@@ -78,7 +78,7 @@ function choose(engine: SpokenVersions, host: string): string {
   if (!speaksApi(engine.newest, oldestVersion)) {
     throw new ServiceError(
       'engine-refused',
-      `Cannot work with the container engine at "${host}": it speaks API ${engine.newest}, and ${oldestVersion} is the oldest we know`,
+      `Cannot work with the container engine at "${host}": it speaks API ${engine.newest}, and ${oldestVersion} is the oldest supported version`,
       {
         remedy: 'Update the engine: Docker 20.10 is the oldest that works',
       },
@@ -87,7 +87,7 @@ function choose(engine: SpokenVersions, host: string): string {
   if (!speaksApi(newestVersion, engine.oldest)) {
     throw new ServiceError(
       'engine-refused',
-      `Cannot work with the container engine at "${host}": it speaks API ${engine.oldest} and newer, and ${newestVersion} is the newest we know`,
+      `Cannot work with the container engine at "${host}": it speaks API ${engine.oldest} and newer, and ${newestVersion} is the newest supported version`,
       {
         remedy: 'Update this service',
       },

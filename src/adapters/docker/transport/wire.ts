@@ -1,6 +1,6 @@
 /**
- * How the engine's JSON is read: by field, each with a default, so that a missing or odd field
- * spoils nothing but itself.
+ * The engine's JSON, read field by field with a default for each, so that a missing or unexpected field affects only
+ * itself.
  */
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -8,7 +8,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An object's fields; none when it is no object. */
+/** An object's fields; none if the value is not an object. */
 export function fields(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
@@ -41,7 +41,7 @@ export function isTextMap(value: unknown): value is Readonly<Record<string, stri
   return isFields(value) && Object.values(value).every((item) => typeof item === 'string');
 }
 
-/** Entries with a string value. `fromEntries` keeps a key `__proto__` a mere key. */
+/** Entries with a string value. `fromEntries` treats the key `__proto__` like any other. */
 export function textMap(value: unknown): Readonly<Record<string, string>> {
   if (isTextMap(value)) return value;
   return Object.fromEntries(
@@ -55,7 +55,7 @@ export function timeMs(value: unknown): number {
   return ms > 0 ? ms : 0;
 }
 
-/** Half a surrogate pair, which `encodeURIComponent` throws on, becomes the character that stands for it. */
+/** Replaces half of a surrogate pair, on which `encodeURIComponent` throws, with the replacement character. */
 export function pathSegment(value: string): string {
   return encodeURIComponent(Buffer.from(value).toString());
 }

@@ -1,19 +1,19 @@
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A file at whose end lines are written. */
+/** A file that lines are appended to. */
 export type OpenFile = { readonly handle: FileHandle; readonly bytes: number; readonly close: () => Promise<void> };
 
 export type Lines = {
-  /** Undefined: there is no file, or nothing in it. */
+  /** Undefined: the file is missing or empty. */
   readonly first: string | undefined;
-  /** After the first. */
+  /** The lines after the first. */
   readonly lines: readonly string[];
-  /** Lines between the first and these are left out. */
+  /** Lines between the first and these were left out. */
   readonly isCut: boolean;
 };
 
-/** The last 64 MiB of a file, so that one which somebody else put there does not fill the memory. */
+/** The last 64 MiB of a file, so that a foreign file does not fill the memory. */
 export async function readLines(path: string): Promise<Lines> {
   const handle = await openIfThere(path);
   if (handle === undefined) return { first: undefined, lines: [], isCut: false };
@@ -31,8 +31,8 @@ export async function readLines(path: string): Promise<Lines> {
 }
 
 /**
- * Appends lines, up to the disk; returns the file for the next ones. Where its last line was torn, or an earlier
- * append failed in the middle, it ends that line first. The head is for a new file, also where somebody removed ours.
+ * Appends lines and syncs them. Returns the file for the next lines. If the last line was cut, or an earlier append
+ * failed, that line is ended first. The head is written into a new file, also after our file was removed.
  */
 export async function appendLines(
   file: OpenFile | undefined,
@@ -54,11 +54,11 @@ export async function appendLines(
   }
 }
 
-/** Writes a file beside the old one and puts it in its place; returns its size in bytes. */
+/** Writes a new file beside the old one and renames it. Returns its size in bytes. */
 export async function replaceLines(path: string, lines: readonly string[]): Promise<number> {
   const text = lines.map((line) => `${line}\n`).join('');
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // Over what an earlier one may have left, whose mode would stay.
+  // Removes a leftover first, because its file mode would stay.
   await rm(`${path}.new`, { force: true });
   try {
     await writeWhole(`${path}.new`, text);
@@ -121,7 +121,7 @@ async function openAtEnd(path: string, head: string): Promise<OpenFile & { reado
   }
 }
 
-/** The name of a new file is in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
+/** The name of a new file is stored in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

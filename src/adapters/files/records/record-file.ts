@@ -6,30 +6,30 @@ import { within } from './within.ts';
 
 export type RecordFileOptions<Item> = {
   readonly path: string;
-  /** For messages: `decisions`. */
+  /** The content in messages: `decisions`. */
   readonly what: string;
-  /** Written into the first line. A file of a higher version is left as it is. */
+  /** Written into the first line. A file of a higher version is not changed. */
   readonly version: number;
-  /** From one line's JSON; undefined for anything else. */
+  /** Reads one line's JSON. Undefined for any other value. */
   readonly read: (value: unknown) => Item | undefined;
-  /** The items worth keeping, at the start and whenever the file has grown to twice its size. */
+  /** The items to keep, at the start and whenever the file has doubled its size. */
   readonly compact: (items: readonly Item[]) => readonly Item[];
   readonly log: Pick<Log, 'warn'>;
-  /** The size from which on a file is compacted; 1 MiB unless given. */
+  /** A file of at least this size is compacted; 1 MiB by default. */
   readonly compactFromBytes?: number;
-  /** How long a write may take before the answer is `not-kept`; 10 s unless given. */
+  /** The time limit of a write before the answer is `not-kept`; 10 s by default. */
   readonly deadlineMs?: number;
 };
 
 export type RecordFile<Item> = RecordStore<Item> & {
-  /** All that is kept, at any time; changes nothing. Undefined: it cannot be read, and the log has said why. */
+  /** All stored items, at any time. Changes nothing. Undefined: the file cannot be read, which is logged. */
   readonly peek: () => Promise<readonly Item[] | undefined>;
 };
 
 /**
- * Keeps items as JSON lines. An append is on the disk when it answers; a line that a crash has torn, or one that cannot
- * be read, costs only itself. Writes are made one after the other. Whatever the disk does, nothing is thrown: the log
- * says once that items are not kept, and once more when they are again.
+ * Keeps items as JSON lines. An append is synced when it answers. A line that was cut by a crash, or cannot be read,
+ * costs only itself. Writes are made one after the other. Nothing is thrown for failures of the disk: the log says once
+ * that items are not kept, and once that they are kept again.
  */
 export function createRecordFile<Item>(options: RecordFileOptions<Item>): RecordFile<Item> {
   const { path, what, version, read, compact, log, deadlineMs = 10_000, compactFromBytes = 1024 * 1024 } = options;
@@ -72,7 +72,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     const all = first === undefined || first === head ? lines : [first, ...lines];
     const items = all.flatMap((line) => itemIn(line) ?? []);
     const unreadable = all.length - items.length;
-    // A process that was killed while it wrote leaves one.
+    // A process that was killed during a write leaves one.
     if (unreadable > 1) once(`Some lines of ${name} cannot be read`, { lines: unreadable });
     return items;
   }
@@ -149,7 +149,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   };
 }
 
-/** Writes that a disk has not taken yet. */
+/** Writes that the disk has not completed. */
 const mostWaiting = 1000;
 
 function isOfOther(first: string, what: string, version: number): boolean {

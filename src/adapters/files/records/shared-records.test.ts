@@ -12,7 +12,7 @@ afterAll(() => rmSync(parent, { recursive: true }));
 
 const freshPath = () => join(mkdtempSync(join(parent, 'state-')), 'things.jsonl');
 
-/** As one process opens it: several of them share a file. */
+/** One process's view of the file; several processes share it. */
 function open(path: string) {
   const log = createTestLog();
   const read = (value: unknown): Item | undefined =>

@@ -6,8 +6,8 @@ import { within } from './within.ts';
 import { createRecordFile, type RecordFileOptions } from './record-file.ts';
 
 /**
- * Records that several processes write: each takes turns with the others by a lock that it holds for one write. Who
- * cannot get it in time does not write, and says so; where there are no locks it writes nevertheless.
+ * Records that several processes write. A process holds a lock during each write. If it does not get the lock in time,
+ * it does not write, and logs this. On file systems without locks it writes without one.
  */
 export function createSharedRecords<Item>(options: RecordFileOptions<Item>): SharedRecords<Item> {
   const { path, what, log } = options;
@@ -38,7 +38,7 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
       return 'not-kept';
     }
     try {
-      // A file of a newer version is found by reading it.
+      // Only reading shows that a file has a newer version.
       await readAll();
       return await file.append(items);
     } finally {
@@ -61,10 +61,10 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
 const readDeadlineMs = 5000;
 const writeDeadlineMs = 20_000;
 
-/** Each about 60 ms apart; a write takes a few milliseconds. */
+/** About 60 ms apart. A write takes a few milliseconds. */
 const lockTries = 80;
 
-/** Another text after every write: a file is appended to, or replaced by another one. */
+/** Changes with every write: a file is appended to, or replaced by another one. */
 async function versionOf(path: string): Promise<string> {
   try {
     const { ino, size, mtimeNs } = await stat(path, { bigint: true });

@@ -1,4 +1,4 @@
-/** A network file system may never answer; the write goes on, and nobody waits for it. */
+/** Returns `late` after the deadline, because a network file system may never answer. The work itself continues. */
 export async function within<Result>(work: Promise<Result>, deadlineMs: number, late: Result): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<Result>((resolve) => {

@@ -2,13 +2,13 @@ import type { Incoming } from '../mqtt/connection.ts';
 import { levelIn, type Topics } from './names.ts';
 
 export type Commands = {
-  /** Heard from the broker; anything that is no command of a person of now is left alone. */
+  /** Reads a message of the broker. Everything that is not a current command is ignored. */
   readonly hear: (message: Incoming) => void;
 };
 
 export type CommandOptions = {
   readonly topics: Topics;
-  /** The container that has the slug and may be updated; undefined: there is none. */
+  /** The container with the slug, if it may be updated; else undefined. */
   readonly containerOf: (slugged: string) => string | undefined;
   readonly nowMs: () => number;
   readonly onInstall: (container: string) => void;
@@ -19,7 +19,7 @@ export function createCommands({ topics, containerOf, nowMs, onInstall, onCheck 
   const lastAtMs = new Map<string, number>();
   return {
     hear({ topic, payload, isRetained }) {
-      // A retained command would come again with every connection.
+      // A retained command would be repeated with every connection.
       if (isRetained) return;
       if (topic === topics.check) {
         if (payload === 'check' && isDue(topic)) onCheck();
@@ -31,7 +31,7 @@ export function createCommands({ topics, containerOf, nowMs, onInstall, onCheck 
     },
   };
 
-  /** At most one for each thing in 30 s. */
+  /** At most one command for each container in 30 s. */
   function isDue(key: string): boolean {
     const now = nowMs();
     if (now - (lastAtMs.get(key) ?? -Infinity) < betweenMs) return false;

@@ -21,7 +21,10 @@ export type HomeAssistantDeps = {
   /** The container's button was pressed. Only called where the URL allows it. */
   readonly onInstall: (container: string) => void;
   readonly onCheck: () => void;
-  /** Waits in milliseconds, for tests: before another connection (by the number of failures), and after a start of Home Assistant. */
+  /**
+   * Waits in milliseconds, shortened in tests: before another connection (by the number of failures), and after a start
+   * of Home Assistant.
+   */
   readonly waits?: {
     readonly reconnectMs: (failures: number) => number;
     readonly birthMs: number;
@@ -30,16 +33,16 @@ export type HomeAssistantDeps = {
 };
 
 export type HomeAssistant = {
-  /** Shows this fleet from now on; returns at once, and the newest wins. */
+  /** Shows this fleet from now on. Returns at once; the newest fleet wins. */
   readonly show: (fleet: Fleet) => void;
-  /** Says that we are gone, and resolves when that is said, within 2 s. */
+  /** Publishes that Upkeep is offline. Resolves after that, within 2 s. */
   readonly close: () => Promise<void>;
 };
 
 /**
  * Keeps an `update` entity for each container in Home Assistant, by MQTT discovery:
- * https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery. One connection, made anew whenever it breaks.
- * Entities of containers that are gone are removed, also those that an earlier process has left at the broker.
+ * https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery. It uses one connection and reconnects when that
+ * breaks. Entities of removed containers are removed, including those of earlier processes.
  */
 export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAssistantDeps): HomeAssistant {
   const { waits = usualWaits(deps.random) } = deps;
@@ -84,7 +87,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     }
   }
 
-  /** From one connection to its end. */
+  /** One connection from its begin to its end. */
   async function session(onOpen: () => void): Promise<void> {
     const left = new Set<string>();
     const shown = new Map<string, string>();
@@ -137,7 +140,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     );
   }
 
-  /** A broker may accept a subscription and deliver nothing, so our own message has to come back. */
+  /** A broker may accept a subscription and deliver nothing, so a message to ourselves must come back. */
   async function hearsItself(open: MqttConnection, heard: Promise<void>): Promise<boolean> {
     try {
       await open.subscribe(topics.anyInstall);
@@ -182,7 +185,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   }
 
   /**
-   * Home Assistant has started, and has lost all messages that are not retained. All instances send them again, each
+   * Home Assistant has started and has lost all messages that are not retained. Every instance sends them again, each
    * after its own delay.
    */
   async function born({ payload }: Incoming, shown: Map<string, string>): Promise<void> {
@@ -199,7 +202,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   }
 }
 
-/** At once on the way to a broker. */
+/** Messages on the way to a broker at once. */
 const mostInFlight = 20;
 const closeMs = 2000;
 

@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
 
-/** A name as part of a topic and of an id. */
+/** A name in the form for topics and ids. */
 export function slug(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, '_');
 }
 
-/** A slug for each name; where two names have the same, all but one get six hex digits of a hash. The order says nothing. */
+/**
+ * A slug for each name. If several names have the same slug, all but one get six hex digits of a hash. The order of the
+ * names does not matter.
+ */
 export function slugsOf(names: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const taken = new Set<string>();
-  // A name that is a slug already keeps it, whichever containers are added or removed.
+  // A name that is already a slug keeps it when other containers are added or removed.
   const order = [...new Set(names)].toSorted(
     (a, b) => Number(slug(b) === b) - Number(slug(a) === a) || (a < b ? -1 : 1),
   );
@@ -22,7 +25,7 @@ export function slugsOf(names: readonly string[]): ReadonlyMap<string, string> {
   return found;
 }
 
-/** Where everything of one host stands. */
+/** The topics of one host. */
 export type Topics = ReturnType<typeof topicsOf>;
 
 export function topicsOf(prefix: string, base: string, node: string) {
@@ -48,7 +51,7 @@ export function topicsOf(prefix: string, base: string, node: string) {
   };
 }
 
-/** The level that a `+` stands for; undefined where the topic is another. */
+/** The level that a `+` matches; undefined for another topic. */
 export function levelIn(pattern: string, topic: string): string | undefined {
   const [before = '', after = ''] = pattern.split('+');
   if (!topic.startsWith(before) || !topic.endsWith(after)) return undefined;

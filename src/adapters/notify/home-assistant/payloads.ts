@@ -6,11 +6,11 @@ export type Shown = {
   readonly topics: Topics;
   readonly hostName: string;
   readonly version: string;
-  /** Whether commands are wanted, and arrive. */
+  /** Whether commands are allowed and have been shown to arrive. */
   readonly hearsCommands: boolean;
 };
 
-/** All that is retained for a fleet, by topic. */
+/** All retained messages for a fleet, by topic. */
 export function publicationsOf(fleet: Fleet, shown: Shown): ReadonlyMap<string, Publication> {
   const { topics } = shown;
   const slugs = slugsOf(fleet.containers.map(({ name }) => name));
@@ -55,7 +55,7 @@ function discovery(container: ContainerEntity, slugged: string, shown: Shown): o
   };
 }
 
-/** The schema is closed, and a message with one key more, or with null in place of a text, is thrown away whole. */
+/** The schema is closed: a message with an additional key, or with null instead of a text, is rejected as a whole. */
 function stateOf(container: ContainerEntity): object {
   const { installedVersion, latestVersion, title, releaseUrl, releaseSummary, picture, isUpdating } = container;
   return {

@@ -6,7 +6,7 @@ import { queryPairs, readQuery } from '../url/query.ts';
 import { serverOf } from '../service/address.ts';
 import { unknownKeysOf } from '../service/service.ts';
 
-/** How Home Assistant is reached, through its broker. */
+/** The connection to Home Assistant through its broker. */
 export type HomeAssistantSettings = {
   readonly host: string;
   readonly port: number;
@@ -15,14 +15,14 @@ export type HomeAssistantSettings = {
   readonly password: string;
   readonly prefix: string;
   readonly base: string;
-  /** Empty: the name of the host. */
+  /** Empty: the host name. */
   readonly node: string;
-  /** Whether its buttons may have containers updated. */
+  /** Whether its buttons may update containers. */
   readonly mayInstall: boolean;
   readonly skipsVerification: boolean;
   /** The URL without its secrets. */
   readonly shown: string;
-  /** Keys that mean nothing. */
+  /** Keys without a meaning. */
   readonly unknownKeys: readonly string[];
 };
 
@@ -32,8 +32,8 @@ export const homeAssistantParameters = {
   prefix: text('discovery prefix of Home Assistant', { fallback: 'homeassistant' }),
   base: text('first level of our own topics', { fallback: 'upkeep' }),
   node: text('name of this Upkeep in topics and ids; the host name unless given, so two on one host need one'),
-  install: flag('its buttons may have containers updated', false),
-  disabletlsverification: flag('any certificate will do', false),
+  install: flag('its buttons may update containers', false),
+  disabletlsverification: flag('accept any certificate', false),
 };
 
 /** Throws a `UrlProblem`. */

@@ -1,4 +1,4 @@
-/** Resolves after so long, or at the abort. */
+/** Resolves after `ms`, or at the abort. */
 export function later(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -21,7 +21,7 @@ export function waitFor(): { readonly promise: Promise<void>; readonly resolve: 
   return { promise, resolve };
 }
 
-/** Runs a bounded number at a time. Rejects with the first failure, and starts no more after it. */
+/** Runs a bounded number at once. Rejects with the first failure, and starts no more after it. */
 export async function inTurns<Item>(
   items: readonly Item[],
   atOnce: number,

@@ -28,16 +28,19 @@ export type Broker = Omit<ConnectOptions, 'keepAliveSeconds'> & {
 export type Incoming = { readonly topic: string; readonly payload: string; readonly isRetained: boolean };
 
 export type MqttConnection = {
-  /** Resolves when the broker has it; with QoS 0, which nobody confirms, when it is sent. Rejects with `Refused`. */
+  /**
+   * Resolves when the broker has the message; with QoS 0, which is not confirmed, when it is sent. Rejects with
+   * `Refused`.
+   */
   readonly publish: (publication: Publication) => Promise<void>;
   readonly subscribe: (topic: string) => Promise<void>;
-  /** Resolves when the connection has ended, by either side; never rejects. */
+  /** Resolves when either side has ended the connection. Never rejects. */
   readonly closed: Promise<Refused>;
-  /** Ends it in good manners: the will is not published. */
+  /** Ends the connection cleanly, so that the broker does not publish the will. */
   readonly close: () => Promise<void>;
 };
 
-/** Speaks MQTT 5, or 3.1.1 where the broker wants that. Rejects with `Refused`; the signal ends it at any time. */
+/** Speaks MQTT 5, or 3.1.1 if the broker requires it. Rejects with `Refused`. The signal ends it at any time. */
 export async function connectMqtt(
   broker: Broker,
   signal: AbortSignal,
@@ -51,7 +54,7 @@ export async function connectMqtt(
   }
 }
 
-/** A broker that hears nothing for one and a half of these publishes the will. */
+/** A broker publishes the will after one and a half of these intervals without a packet. */
 const keepAliveSeconds = 30;
 const highestId = 0xffff;
 
@@ -174,7 +177,7 @@ async function connectAs(
   }
 }
 
-/** For the last packet to leave. */
+/** Time for the last packet to be sent. */
 const lingerMs = 1000;
 
 function openSocket({ host, port, secureContext, skipsVerification }: Broker): net.Socket {
@@ -189,7 +192,7 @@ type Waiter<Value> = {
   readonly reject: (error: Error) => void;
 };
 
-/** Its rejection does no harm while nobody waits. */
+/** A rejection without a waiter is ignored. */
 function waiter<Value>(): Waiter<Value> {
   let [resolve, reject]: [Waiter<Value>['resolve'], Waiter<Value>['reject']] = [() => undefined, () => undefined];
   const promise = new Promise<Value>((...both) => {

@@ -1,4 +1,4 @@
-/** MQTT 5, and 3.1.1 for brokers that know no better: https://docs.oasis-open.org/mqtt/mqtt/v5.0/mqtt-v5.0.html */
+/** MQTT 5, and 3.1.1 for older brokers: https://docs.oasis-open.org/mqtt/mqtt/v5.0/mqtt-v5.0.html */
 export type MqttVersion = 4 | 5;
 
 export type Qos = 0 | 1 | 2;
@@ -38,7 +38,7 @@ export type ConnectOptions = {
 
 export function connectPacket(version: MqttVersion, options: ConnectOptions): Buffer {
   const { clientId, user, password, cleanSession, keepAliveSeconds, will } = options;
-  // Without a user a password means nothing to 3.1.1, and brokers ignore it.
+  // In 3.1.1 a password without a user has no meaning, and brokers ignore it.
   const hasPassword = user !== '' && password !== '';
   const flags =
     (user === '' ? 0 : 0x80) |
@@ -57,7 +57,7 @@ export function connectPacket(version: MqttVersion, options: ConnectOptions): Bu
   ]);
 }
 
-/** `id` counts with QoS 1 and 2 only. */
+/** `id` is only used with QoS 1 and 2. */
 export function publishPacket(
   version: MqttVersion,
   { topic, payload, qos, retain }: Publication,
@@ -73,7 +73,7 @@ export function subscribePacket(version: MqttVersion, topic: string, id: number)
   return packet(packetTypes.subscribe, 2, [uint16(id), noProperties(version), text(topic), Buffer.from([1])]);
 }
 
-/** Of PUBACK, PUBREC, PUBREL and PUBCOMP. */
+/** Builds PUBACK, PUBREC, PUBREL and PUBCOMP. */
 export function acknowledgement(type: 4 | 5 | 6 | 7, id: number): Buffer {
   return packet(type, type === packetTypes.pubrel ? 2 : 0, [uint16(id)]);
 }

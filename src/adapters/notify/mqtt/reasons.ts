@@ -25,7 +25,7 @@ const reasons: Readonly<Record<number, Meaning>> = {
   0x90: ['rejected', 'the broker does not accept the topic'],
   0x95: ['rejected', 'the message is too long for the broker'],
   0x97: ['rate', 'a quota of the broker is used up'],
-  0x9a: ['rejected', 'the broker retains no messages'],
+  0x9a: ['rejected', 'the broker does not support retained messages'],
   0x9b: ['rejected', 'the broker does not offer that quality of service'],
   0x9f: ['rate', 'too many connections for the broker'],
 };

@@ -1,6 +1,6 @@
 import { packetTypes, type MqttVersion, type Qos } from './packets.ts';
 
-/** The packets of a broker that matter here. A reason code below 0x80 is a success. */
+/** The packets of a broker that are used here. A reason code below 0x80 is a success. */
 export type ReceivedPacket =
   | { readonly kind: 'connack'; readonly reason: number }
   | { readonly kind: 'ack'; readonly type: 4 | 5 | 7; readonly id: number; readonly reason: number }
@@ -17,7 +17,7 @@ export type ReceivedPacket =
   | { readonly kind: 'disconnect'; readonly reason: number }
   | { readonly kind: 'pong' };
 
-/** Cuts a stream into packets. Throws when it is no MQTT, or a packet is longer than 256 kB. */
+/** Splits a stream into packets. Throws when it is not MQTT, or when a packet is longer than 256 kB. */
 export function createPacketReader(version: MqttVersion): (chunk: Buffer) => readonly ReceivedPacket[] {
   let rest: Buffer = Buffer.alloc(0);
   return function read(chunk) {
@@ -85,7 +85,7 @@ function afterProperties(version: MqttVersion, body: Buffer, at: number): number
   return length === undefined ? body.length : length.end + length.value;
 }
 
-/** Undefined: more is to come. */
+/** Undefined: the packet is incomplete. */
 function readVariable(from: Buffer, at: number): { readonly value: number; readonly end: number } | undefined {
   let value = 0;
   for (let index = 0; index < 4; index += 1) {

@@ -6,15 +6,15 @@ import { shownUrl, wholeUrl } from '../url/print.ts';
 import type { Exchange, ExchangeOptions, HttpAnswer, HttpRequest } from '../wire/exchange.ts';
 import type { Judge } from '../wire/judge.ts';
 
-/** All that services need of the world. */
+/** The functions and values that services need from outside. */
 export type NotifyDeps = ExchangeOptions & {
-  /** Of this machine, as people know it. */
+  /** The name of this machine. */
   readonly hostName: string;
   /** Unix milliseconds, for signatures. */
   readonly nowMs: () => number;
   /** Writes a message to the log or to standard output, for `logger://`. */
   readonly writeLog: (text: string, level: MessageLevel) => void;
-  /** Time limit of one message to one target; 10 s unless given. */
+  /** Time limit of one message to one target; 10 s by default. */
   readonly deadlineMs?: number;
 };
 
@@ -22,14 +22,14 @@ export type NotifyDeps = ExchangeOptions & {
 export type Part = HttpRequest & {
   /** The recipient, if a message goes to several; the failure of one does not stop the others. */
   readonly to?: string;
-  /** Another request after an answer that refuses this one; undefined: it stays refused. */
+  /** Another request after an answer that refuses this one. Undefined: it stays refused. */
   readonly otherwise?: (answer: HttpAnswer) => Part | undefined;
 };
 
-/** How a message travels: as requests that are known beforehand, or by a conversation of the service's own. */
+/** The way of a message: requests that are known beforehand, or a conversation of its own. */
 export type Delivery =
   | {
-      /** The same each time for the same message; may ask the service first. */
+      /** Returns the same requests for the same message. May ask the service first. */
       readonly requests: (
         message: Message,
         exchange: Exchange,
@@ -50,11 +50,11 @@ export type Given<Table extends ParameterTable, Address> = {
 } & Query<Table>;
 
 export type ServiceDefinition<Table extends ParameterTable, Address> = {
-  /** The first is the one to write. */
+  /** The first scheme is the one in the documentation. */
   readonly schemes: readonly [string, ...string[]];
   /** Words that may stand after a `+` in the scheme; none by default. */
   readonly variants?: readonly string[];
-  /** The name that its makers give it. */
+  /** The name that its makers use. */
   readonly title: string;
   readonly form: string;
   /** Lines for the documentation: where the parts of the URL come from, and what is special. */
@@ -63,30 +63,30 @@ export type ServiceDefinition<Table extends ParameterTable, Address> = {
   readonly parameters: Table;
   /** Treatment of a key that is not in the table: a warning, ignored, or passed on to the receiver. */
   readonly otherKeys?: 'told' | 'ignored' | 'forwarded';
-  /** Whether it wants to know when a run begins too. */
+  /** Whether it also gets a message at the start of a run. */
   readonly hearsStart?: true;
-  /** Reads what stands before the query; throws a `UrlProblem`. */
+  /** Reads the part before the query. Throws a `UrlProblem`. */
   readonly readAddress: (parts: UrlParts, values: ValuesOf<Table>) => Address;
-  /** Cut out of everything that the service answers, and hidden where the URL is shown. */
+  /** Removed from every answer of the service, and hidden where the URL is shown. */
   readonly secrets: (given: Given<Table, Address>) => readonly string[];
-  /** Hidden where the URL is shown, though no secret by itself. */
+  /** Hidden where the URL is shown, though not secret. */
   readonly hidden?: (given: Given<Table, Address>) => readonly string[];
   readonly open: (given: Given<Table, Address>, deps: NotifyDeps) => Delivery;
 };
 
-/** A service whose parameters and address are its own affair. */
+/** A service without the types of its parameters and address. */
 export type Service = Omit<ServiceDefinition<ParameterTable, never>, 'readAddress' | 'secrets' | 'hidden' | 'open'> & {
   /** Throws a `UrlProblem`. */
   readonly read: (parts: UrlParts) => ReadTarget;
 };
 
-/** A URL that has been understood. */
+/** A URL that has been parsed. */
 export type ReadTarget = {
   readonly secrets: readonly string[];
   readonly shown: string;
-  /** Reads back the same. */
+  /** The URL again, with the same meaning. */
   readonly whole: string;
-  /** Keys that mean nothing to the service; empty for one that had better not be named. */
+  /** Keys without a meaning for the service. Empty for keys that may be secrets. */
   readonly unknownKeys: readonly string[];
   readonly open: (deps: NotifyDeps) => Delivery;
 };
@@ -115,7 +115,7 @@ export function defineService<Table extends ParameterTable, Address>(
   };
 }
 
-/** A key without a value is as likely a secret that has slipped there, so its name is left out. */
+/** A key without a value may be a misplaced secret, so its name is left out. */
 export function unknownKeysOf({ others }: Pick<Query<ParameterTable>, 'others'>): readonly string[] {
   return others.map(([key, value]) => (value === '' ? '' : key));
 }

@@ -31,7 +31,7 @@ import { kuma } from './relay/kuma.ts';
 import { webhook } from './relay/webhook.ts';
 import type { Service } from '../service/service.ts';
 
-/** Every service, in the order of the documentation: those that most people use first. */
+/** Every service, in the order of the documentation: the most common first. */
 export const services: readonly Service[] = [
   ...[discord, telegram, smtp, gotify, ntfy, slack, pushover, generic],
   ...[teams, matrix, mattermost, signal, googlechat, rocketchat, mqtt, logger],

@@ -1,4 +1,7 @@
-/** One key of a service's query: how its text is read and what it means. `read` throws an error whose message says what was expected. */
+/**
+ * One key of a service's query: its parser and its meaning. `read` throws an error whose message says what was
+ * expected.
+ */
 export type Parameter<Value> = {
   /** The kind of value, for the documentation. */
   readonly kind: string;
@@ -8,7 +11,7 @@ export type Parameter<Value> = {
   readonly isSecret: boolean;
   readonly fallback: Value;
   readonly read: (text: string) => Value;
-  /** Reads back the same. Written as a method, so that parameters of every kind fit into one table. */
+  /** The text for a value, which `read` accepts. It is a method, so that parameters of all types fit into one table. */
   print(value: Value): string;
 };
 
@@ -92,7 +95,7 @@ export function list(
   );
 }
 
-/** Names are matched without case, aliases with it: each names the choice that it stands for. */
+/** Names are matched in any case, aliases exactly. Both map to the choice. */
 export function choice<Name extends string>(
   about: string,
   names: readonly Name[],

@@ -1,8 +1,8 @@
 import { UrlProblem } from './problem.ts';
 
-/** A URL of a notification service, taken apart. All but `path` is decoded; what is absent is empty. */
+/** The parts of a notification URL. All but `path` are decoded; absent parts are empty. */
 export type UrlParts = {
-  /** Lower case, without what follows a `+`. */
+  /** In lower case, without a `+` and the text after it. */
   readonly scheme: string;
   /** `https` of `generic+https`. */
   readonly variant: string;
@@ -13,15 +13,15 @@ export type UrlParts = {
   readonly port: string;
   /** The path, not decoded, with its first slash. */
   readonly path: string;
-  /** Of the path, those that are not empty. */
+  /** The segments of the path that are not empty. */
   readonly segments: readonly string[];
   readonly query: readonly (readonly [key: string, value: string])[];
   readonly fragment: string;
 };
 
 /**
- * Takes apart what Shoutrrr reads with Go's `url.Parse`: https://pkg.go.dev/net/url#Parse.
- * A malformed escape stays as it is. Throws a `UrlProblem`.
+ * Parses URLs like Shoutrrr, which uses Go's `url.Parse`: https://pkg.go.dev/net/url#Parse. A malformed escape stays as
+ * it is. Throws a `UrlProblem`.
  */
 export function readParts(text: string): UrlParts {
   const [, scheme = '', variant = ''] = /^([a-z][a-z0-9.-]*)(?:\+([a-z0-9]+))?:\/\//i.exec(text) ?? [];
@@ -46,12 +46,12 @@ export function readParts(text: string): UrlParts {
   };
 }
 
-/** `host:port` as it stands in a URL; the port only where there is one. */
+/** `host:port` as in a URL; without the port if there is none. */
 export function authorityOf({ host, port }: Pick<UrlParts, 'host' | 'port'>): string {
   return port === '' ? host : `${host}:${port}`;
 }
 
-/** Longer ones are no addresses, and each is kept in memory. */
+/** Longer texts are not addresses, and each URL is kept in memory. */
 const longestUrl = 16_384;
 
 const escapeHint =

@@ -1,6 +1,6 @@
 import type { UrlParts } from './parts.ts';
 
-/** The whole URL, secrets and all: for who hands it to a program. Reads back the same. */
+/** The whole URL with its secrets, for other programs. Parsing it gives the same parts. */
 export function wholeUrl(parts: UrlParts): string {
   const login = [parts.user, parts.password].map(encodeURIComponent);
   const search = parts.query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
@@ -11,7 +11,10 @@ export function wholeUrl(parts: UrlParts): string {
   );
 }
 
-/** For people and logs: each part that holds one of the secrets is `[redacted]`, and the user and password always are. */
+/**
+ * The URL for people and logs. Each part that contains one of the secrets is `[redacted]`, and so are the user and the
+ * password.
+ */
 export function shownUrl(parts: UrlParts, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret !== '');
   const hide = (text: string): string => (known.some((secret) => text.includes(secret)) ? hidden : text);

@@ -1,4 +1,7 @@
-/** Why a URL cannot be used: the part of it that is wrong, and why. Holds no value of the URL, because any may be a secret. */
+/**
+ * Why a URL cannot be used: the wrong part, and the reason. It contains no value of the URL, because any may be a
+ * secret.
+ */
 export class UrlProblem extends Error {
   override readonly name = 'UrlProblem';
 

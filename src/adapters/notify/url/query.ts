@@ -7,11 +7,11 @@ export type Query<Table extends ParameterTable> = {
   readonly values: ValuesOf<Table>;
   /** Keys of the table that the URL has. */
   readonly given: ReadonlySet<string>;
-  /** The other keys, as they are written; a leading `__` has made its key one of these, and is gone. */
+  /** The other keys as written. A leading `__`, which forces a key into this list, is removed. */
   readonly others: UrlParts['query'];
 };
 
-/** Keys are matched without case, the first value of a key wins. Throws a `UrlProblem`. */
+/** Keys are matched in any case, and the first value of a key counts. Throws a `UrlProblem`. */
 export function readQuery<Table extends ParameterTable>(table: Table, query: UrlParts['query']): Query<Table> {
   const keys = keysOf(table);
   const values: Record<string, unknown> = {};
@@ -27,11 +27,11 @@ export function readQuery<Table extends ParameterTable>(table: Table, query: Url
     if (isRequired) throw new UrlProblem(`the key "${key}"`, 'is missing');
     values[key] = fallback;
   }
-  // Each key of the table has been read by its own parameter, or has its default.
+  // Every key of the table was read by its own parameter, or has its default.
   return { values: values as ValuesOf<Table>, given, others };
 }
 
-/** The opposite: pairs that read back the same. */
+/** The reverse: pairs that parse to the same query. */
 export function queryPairs<Table extends ParameterTable>(table: Table, query: Query<Table>): UrlParts['query'] {
   const keys = keysOf(table);
   const own = [...query.given].map((key) => [key, table[key]?.print(query.values[key]) ?? ''] as const);

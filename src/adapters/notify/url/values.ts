@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** One URL as the user gave it, with the name before it. */
+/** One URL as the user wrote it, with its name. */
 export type WrittenTarget = { readonly name: string | undefined; readonly url: string };
 
 /**
- * The URLs in the values of an option: parted by white space and commas, where a piece after a comma that begins no
- * URL belongs to the piece before (`…?to=a@x,b@y`). A value that names a file stands for the file's lines; there `#`
+ * The URLs in the values of an option, separated by white space and commas. A piece after a comma that does not begin a
+ * URL belongs to the piece before (`…?to=a@x,b@y`). A value that names a file is replaced by its lines, where `#`
  * begins a comment. Throws the file's error.
  */
 export function writtenTargets(values: readonly string[]): readonly WrittenTarget[] {
@@ -23,7 +23,7 @@ function inOneText(value: string): readonly WrittenTarget[] {
       else if (part !== '') urls.push(part);
     }
   }
-  // A comma between two URLs is written with a space behind it as often as not.
+  // Users write a space after a comma between two URLs, or none.
   return urls.map((url) => url.replace(/,+$/, '')).map(named);
 }
 
@@ -43,7 +43,7 @@ function isFile(path: string): boolean {
   }
 }
 
-/** A file of a megabyte is none of ours. */
+/** A file of a megabyte is not a list of URLs. */
 const longestFile = 1_048_576;
 
 function linesOf(path: string): readonly string[] {

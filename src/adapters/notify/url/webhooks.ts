@@ -1,6 +1,6 @@
 /**
- * A plain web address as the URL of the service that it belongs to: the webhooks of Discord, Slack, Teams and Google
- * Chat are known by their hosts, any other address gets the message as it is. Other URLs stay as they are.
+ * Turns a plain web address into the URL of its service. Webhooks of Discord, Slack, Teams and Google Chat are
+ * recognised by their hosts; other addresses get the plain message. Other URLs stay as they are.
  */
 export function recognised(text: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return text;

@@ -10,7 +10,7 @@ export type HttpRequest = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Whether any certificate will do. */
+  /** Whether any certificate is accepted. */
   readonly skipsVerification?: boolean;
 };
 
@@ -21,18 +21,18 @@ export type HttpAnswer = {
   readonly body: string;
 };
 
-/** One request, one answer; throws `Refused` when none came. Follows a redirect within the same host only. */
+/** One request, one answer. Throws `Refused` without an answer. Follows redirects only within the same host. */
 export type Exchange = (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>;
 
 export type ExchangeOptions = {
   readonly version: string;
-  /** The proxy for a URL, as the variables say; undefined: none. */
+  /** The proxy for a URL by the environment variables; undefined: none. */
   readonly proxyFor: (url: URL) => URL | undefined;
-  /** Authorities that a host's certificate is checked against. */
+  /** The authorities that verify a host's certificate. */
   readonly contextFor: (host: string) => Promise<SecureContext>;
 };
 
-/** A message is a few requests a day, so no connection is kept. */
+/** Messages cause a few requests a day, so no connection is kept. */
 export function createExchange(options: ExchangeOptions): Exchange {
   return async function exchange(request, signal) {
     for (let { url } = request, hops = 0; ; hops += 1) {
@@ -44,13 +44,16 @@ export function createExchange(options: ExchangeOptions): Exchange {
   };
 }
 
-/** 303 asks for another method, and so is an answer like others: https://www.rfc-editor.org/rfc/rfc9110.html#section-15.4 */
+/**
+ * 303 asks for another method, so it is treated as a final answer:
+ * https://www.rfc-editor.org/rfc/rfc9110.html#section-15.4
+ */
 const redirects = [301, 302, 307, 308];
 const mostHops = 3;
 
-/** The URL, its headers and the body are credentials, so they stay with their host and never leave TLS. */
+/** The URL, its headers and the body are credentials, so they stay on their host and never leave TLS. */
 function redirectedTo(from: URL, location: string): URL {
-  if (!URL.canParse(location, from.href)) throw new Refused('rejected', 'it redirects to what is no address');
+  if (!URL.canParse(location, from.href)) throw new Refused('rejected', 'it redirects to an invalid address');
   const to = new URL(location, from);
   if (to.hostname !== from.hostname || !/^https?:$/.test(to.protocol))
     throw new Refused('rejected', 'it redirects to another host, which gets nothing; give the address it redirects to');
@@ -91,7 +94,7 @@ function networkWords(error: unknown, host: string): string {
   return readNetworkError(error, host).message;
 }
 
-/** The same as in the client for registries: Node's default of 250 ms gives up on a distant address. */
+/** The same as in the client for registries: Node's default of 250 ms is too short for a distant address. */
 const patience = { autoSelectFamilyAttemptTimeout: 1000 };
 
 type Route = {
@@ -99,7 +102,7 @@ type Route = {
   readonly agent: http.Agent;
   readonly host: string;
   readonly port: string;
-  /** Where a proxy is asked: for the whole URL. */
+  /** The whole URL, for requests through a proxy. */
   readonly path?: string;
   readonly proxyHeaders?: Readonly<Record<string, string>>;
 };
@@ -120,7 +123,7 @@ async function tunnelAgent(proxy: URL, secure: https.AgentOptions): Promise<http
   return createTunnelAgent(proxy, tunnelMs, secure);
 }
 
-/** The message has its own deadline, which is no longer. */
+/** The deadline of the message is not longer. */
 const tunnelMs = 10_000;
 
 function plainRoute(url: URL, proxy: URL | undefined): Route {

@@ -1,13 +1,13 @@
 /**
- * A text as the value of a header: on one line, and what is no ASCII as encoded words, which Node would refuse as it
- * is: https://www.rfc-editor.org/rfc/rfc2047
+ * A text as the value of a header, on one line. Text outside ASCII, which Node refuses, becomes encoded words:
+ * https://www.rfc-editor.org/rfc/rfc2047
  */
 export function headerText(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
   return /^[\x20-\x7e]*$/.test(line) ? line : encodedWords(line).join(' ');
 }
 
-/** A word has at most 75 characters, and holds whole characters. */
+/** A word has at most 75 bytes and contains whole characters. */
 function encodedWords(line: string): readonly string[] {
   const words: string[] = [];
   let word = '';

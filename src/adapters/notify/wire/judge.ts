@@ -4,10 +4,10 @@ import { fieldOf, jsonOf, wordsOf } from './words.ts';
 import { Refused } from './refused.ts';
 import { retryAfterMs } from './retry-after.ts';
 
-/** Looks at an answer first: a refusal, `taken`, or undefined where the status says all. */
+/** Reads an answer first. Returns a refusal, `taken`, or undefined to decide by the status. */
 export type Judge = (answer: HttpAnswer) => Refused | 'taken' | undefined;
 
-/** Throws a `Refused` unless the service has taken the message. Any 2xx is that, where the service says nothing else. */
+/** Throws a `Refused` unless the service has accepted the message. Without a judge, any 2xx means that. */
 export function expectTaken(answer: HttpAnswer, judge: Judge = () => undefined): void {
   const verdict = judge(answer) ?? byStatus(answer);
   if (verdict !== 'taken') throw verdict;
@@ -18,7 +18,7 @@ function byStatus(answer: HttpAnswer): Refused | 'taken' {
   return status >= 200 && status < 300 ? 'taken' : refusal(answer, failureOf(status, wordsOf(answer)));
 }
 
-/** With the status and the service's words; one of the rate with the time to wait. */
+/** A refusal with the status and the service's text, and for a rate limit with the time to wait. */
 export function refusal(answer: HttpAnswer, failure: SendFailure, said = wordsOf(answer)): Refused {
   const waitMs = failure === 'rate' || failure === 'network' ? retryAfterMs(answer) : undefined;
   return new Refused(failure, `status ${answer.status}`, {
@@ -46,7 +46,7 @@ const authWords =
 const goneWords =
   /no_service|channel_not_found|channel_is_archived|chat not found|bot was blocked by the user|bot was kicked|M_FORBIDDEN|M_NOT_FOUND|Unknown Webhook/i;
 
-/** A judge for services whose body says `{"ok":true}` and the like: the field has to have the value. */
+/** A judge for services with bodies such as `{"ok":true}`: the field must have the value. */
 export function expectField(name: string, wanted: unknown): Judge {
   return (answer) => {
     if (answer.status >= 300) return undefined;
@@ -62,7 +62,7 @@ export function expectField(name: string, wanted: unknown): Judge {
 export const expectJson: Judge = (answer) =>
   answer.status < 300 && jsonOf(answer) === undefined ? stranger(answer) : undefined;
 
-/** For example the login page of a proxy before the service. */
+/** The answer of another server, for example the login page of a proxy. */
 function stranger(answer: HttpAnswer): Refused {
   return refusal(
     answer,

@@ -1,6 +1,6 @@
-/** Accepted parts of messages that were not accepted as a whole: the next attempt sends the other parts. */
+/** The accepted parts of messages that were not accepted as a whole. The next attempt sends the other parts. */
 export type Progress<Part> = {
-  /** The delivered parts of a message, to add to. */
+  /** The delivered parts of a message; callers add to it. */
   readonly of: (messageId: string) => Set<Part>;
   readonly forget: (messageId: string) => void;
 };
@@ -20,5 +20,5 @@ export function createProgress<Part>(): Progress<Part> {
   };
 }
 
-/** Messages beyond that number are sent again from the start. */
+/** Beyond this number, messages are sent again from the start. */
 const mostUnfinished = 100;

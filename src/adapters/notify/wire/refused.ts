@@ -1,10 +1,13 @@
 import type { SendFailure } from '../../../domain/notification/message.ts';
 
-/** Why a message was not taken: the class, which decides about another try, our own words, and those of the service. */
+/**
+ * Why a message was not accepted: the class, which decides about another attempt, our own text, and the text of the
+ * service.
+ */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly failure: SendFailure;
-  /** May repeat secrets. */
+  /** May contain secrets. */
   readonly said: string;
   readonly retryAfterMs: number | undefined;
 

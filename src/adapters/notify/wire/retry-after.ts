@@ -2,9 +2,9 @@ import type { HttpAnswer } from './exchange.ts';
 import { fieldOf, jsonOf } from './words.ts';
 
 /**
- * How long an answer asks us to stay away, in milliseconds: from `Retry-After` in seconds, which Discord gives with a
- * fraction, else Telegram's `parameters.retry_after` (s), Matrix's `retry_after_ms`, Discord's `retry_after` (s).
- * A date is not read: none of the services gives one.
+ * The pause that an answer asks for, in milliseconds: from `Retry-After` in seconds, with a fraction from Discord, else
+ * from Telegram's `parameters.retry_after` (s), Matrix's `retry_after_ms` or Discord's `retry_after` (s). A date is not
+ * read, because none of the services sends one.
  */
 export function retryAfterMs(answer: HttpAnswer): number | undefined {
   const json = jsonOf(answer);
@@ -18,7 +18,7 @@ export function retryAfterMs(answer: HttpAnswer): number | undefined {
   return ms === undefined ? undefined : Math.min(Math.ceil(Number(ms)), longestMs);
 }
 
-/** Nobody holds a message back for longer than this; then one request asks again. */
+/** The longest pause that an answer can cause. One request is tried after it. */
 const longestMs = 3_600_000;
 
 function seconds(value: unknown): number | undefined {

@@ -1,8 +1,8 @@
 import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
 
 /**
- * Words of a service as they may be shown: each secret in them is `***`, and where a piece of one is left, in whatever
- * form, the words are withheld.
+ * Makes texts of a service safe to show: each secret becomes `***`. If a piece of a secret is left in any form, the
+ * whole text is withheld.
  */
 export function createCutting(secrets: readonly string[]): (words: string) => string {
   const known = [...new Set(secrets)].filter(({ length }) => length > 0).toSorted((a, b) => b.length - a.length);

@@ -1,14 +1,14 @@
-/** How a service counts: UTF-16 units as JavaScript does, code points, or bytes of UTF-8. */
+/** The unit in which a service counts: UTF-16 units as JavaScript does, code points, or bytes of UTF-8. */
 export type TextLimit = {
   readonly max: number;
   readonly unit: 'units' | 'characters' | 'bytes';
-  /** How many pieces a text may become; the rest is left out, and the last piece says how much. 10 unless given. */
+  /** The most pieces of a text; 10 by default. The rest is left out, and the last piece says how much. */
   readonly mostPieces?: number;
 };
 
 /**
- * The text in pieces of the limit: parted at line ends where that is possible, else at white space, else within a
- * word, never within a character. `piecesOf(text).join('')` is the text, up to what `mostPieces` leaves out.
+ * Splits a text into pieces of the limit: at line ends if possible, else at white space, else within a word, never
+ * within a character. `piecesOf(text).join('')` is the text, except for the part beyond `mostPieces`.
  */
 export function piecesOf(text: string, { max, unit, mostPieces = 10 }: TextLimit): readonly string[] {
   const pieces: string[] = [];
@@ -23,14 +23,14 @@ export function piecesOf(text: string, { max, unit, mostPieces = 10 }: TextLimit
   return pieces;
 }
 
-/** The same for sending: line ends around a piece are gone, and so are blank pieces, but at least one is left. */
+/** The pieces to send: without line ends around them and without blank pieces, but at least one. */
 export function messagePieces(text: string, limit: TextLimit): readonly string[] {
   const pieces = piecesOf(text, limit).map((piece) => piece.replaceAll(/^\n+|\s+$/g, ''));
   const spoken = pieces.filter((piece) => piece !== '');
   return spoken.length === 0 ? [''] : spoken;
 }
 
-/** The part of the text that fits. A cut text ends with the number of missing lines. */
+/** The beginning of a text that fits. A cut text ends with the number of missing lines. */
 export function cutText(text: string, { max, unit }: TextLimit): string {
   if (fitting(text, max, unit) === text.length) return text;
   const lines = text.split('\n').length;
@@ -57,7 +57,7 @@ function sizeOf(text: string, unit: TextLimit['unit']): number {
   return unit === 'bytes' ? new TextEncoder().encode(text).length : Array.from(text).length;
 }
 
-/** How many UTF-16 units from the start fit; at least one character, so that every loop comes to an end. */
+/** The number of UTF-16 units from the start that fit; at least one character, so that every loop ends. */
 function fitting(text: string, max: number, unit: TextLimit['unit']): number {
   let size = 0;
   let end = 0;
@@ -70,7 +70,7 @@ function fitting(text: string, max: number, unit: TextLimit['unit']): number {
   return end;
 }
 
-/** Behind the last line end in the second half, else behind the last white space of the last 100, else `end`. */
+/** After the last line end in the second half, else after the last white space of the last 100 units, else `end`. */
 function niceEnd(text: string, end: number): number {
   const line = text.lastIndexOf('\n', end - 1);
   if (line >= end / 2) return line + 1;

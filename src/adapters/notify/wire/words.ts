@@ -1,7 +1,7 @@
 import { printable } from '../../../domain/text/printable.ts';
 import type { HttpAnswer } from './exchange.ts';
 
-/** The body as JSON; undefined where it is none. */
+/** The body as JSON; undefined if it is not JSON. */
 export function jsonOf({ body }: HttpAnswer): unknown {
   try {
     return JSON.parse(body) as unknown;
@@ -10,13 +10,13 @@ export function jsonOf({ body }: HttpAnswer): unknown {
   }
 }
 
-/** Undefined where there is no object or no such field. */
+/** Undefined if the value is not an object or has no such field. */
 export function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-/** The service's own words, at most 200 characters; empty where it said nothing for people. */
+/** The service's own text, at most 200 characters; empty without one. */
 export function wordsOf(answer: HttpAnswer): string {
   const json = jsonOf(answer);
   if (json !== undefined) return short(wordsIn(json, 3));
@@ -24,7 +24,7 @@ export function wordsOf(answer: HttpAnswer): string {
   return isPage ? '' : short(answer.body);
 }
 
-/** The fields in which the services of the table put their errors, the most telling first. */
+/** Fields in which the services put their errors, the most specific first. */
 const telling = [
   ...['errcode', 'errorDescription', 'description', 'message', 'msg', 'errmsg', 'error', 'errors', 'errorMessage'],
   ...['reason', 'detail', 'result', 'title'],

@@ -10,7 +10,7 @@ export type Lru<Value> = {
 /** Holds at most `maxEntries`; reading counts as use. */
 export function createLru<Value>(maxEntries: number): Lru<Value> {
   const entries = new Map<string, Value>();
-  /** The last one already, so that it need not be moved there. */
+  /** Skips the move if the entry is already the last one. */
   let newest: string | undefined;
 
   function get(key: string): Value | undefined {

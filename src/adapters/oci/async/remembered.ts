@@ -1,7 +1,7 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { createSingleFlight } from './single-flight.ts';
 
-/** Asks once, and again only when the answer is older than `ttlMs`; a failure is not remembered. */
+/** Asks once, and again when the answer is older than `ttlMs`. A failure is not remembered. */
 export function remembered<Value>(
   clock: Clock,
   ttlMs: number,

@@ -1,20 +1,20 @@
 import { setMaxListeners } from 'node:events';
 import { reasonOf, until } from './until.ts';
 
-/** Runs `work` for a key, or joins the run of it that is under way. */
+/** Runs `work` for a key, or joins the run that is under way. */
 export type SingleFlight<Value> = (
   key: string,
   work: (signal: AbortSignal) => Promise<Value>,
   signal?: AbortSignal,
 ) => Promise<Value>;
 
-/** The work goes on while one caller still waits for it; its own signal aborts when the last has left. */
+/** The work continues while one caller waits for it. Its own signal aborts when the last caller has left. */
 export function createSingleFlight<Value>(): SingleFlight<Value> {
   const flights = new Map<string, Flight<Value>>();
 
   return async function join(key, work, signal) {
     signal?.throwIfAborted();
-    // A check of many images waits with one signal for all, which is no leak.
+    // A check of many images waits with one signal for all, which is not a leak.
     if (signal !== undefined) setMaxListeners(0, signal);
     const flight = flights.get(key) ?? start(key, work);
     flight.waiting += 1;

@@ -1,13 +1,13 @@
 import { reasonOf } from './until.ts';
 
-/** At most so many at once; the others wait in the order in which they came. */
+/** Bounds concurrent work. Others wait in the order of arrival. */
 export type Slots = {
   readonly use: <Value>(work: () => Promise<Value>, signal?: AbortSignal) => Promise<Value>;
-  /** Until the next call no more than this at once, but always one; never more than at first. */
+  /** Sets the bound until the next call: at least one, never more than at first. */
   readonly limit: (most: number) => void;
 };
 
-/** With `maxWaiting` requests in the queue, a further one fails with the error of `full`. */
+/** With `maxWaiting` requests in the queue, another one fails with the error of `full`. */
 export function createSlots(size: number, maxWaiting: number, full: () => Error): Slots {
   let most = size;
   let taken = 0;

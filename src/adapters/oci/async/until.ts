@@ -1,4 +1,4 @@
-/** Waits for a promise, but not longer than the signal: then rejects with the signal's reason. */
+/** Waits for a promise until the signal aborts, then rejects with the signal's reason. */
 export function until<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
@@ -18,7 +18,7 @@ export function until<Value>(promise: Promise<Value>, signal: AbortSignal | unde
   });
 }
 
-/** Whatever `abort()` was given; an error unless someone chose otherwise. */
+/** The reason given to `abort()`, or an error if it is not an error. */
 export function reasonOf(signal: AbortSignal | undefined): Error {
   return signal?.reason as Error;
 }

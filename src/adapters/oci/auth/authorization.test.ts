@@ -67,7 +67,7 @@ describe('with a token server', () => {
     const oci = rig.registry();
     const names = Array.from({ length: 10 }, (_, i) => `team/app${i}:1`);
     await Promise.all(names.map((name) => oci.resolve(at(registry, name))));
-    // Plain HTTP lets the others go as soon as that is known.
+    // The others are sent as soon as plain HTTP is detected.
     const refused = registry.seen.filter(({ headers }) => headers.authorization === undefined).length;
     await Promise.all(names.map((name) => oci.resolve(at(registry, name))));
     expect(registry.seen.filter(({ headers }) => headers.authorization === undefined).length).toBe(refused);

@@ -8,9 +8,9 @@ import { basic, type TokenRequest, type Tokens } from './tokens.ts';
 /** Value of the `Authorization` header. */
 export type Authorization = {
   readonly header: string;
-  /** Whether it came by a login; a token for anybody tells nothing. */
+  /** Whether it contains or came from a login. A token for anonymous users reveals nothing. */
   readonly isSecret: boolean;
-  /** The registry did not take it: the next one is made anew. */
+  /** Called if the registry has refused it, so that the next request gets a new one. */
   readonly refused: () => void;
 };
 
@@ -25,10 +25,10 @@ export type AuthorizationRequest = {
   readonly companions?: Iterable<string>;
 };
 
-/** Meets a challenge; undefined when we have nothing to meet it with. */
+/** Answers a challenge. Undefined if no known scheme or login fits. */
 export type Authorize = (request: AuthorizationRequest, signal?: AbortSignal) => Promise<Authorization | undefined>;
 
-/** A challenge that we may be able to meet: `Bearer` before `Basic`, as an engine chooses. */
+/** The challenge to answer: `Bearer` before `Basic`, as an engine chooses. */
 export function chooseChallenge(field: string | undefined): Challenge | undefined {
   const challenges = parseChallenges(field ?? '');
   return (
@@ -40,7 +40,7 @@ export function chooseChallenge(field: string | undefined): Challenge | undefine
 type Rules = {
   readonly isInsecure: IsInsecure;
   readonly maySendPlainLogin: IsInsecure;
-  /** Words of a registry as they may be shown. */
+  /** Texts of a registry that are safe to show. */
   readonly showable: (words: string) => string;
 };
 
@@ -62,7 +62,7 @@ export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin,
     };
   };
 
-  /** The login goes there, so it must be as private as the registry itself. */
+  /** The login is sent to the realm, so it must be as private as the registry itself. */
   async function realmOf(request: AuthorizationRequest, signal?: AbortSignal): Promise<URL> {
     const { challenge, host, scheme, login } = request;
     const text = challenge.parameters.get('realm') ?? '';
@@ -77,5 +77,5 @@ export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin,
   }
 }
 
-/** Nothing is kept that could be forgotten. */
+/** For credentials that are not cached: there is nothing to forget. */
 function refused(): void {}

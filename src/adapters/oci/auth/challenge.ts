@@ -1,10 +1,10 @@
-/** One way in which a server wants to be convinced, from `WWW-Authenticate`. */
+/** One authentication scheme that a server accepts, from `WWW-Authenticate`. */
 export type Challenge = {
   /** In lower case: `bearer`, `basic`. */
   readonly scheme: string;
   /** Text after the scheme, unless it is a list of parameters. */
   readonly token68: string | undefined;
-  /** By name in lower case; where a name is repeated, the first counts. */
+  /** By name in lower case. The first of a repeated name counts. */
   readonly parameters: ReadonlyMap<string, string>;
 };
 
@@ -30,14 +30,14 @@ const token = new RegExp(tokenText, 'y');
 const emptyElements = /[ \t,]*/y;
 const comma = /[ \t]*,[ \t,]*/y;
 const end = new RegExp(elementEnd, 'y');
-/** Must be followed by the end of the element, because the `realm=` of a parameter looks the same. */
+/** The end of the element must follow, because the `realm=` of a parameter looks the same. */
 const token68 = new RegExp(`[A-Za-z0-9._~+/-]+=*${elementEnd}`, 'y');
 const quotedText = String.raw`"((?:[^"\\]|\\[^])*)"`;
 const parameter = new RegExp(`(${tokenText})[ \\t]*=[ \\t]*(?:(${tokenText})|${quotedText})${elementEnd}`, 'y');
 
 type Reader = { readonly take: (pattern: RegExp) => RegExpExecArray | undefined };
 
-/** Matches a pattern at the current position and moves on; patterns are sticky, so reading is linear. */
+/** Matches a pattern at the current position and advances. Patterns are sticky, so reading is linear. */
 function createReader(text: string): Reader {
   let position = 0;
   return {

@@ -11,36 +11,36 @@ export type CredentialOptions = {
   readonly log?: Log | undefined;
   /** Path of Docker's `config.json`; undefined: none. */
   readonly dockerConfigPath?: string | undefined;
-  /** A login for the one registry `repoHost`, where `config.json` says nothing about it; counts only with `repoPass`. */
+  /** A login for the one registry `repoHost`, unless `config.json` has one. Needs `repoPass`. */
   readonly repoUser?: string | undefined;
   readonly repoPass?: string | undefined;
-  /** Registry of the login, as written by the user; Docker Hub unless given. */
+  /** Registry of the login, as the user wrote it; Docker Hub by default. */
   readonly repoHost?: string | undefined;
-  /** For the answer of a credential helper; 10 s unless given. */
+  /** Time limit of a credential helper; 10 s by default. */
   readonly helperDeadlineMs?: number | undefined;
 };
 
-/** Login for a registry, with the text for its refusal. */
+/** The login for a registry, with a text for messages about refusals. */
 export type Login = {
   /** Registry host in its normalised form. */
   readonly registry: string;
-  /** Undefined: we have none, and ask as anybody. */
+  /** Undefined: no login, requests are anonymous. */
   readonly credential: Credential | undefined;
-  /** Where it comes from, or why there is none; a clause for a message. */
+  /** The source of the login, or why there is none, as a clause for a message. */
   readonly origin: string;
 };
 
 export type Credentials = {
-  /** `registry` as in a normalised reference; throws a `RegistryFailure` when `config.json` cannot be read. */
+  /** `registry` as in a normalised reference. Throws a `RegistryFailure` when `config.json` cannot be read. */
   readonly find: (registry: string) => Promise<Login>;
-  /** The same without `repoUser`: for a host that only stands in for a registry. */
+  /** The same without `repoUser`, for a host that only replaces a registry. */
   readonly findOwn: (registry: string) => Promise<Login>;
   /** Forgets the helper's answer after a refusal, so that the next search asks again. */
   readonly forget: (registry: string) => void;
 };
 
 /**
- * Looks where Docker looks, in its order: the registry's helper, the helper for all, the file itself
+ * Searches in Docker's order: the registry's helper, the helper for all, the file itself
  * (https://docs.docker.com/reference/cli/docker/login/#credential-helpers).
  */
 export function createCredentials(options: CredentialOptions): Credentials {
@@ -80,7 +80,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
   async function search(registry: string): Promise<Found> {
     const config = await readConfig();
     const entry = config.logins.get(registry);
-    // An empty name means the file, for a registry that the helper for all is not to be asked about.
+    // An empty name means the file, for a registry that the helper for all must not be asked about.
     const helper = (config.helpers.get(registry) ?? config.store) || undefined;
     const answer = helper === undefined ? none : await ask(helper, registry);
     const settled = (credential: Credential, origin: string): Found => ({
@@ -112,14 +112,14 @@ export function createCredentials(options: CredentialOptions): Credentials {
   }
 }
 
-/** Docker Hub under names that are none of it for `config.json`, and Docker's all the same. */
+/** Other host names of Docker Hub, which `config.json` does not use. */
 function sameHub(registry: string): string {
   return hubWebNames.has(registry) ? 'docker.io' : registry;
 }
 
 const hubWebNames: ReadonlySet<string> = new Set(['registry.hub.docker.com', 'hub.docker.com']);
 
-/** `isSettled`: the configuration says something about the registry, so that of REPO_USER does not apply. */
+/** `isSettled`: the configuration covers the registry, so the login of REPO_USER does not apply. */
 type Found = { readonly login: Login; readonly isSettled: boolean };
 
 type Remembered = { readonly helper: string; readonly answer: HelperAnswer; readonly untilMs: number };
@@ -128,6 +128,6 @@ const none: HelperAnswer = { kind: 'none' };
 
 const maxRemembered = 100;
 
-/** Helpers start processes and call cloud services; their logins last for hours. */
+/** Helpers start processes and call cloud services. Their logins are valid for hours. */
 const answerTtlMs = 120_000;
 const failureTtlMs = 30_000;

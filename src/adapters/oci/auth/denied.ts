@@ -14,7 +14,7 @@ export function denied(host: string, login: Login, said: string): RegistryFailur
   });
 }
 
-/** The token server knows the login, and refuses it. */
+/** The failure when the token server refuses the login. */
 export function loginRefused(host: string, login: Login, said: string): RegistryFailure {
   if (login.credential === undefined) return denied(host, login, said);
   const words = said === '' ? '' : `: ${said}`;
@@ -24,7 +24,7 @@ export function loginRefused(host: string, login: Login, said: string): Registry
   });
 }
 
-/** The registry requires a login, but over plain HTTP everybody on the way could read it. */
+/** The registry requires a login, but plain HTTP would expose it. */
 export function loginKeptBack(host: string, login: Login): RegistryFailure {
   return new RegistryFailure('registry-denied', `${login.origin} is kept back, because it speaks plain HTTP`, {
     host,

@@ -25,7 +25,7 @@ export function createDockerConfigFile(clock: Clock, path: string | undefined): 
   });
 }
 
-/** How long a burst of checks does without looking at the file. */
+/** The file is checked for changes at most once in this time. */
 const lookAgainMs = 250;
 
 /** Thousands of logins fit. */

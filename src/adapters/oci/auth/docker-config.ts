@@ -5,12 +5,12 @@ export type Credential =
   | { readonly kind: 'password'; readonly username: string; readonly password: string }
   /** Exchanged for a token at the token server: https://distribution.github.io/distribution/spec/auth/oauth/ */
   | { readonly kind: 'identity-token'; readonly username: string; readonly identityToken: string }
-  /** Shown to the registry as it is. */
+  /** Sent to the registry unchanged. */
   | { readonly kind: 'registry-token'; readonly registryToken: string };
 
 /** The logins of a Docker `config.json`, by registry as in a normalised reference. */
 export type DockerConfig = {
-  /** `empty`: the helper holds it. `malformed`: there is one, but it says nothing. */
+  /** `empty`: the helper has it. `malformed`: the entry cannot be read. */
   readonly logins: ReadonlyMap<string, Credential | 'empty' | 'malformed'>;
   /** Names of helper programs, without `docker-credential-`; empty: none. */
   readonly helpers: ReadonlyMap<string, string>;
@@ -34,7 +34,7 @@ export function parseDockerConfig(text: string): DockerConfig | undefined {
   };
 }
 
-/** `https://index.docker.io/v1/` is `docker.io`; a scheme and a path say nothing about the registry. */
+/** `https://index.docker.io/v1/` is `docker.io`. A scheme and a path do not identify a registry. */
 export function registryOfKey(key: string): string {
   const host = key
     .replace(/^https?:\/\//i, '')
@@ -45,7 +45,7 @@ export function registryOfKey(key: string): string {
 
 const hubNames: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io', 'registry-1.docker.io']);
 
-/** Where several keys mean one registry, the one that is written as Docker writes it wins, else the first. */
+/** If several keys mean one registry, the key in Docker's own form wins, else the first. */
 function byRegistry<Value>(value: unknown, read: (entry: unknown) => Value | undefined): ReadonlyMap<string, Value> {
   const found = new Map<string, Value>();
   for (const [key, entry] of Object.entries(objectOf(value) ?? {})) {
@@ -73,7 +73,7 @@ function readLogin(entry: JsonObject): Credential | 'empty' | 'malformed' {
   return field('auth') === '' && username === '' && password === '' ? 'empty' : 'malformed';
 }
 
-/** It goes into a header as it is. */
+/** The value is used in a header unchanged. */
 function isHeaderText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }

@@ -3,21 +3,20 @@ import { createLru } from '../async/lru.ts';
 import { createThrottle, type Throttle, type ThrottleOptions } from '../limits/throttle.ts';
 import { until } from '../async/until.ts';
 
-/** State of a host, for the life of the process. */
+/** State of a host for the life of the process. */
 export type Host = {
   readonly throttle: Throttle;
-  /** How it wants to be convinced, so that the next request does not have to be refused first. */
+  /** The host's challenge, so that later requests can answer it in advance. */
   challenge: Challenge | undefined;
-  /** Scheme of the host; undefined while it is unknown, or again in doubt. */
+  /** Scheme of the host; undefined while it is unknown or in doubt. */
   scheme: Scheme | undefined;
   /** True once the host has answered in a known scheme. */
   isKnown: boolean;
-  /** Scopes of repositories that will soon be asked about, in order. */
+  /** Scopes of repositories that will be requested soon, in order. */
   foreseen: readonly string[];
   /**
-   * Resolves when the host is known, or it is our turn to get to know it: the first request goes
-   * alone, because the others would only be refused along with it. Then call the result after the
-   * first answer, or without one.
+   * Resolves when the host is known, or when this caller may send the first request. The first request is sent alone,
+   * because the others would be refused too. Call the returned function after the first answer, or after a failure.
    */
   readonly meet: (signal?: AbortSignal) => Promise<() => void>;
 };
@@ -26,7 +25,7 @@ export type Scheme = 'https' | 'http';
 
 export type HostOptions = Omit<ThrottleOptions, 'host'>;
 
-/** Hands out the same `Host` for the same name and port. */
+/** Returns the same `Host` for the same name and port. */
 export function createHosts(options: HostOptions): (name: string) => Host {
   const hosts = createLru<Host>(maxHosts);
   return function hostOf(name) {
@@ -38,7 +37,7 @@ export function createHosts(options: HostOptions): (name: string) => Host {
   };
 }
 
-/** Realms are named by registries, so a hostile one could name many. */
+/** Registries name their realms, so a hostile one could name many. */
 const maxHosts = 256;
 
 function createHost(throttle: Throttle): Host {

@@ -1,13 +1,13 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { createLru } from '../async/lru.ts';
 
-/** Which scopes one token may carry together. A realm or a scope that does not bear company stays alone for an hour. */
+/** Decides which scopes share one token. A realm or scope that failed with others is asked alone for an hour. */
 export type SharedScopes = {
-  /** `scope` with those of `companions` that may come along. */
+  /** `scope` with the `companions` that may share its token. */
   readonly choose: (realm: URL, scope: string, companions: Iterable<string>) => readonly string[];
-  /** The realm gave no usable token for several scopes. */
+  /** Notes that the realm gave no usable token for several scopes. */
   readonly refusedBy: (realm: URL) => void;
-  /** A registry did not take a token of several scopes for this one. */
+  /** Notes that a registry refused a shared token for this scope. */
   readonly refusedFor: (realm: URL, scope: string) => void;
 };
 
@@ -45,11 +45,13 @@ export function createSharedScopes(clock: Pick<Clock, 'monotonicMs'>): SharedSco
   };
 }
 
-/** A token lists what it gives access to, and travels in a header: servers take 8 kB of one. */
+/** A token lists its scopes and is sent in a header. Servers accept headers of 8 kB. */
 const mostScopes = 50;
 const longestScopes = 2500;
 
-/** Private repositories that a login does not open are few; more of them are a registry that takes no such tokens. */
+/**
+ * Few private repositories are closed to a login. More refusals mean that the registry does not accept shared tokens.
+ */
 const mostRefusals = 4;
 
 const memoryMs = 3_600_000;

@@ -17,25 +17,25 @@ export type TokenRequest = {
   /** E.g. `repository:library/nginx:pull`. */
   readonly scopes: readonly string[];
   readonly login: Login;
-  /** Scopes that will soon be asked for with the same login. */
+  /** Scopes that will be requested soon with the same login. */
   readonly companions?: Iterable<string>;
 };
 
 export type Tokens = {
   /** Throws a `RegistryFailure`: `registry-denied` when the token server refuses the login. */
   readonly get: (request: TokenRequest, signal?: AbortSignal) => Promise<string>;
-  /** Makes the next `get` ask anew, unless another has done so already. */
+  /** Makes the next `get` ask again, unless another caller has done so already. */
   readonly forget: (request: TokenRequest, token: string) => void;
 };
 
 /**
- * Keeps tokens until shortly before they expire; callers at the same time get the same one. A token carries the scopes
- * of companions too; without such a token each scope gets its own.
+ * Keeps tokens until shortly before they expire. Concurrent callers get the same one. A token also covers the scopes of
+ * companions; if the server gives none for several, each scope gets its own.
  */
 export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
   const kept = createLru<KeptToken>(maxTokens);
   const flight = createSingleFlight<string | undefined>();
-  /** Keys of tokens that are being asked for together, each with the request that carries it. */
+  /** Keys of tokens that are requested together, each with the request for it. */
   const carriers = new Map<string, Carrier>();
   const shared = createSharedScopes(clock);
 
@@ -64,7 +64,7 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
     return known !== undefined && clock.monotonicMs() < known.untilMs ? known.token : undefined;
   }
 
-  /** Scopes for one request; only where one is asked for. */
+  /** Scopes for one request. A request for several scopes shares only the one that was asked for. */
   function together(request: TokenRequest): readonly string[] {
     const { realm, scopes, companions = [] } = request;
     const [scope] = scopes;
@@ -78,7 +78,7 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
     return shared.choose(realm, scope, wanting());
   }
 
-  /** Undefined where several scopes got no token together. */
+  /** Undefined if there was no token for several scopes together. */
   function ask(
     request: TokenRequest,
     flightKey: string,
@@ -131,12 +131,12 @@ const maxAnswerBytes = 1024 * 1024;
 /** https://distribution.github.io/distribution/spec/auth/token/#token-response-fields */
 const defaultLifeSeconds = 60;
 
-/** Time for a token to travel, and for clocks that disagree; half of a life that is short. */
+/** Time for a token to arrive, and for clocks that differ. A short life is halved instead. */
 const skewMs = 10_000;
 
 const clientId = 'upkeep';
 
-/** The secret enters as a hash: keys live as long as the cache. */
+/** The secret is hashed, because keys live as long as the cache. */
 function keyOf({ realm, service, scopes, login }: TokenRequest): string {
   const secret = createHash('sha256')
     .update(JSON.stringify(login.credential ?? null))

@@ -17,13 +17,16 @@ import { until } from '../async/until.ts';
 export type Ask = {
   readonly method: 'GET' | 'HEAD';
   readonly repository: string;
-  /** Below the repository, perhaps with a query: `manifests/latest`, `tags/list?n=1000`. */
+  /** Path below the repository, with an optional query: `manifests/latest`, `tags/list?n=1000`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly maxBytes: number;
-  /** Instead of the endpoint's own. */
+  /** Replaces the endpoint's own patience. */
   readonly patience?: Patience;
-  /** A refusal is returned too, because something else will be tried; not that of a login, which counts against it. */
+  /**
+   * A refusal is returned instead of thrown, because the caller has another way. The refusal of a login is still
+   * thrown.
+   */
   readonly isTentative?: boolean;
 };
 
@@ -48,9 +51,8 @@ export function createClient(options: ClientOptions): Client {
   return request;
 
   /**
-   * Sends a request, with a token if the host is known to want one. After a 401 it meets the challenge and
-   * sends once more. During the first request to a host the others wait, so that they know its scheme and
-   * challenge.
+   * Sends a request, with a token if the host is known to require one. After a 401 it answers the challenge and sends
+   * once more. During the first request to a host the others wait, so that they know its scheme and challenge.
    */
   async function request(endpoint: Endpoint, ask: Ask, signal?: AbortSignal): Promise<WireAnswer> {
     const host = hostOf(endpoint.host);
@@ -108,8 +110,8 @@ export function createClient(options: ClientOptions): Client {
   }
 
   /**
-   * A registry may be a mere name for another, as lscr.io is for ghcr.io: a redirect leads to the same
-   * path there. Who wants to be convinced there, is shown the login for there; ours is not theirs to see.
+   * A registry may be another name for a second one, as lscr.io is for ghcr.io, and redirect to the same path there.
+   * The second registry gets its own login; the login of the first is not sent to it.
    */
   function registryBehind({ endpoint, ask }: Visit, { status, elsewhere: url }: WireAnswer): Endpoint | undefined {
     const path = `/v2/${ask.repository}/${ask.path.replace(/\?.*$/s, '')}`;
@@ -134,7 +136,7 @@ export function createClient(options: ClientOptions): Client {
     return host.throttle.run(() => inItsScheme(visit, speak), patience, signal);
   }
 
-  /** A mirror that is given as `http:` is one by somebody's choice. */
+  /** A mirror with `http:` was configured that way on purpose. */
   async function maySend(scheme: Scheme, { host, scheme: chosen }: Endpoint, signal?: AbortSignal): Promise<boolean> {
     return scheme === 'https' || chosen === 'http' || maySendPlainLogin(host, signal);
   }
@@ -148,7 +150,7 @@ export function createClient(options: ClientOptions): Client {
       const mayBePlain = isSilence(error) && (known === undefined || (known === 'https' && speaksNoTls(error)));
       if (!mayBePlain || endpoint.scheme !== undefined || !(await isInsecure(endpoint.host, signal))) throw error;
       if (speaksNoTls(error)) {
-        // The waiting requests need only the scheme: plain HTTP registries seldom have a challenge.
+        // The waiting requests only need the scheme: registries with plain HTTP seldom have a challenge.
         host.scheme = 'http';
         host.isKnown = true;
         met();
@@ -165,7 +167,7 @@ type Visit = {
   readonly host: Host;
   readonly endpoint: Endpoint;
   readonly ask: Ask;
-  /** The others may go on. */
+  /** Lets the other requests continue. */
   readonly met: () => void;
   readonly signal: AbortSignal | undefined;
 };

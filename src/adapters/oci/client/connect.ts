@@ -17,32 +17,35 @@ import { createTokens } from '../auth/tokens.ts';
 export type OciRegistryOptions = {
   readonly clock: Clock;
   readonly log?: Log;
-  /** Of this product: registries see it in `User-Agent`. */
+  /** The version of this product, which registries see in `User-Agent`. */
   readonly version: string;
-  /** Path of Docker's `config.json`; none unless given. */
+  /** Path of Docker's `config.json`; none by default. */
   readonly dockerConfigPath?: string | undefined;
-  /** A login for one registry, where `config.json` says nothing about it. */
+  /** A login for one registry, unless `config.json` has one. */
   readonly repoUser?: string | undefined;
   readonly repoPass?: string | undefined;
-  /** Registry of the login; Docker Hub unless given. */
+  /** Registry of the login; Docker Hub by default. */
   readonly repoHost?: string | undefined;
   /** Base URLs of mirrors of Docker Hub, as in the engine's info. */
   readonly hubMirrors?: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Hosts (with port) and CIDR ranges that may be plain HTTP or unverified, as in the engine's info. */
   readonly insecureRegistries?: (signal?: AbortSignal) => Promise<readonly string[]>;
-  /** Every registry may be plain HTTP or unverified; logins go over plain HTTP only to those of `insecureRegistries`. */
+  /**
+   * Every registry may use plain HTTP or an unverified certificate. Over plain HTTP, logins are sent only to registries
+   * in `insecureRegistries`.
+   */
   readonly tlsSkip?: boolean;
   readonly tlsMinVersion?: TlsVersion;
-  /** PEM files of authorities to trust besides the well-known ones. */
+  /** PEM files of authorities that are trusted besides the well-known ones. */
   readonly extraCa?: readonly Buffer[];
-  /** Where Docker keeps certificates per registry; `/etc/docker/certs.d` unless given. */
+  /** Docker's folder of certificates per registry; `/etc/docker/certs.d` by default. */
   readonly certsFolder?: string;
   readonly proxy?: ProxyOptions;
-  /** Requests to one host at a time; 64 unless given. */
+  /** Requests to one host at a time; 64 by default. */
   readonly maxInFlightPerHost?: number;
-  /** Time limit of one request, from connecting to the last byte; 30 s unless given. */
+  /** Time limit of one request, from connecting to the last byte; 30 s by default. */
   readonly requestDeadlineMs?: number;
-  /** Chance, at least 0 and below 1. */
+  /** A random number, at least 0 and below 1. */
   readonly random?: () => number;
 };
 
@@ -52,12 +55,12 @@ export type Connection = {
   readonly credentials: Credentials;
   readonly endpointsOf: EndpointsOf;
   readonly hostOf: (name: string) => Host;
-  /** Words of a registry as they may be shown. */
+  /** Texts of a registry that are safe to show. */
   readonly showable: (words: string) => string;
   readonly close: () => Promise<void>;
 };
 
-/** Wires the parts together; nothing is connected before the first request. */
+/** Connects the parts of the client. The first request opens the first connection. */
 export function connect(options: OciRegistryOptions): Connection {
   const { clock, log, version, random = Math.random } = options;
   const { maxInFlightPerHost = 64, requestDeadlineMs: deadlineMs = 30_000 } = options;

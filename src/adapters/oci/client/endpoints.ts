@@ -5,17 +5,17 @@ import type { Scheme } from '../auth/hosts.ts';
 import { remembered } from '../async/remembered.ts';
 import { impatient, patient, type Patience } from '../limits/throttle.ts';
 
-/** A place that may have an image. */
+/** A host that may have an image. */
 export type Endpoint = {
-  /** With port, as in a URL. */
+  /** Host with port, as in a URL. */
   readonly host: string;
   /** Path before `/v2/`; empty except for some mirrors. */
   readonly prefix: string;
-  /** Undefined: https, or the scheme that an insecure registry turns out to speak. */
+  /** Undefined: https, or the scheme that an insecure registry answers. */
   readonly scheme: Scheme | undefined;
   readonly patience: Patience;
   readonly login: () => Promise<Login>;
-  /** Another registry leads here. */
+  /** A redirect of another registry leads here. */
   readonly isBehind?: true;
 };
 
@@ -23,16 +23,15 @@ export type EndpointOptions = {
   readonly clock: Clock;
   readonly log?: Log | undefined;
   readonly credentials: Credentials;
-  /** Base URLs, from the engine. */
+  /** Base URLs from the engine. */
   readonly hubMirrors: (signal?: AbortSignal) => Promise<readonly string[]>;
 };
 
 export type EndpointsOf = (reference: ImageReference, signal?: AbortSignal) => Promise<readonly Endpoint[]>;
 
 /**
- * Where to ask for an image, in order. Mirrors stand in for Docker Hub only
- * (https://docs.docker.com/docker-hub/image-library/mirror/), and a login for Docker Hub is not
- * theirs to see.
+ * The places to ask for an image, in order. Mirrors replace Docker Hub only
+ * (https://docs.docker.com/docker-hub/image-library/mirror/), and do not get a login for Docker Hub.
  */
 export function createEndpoints({ clock, log, credentials, hubMirrors }: EndpointOptions): EndpointsOf {
   const mirrors = remembered(clock, mirrorsTtlMs, async (signal) => (await hubMirrors(signal)).flatMap(readMirror));
@@ -68,7 +67,7 @@ export function createEndpoints({ clock, log, credentials, hubMirrors }: Endpoin
   }
 }
 
-/** Where the API of Docker Hub is: https://docs.docker.com/docker-hub/usage/pulls/ */
+/** The API host of Docker Hub: https://docs.docker.com/docker-hub/usage/pulls/ */
 const hubHost = 'registry-1.docker.io';
 
 const mirrorsTtlMs = 60_000;

@@ -2,21 +2,21 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 
 /** Pauses that a host requests with its 429 and 503 answers. */
 export type Pauses = {
-  /** Not positive: it may be asked. */
+  /** Not positive: requests are allowed. */
   readonly leftMs: () => number;
   /** Reason of the last pause. */
   readonly why: () => string;
-  /** `askedMs`: undefined where it named no time. */
+  /** `askedMs` is undefined if the host named no time. */
   readonly begin: (askedMs: number | undefined, why: string) => void;
-  /** It has answered, so the next pause is the first in a row again. */
+  /** Called after an answer, so that the next pause is the first in a row again. */
   readonly answered: () => void;
-  /** True if the host has paused us for so long that a new request should fail at once. */
+  /** True if the host has paused requests for so long that a new one should fail at once. */
   readonly areTooMany: () => boolean;
 };
 
 /**
- * Many requests may be sent away at once: together they are one reason to wait, and the longest wait
- * counts. Waits of up to `bearableMs` add up; nobody waits for others.
+ * Several requests that are refused at once count as one pause, and the longest time counts. Waits of up to
+ * `bearableMs` add up.
  */
 export function createPauses(clock: Clock, bearableMs: number): Pauses {
   let pause = noPause;
@@ -49,13 +49,13 @@ export function createPauses(clock: Clock, bearableMs: number): Pauses {
 
 const noPause = { untilMs: -Infinity, inRow: 0, why: '' };
 
-/** ghcr.io asks for microseconds. */
+/** ghcr.io asks for pauses of microseconds. */
 const shortestPauseMs = 50;
 
-/** Where a 429 names no time; doubled each time in a row. */
+/** For a 429 without a time. Doubled for each one in a row. */
 const unaskedPauseMs = 1000;
 const longestUnaskedPauseMs = 60_000;
 
-/** Of many callers none waits too long by itself; all of them one after another might. */
+/** A single caller does not wait too long, but many callers in a row might. */
 const longestKeptAwayMs = 120_000;
 const forgivenAfterMs = 60_000;

@@ -3,9 +3,9 @@ import { wordsOf } from '../transport/error-body.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 
 /**
- * How long an answer asks us to stay away, in milliseconds; undefined when it does not say.
- * From `Retry-After` in seconds or as a date (https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3),
- * else from the body, where ghcr.io writes `retry-after: 1.16676ms, allowed: 44000/minute`.
+ * The pause that an answer asks for, in milliseconds; undefined without one. From `Retry-After` in seconds or as a date
+ * (https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3), else from the body, where ghcr.io writes `retry-after:
+ * 1.16676ms, allowed: 44000/minute`.
  */
 export function retryAfterMs(answer: WireAnswer, nowMs: number): number | undefined {
   const header = answer.headers['retry-after']?.trim() ?? '';
@@ -17,7 +17,7 @@ export function retryAfterMs(answer: WireAnswer, nowMs: number): number | undefi
   return duration === undefined ? undefined : bounded(duration);
 }
 
-/** Nobody silences a registry for longer than this; then one request asks again. */
+/** The longest pause that an answer can cause. One request is tried after it. */
 const longestMs = 3_600_000;
 
 function bounded(ms: number): number {

@@ -13,7 +13,7 @@ function answer(status: number, headers: WireAnswer['headers'] = {}, body = ''):
   return { status, headers, body: Buffer.from(body) };
 }
 
-/** Answers in turn, the last for ever; and when it was asked. */
+/** Answers in turn, repeating the last one; and the times of the requests. */
 function script(
   clock: FakeClock,
   ...answers: (WireAnswer | Error)[]
@@ -330,7 +330,7 @@ test('who leaves the queue is not asked for, and takes no place', async () => {
 test('a queue beyond all reason is refused', async () => {
   const clock = createFakeClock();
   const throttle = create(clock, 1);
-  // One for all would look through ten thousand listeners for each that is added.
+  // One signal for all would search ten thousand listeners for each new one.
   const leaving = Array.from({ length: 101 }, () => new AbortController());
   setMaxListeners(0, ...leaving.map(({ signal }) => signal));
   const waiting = Array.from({ length: 10_001 }, (_, index) =>

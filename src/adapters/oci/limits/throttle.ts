@@ -10,22 +10,22 @@ import { createSlots } from '../async/slots.ts';
 
 /** Bounds of waiting and retrying before the caller gets an error. */
 export type Patience = {
-  /** How often to try again after a broken connection or an answer of 500 and above. */
+  /** Number of retries after a broken connection or an answer of 500 and above. */
   readonly faults: number;
-  /** How often to come back after being sent away. */
+  /** Number of retries after a pause that the host asked for. */
   readonly refusals: number;
-  /** How long to stay away in all. */
+  /** Total time of such pauses. */
   readonly budgetMs: number;
 };
 
 export const patient: Patience = { faults: 2, refusals: 3, budgetMs: 30_000 };
 
-/** For a request that something else can take the place of. */
+/** For a request with an alternative. */
 export const impatient: Patience = { faults: 0, refusals: 0, budgetMs: 0 };
 
-/** Limits of one host; every request to it passes here. */
+/** Limits of one host. Every request to it goes through here. */
 export type Throttle = {
-  /** Throws a `RegistryFailure`; an answer of 500 and above that stays so is returned. */
+  /** Throws a `RegistryFailure`. Returns an answer of 500 and above that does not change. */
   readonly run: (work: () => Promise<WireAnswer>, patience: Patience, signal?: AbortSignal) => Promise<WireAnswer>;
 };
 
@@ -38,9 +38,9 @@ export type ThrottleOptions = {
 };
 
 /**
- * Limits the requests in flight to a host, and shares its answers among all callers. A 429, or a 503 with
- * a time, pauses the host. If the host reports its remaining requests, no more are in flight than that.
- * After a timeout the other callers wait a shorter time.
+ * Limits the requests in flight to a host, and shares its rate limit among all callers. A 429, or a 503 with a time,
+ * pauses the host. If the host reports its remaining requests, no more are in flight than that. After a timeout the
+ * other callers wait a shorter time.
  */
 export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOptions): Throttle {
   const slots = createSlots(maxInFlight, maxWaiting, () => sentAway('too many requests wait for it already', 1000));
@@ -65,7 +65,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     for (let awayMs = pauses.leftMs(); awayMs > 0; awayMs = pauses.leftMs()) {
       if (awayMs > left.budgetMs || pauses.areTooMany()) throw sentAway(pauses.why(), awayMs);
       left.budgetMs -= awayMs;
-      // Not all at the same moment.
+      // Random, so that callers do not resume at the same moment.
       await clock.sleep(awayMs + random() * Math.min(awayMs / 4, maxSpreadMs), signal);
     }
   }
@@ -88,7 +88,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     return judge(answer, left);
   }
 
-  /** An answer to a request from before the last announcement is ignored if it reports more remaining requests. */
+  /** An answer to an earlier request than the last reported number is ignored if it reports more remaining requests. */
   function hear(answer: WireAnswer, sentAtMs: number): void {
     const left = requestsLeft(answer);
     if (left === undefined || (left > told.left && sentAtMs < told.atMs)) return;
@@ -114,7 +114,10 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     return { kind: 'again', afterMs: (backOffMs / 2 ** left.faults) * (0.5 + random()) };
   }
 
-  /** For as long as it took to find out, so that many images behind a dead host cost one deadline, not one each. */
+  /**
+   * The silence is remembered for as long as it took to find out, so that many images on a dead host cost one deadline
+   * together.
+   */
   function rememberSilence(failure: RegistryFailure, sinceMs: number): void {
     if (failure.code !== 'registry-unreachable' && failure.code !== 'timeout') return;
     const nowMs = clock.monotonicMs();
@@ -145,7 +148,7 @@ const faultStatuses: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 /** Requests in the queue of one host: more than a check of all images of a machine. */
 const maxWaiting = 10_000;
 
-/** Before the last retry; half of it before the one before. */
+/** Back-off before the last retry; each earlier one waits half as long. */
 const backOffMs = 500;
 
 const maxSpreadMs = 1000;

@@ -12,7 +12,7 @@ import { configTypes } from './media-types.ts';
 export type DescribeOrder = {
   readonly digest: Digest;
   readonly platform: Platform;
-  /** Words of a registry as they may be shown. */
+  /** Texts of a registry that are safe to show. */
   readonly showable: (words: string) => string;
 };
 
@@ -47,7 +47,7 @@ function chooseFrom(entries: readonly Entry[], platform: Platform, showable: Des
   throw new RegistryFailure('registry-not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
 }
 
-/** Reads an image's config. Charts and signatures are no images; their config has no use here. */
+/** Reads an image's config. Charts and signatures are not images, so their config is not read. */
 async function readConfig(
   client: Client,
   place: Place,

@@ -4,7 +4,7 @@ import type { Platform } from '../../../domain/reference/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { type JsonObject, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
 
-/** Platform, build time and words for people from an image config. */
+/** Platform, build time and version texts from an image config. */
 export type ImageConfig = {
   readonly platform: Platform | undefined;
   /** Milliseconds since the epoch. */
@@ -35,7 +35,7 @@ function readLabels(values: JsonObject): Pick<ImageConfig, 'version' | 'sourceUr
 
 const maxNameLength = 64;
 
-/** Reproducible builds write a date that is none: 1970, or a second after 1980 began, as buildpacks do. */
+/** Reproducible builds write placeholder dates: 1970, or a second after the start of 1980 with buildpacks. */
 const earliestMs = Date.UTC(1980, 0, 2);
 
 function readTime(text: string): number | undefined {

@@ -7,21 +7,21 @@ import { indexTypes, manifestTypes, mediaTypeOf, outdatedTypes } from './media-t
 /** One line of an index. */
 export type Entry = { readonly digest: Digest; readonly platform: ForeignPlatform | undefined };
 
-/** Fields of a manifest that matter here. */
+/** The fields of a manifest that are used here. */
 export type Manifest =
   | { readonly kind: 'index'; readonly entries: readonly Entry[] }
   | {
       readonly kind: 'image';
       readonly configDigest: Digest;
       readonly configType: string;
-      /** The compressed size of all layers; undefined where the manifest does not say it. */
+      /** The compressed size of all layers; undefined if the manifest does not contain it. */
       readonly layerBytes: number | undefined;
     };
 
 /**
- * Parses the body of a manifest; throws `registry-invalid` if it is none. The body's `mediaType` counts
- * before the header, because stores and proxies change headers. A body that may be both an index and an
- * image is refused: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m
+ * Parses the body of a manifest. Throws `registry-invalid` if it is not one. The body's `mediaType` takes precedence
+ * over the header, because stores and proxies change headers. A body that could be both an index and an image is
+ * refused: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m
  */
 export function parseManifest(body: Buffer, contentType: string | undefined): Manifest {
   const fields = parseJsonObject(body);
@@ -35,7 +35,7 @@ export function parseManifest(body: Buffer, contentType: string | undefined): Ma
   return looksLikeIndex ? readIndex(fields) : readImage(fields);
 }
 
-/** The failure of a registry that has only Docker's first format. */
+/** The failure for a registry that only has Docker's first format. */
 export function outdated(): RegistryFailure {
   return invalid('it offers the image only in the outdated manifest format of Docker, schema 1');
 }
@@ -75,7 +75,7 @@ function bytesOf(layers: readonly unknown[]): number | undefined {
 
 function readDigest(value: unknown): Digest {
   const digest = parseDigest(stringOf(value) ?? '');
-  if (digest === undefined) throw invalid('its manifest names a digest that is none');
+  if (digest === undefined) throw invalid('its manifest contains an invalid digest');
   return digest;
 }
 

@@ -15,8 +15,8 @@ export type Place = { readonly endpoint: Endpoint; readonly repository: string }
 export type TagState = { readonly digest: Digest; readonly etag: string | undefined };
 
 /**
- * Digest of a tag, by a HEAD request; if that gives none, by a GET whose body is hashed. Registries
- * without HEAD answer with any status, even 401 or 404.
+ * Digest of a tag by a HEAD request, or if that gives none by a GET whose body is hashed. Registries without HEAD
+ * answer with any status, even 401 or 404.
  */
 export async function resolveTag(
   client: Client,
@@ -32,7 +32,7 @@ export async function resolveTag(
   if (head.status === 200 && outdatedTypes.has(mediaTypeOf(head.headers['content-type']))) throw outdated();
   const told = head.status === 200 ? digestHeader(head) : undefined;
   if (told !== undefined) return { digest: told, etag: etagOf(head) };
-  // A registry in trouble has been asked often enough.
+  // After a 500 the request has been retried often enough.
   const patience = head.status >= 500 ? { patience: impatient } : {};
   const answer = await client(endpoint, { ...ask, ...patience, method: 'GET', headers: accept }, signal);
   requireFound(answer, 'it has no such tag');
@@ -41,7 +41,7 @@ export async function resolveTag(
   return { digest, etag: etagOf(answer) };
 }
 
-/** The manifest with that digest, proven to be it. */
+/** Fetches a manifest and verifies its digest. */
 export async function fetchManifest(
   client: Client,
   { endpoint, repository }: Place,
@@ -60,7 +60,7 @@ export async function fetchManifest(
   return readManifest(answer, digest);
 }
 
-/** The blob with that digest, proven to be it: configs, which are small, not layers. */
+/** Fetches a blob and verifies its digest. Used for configs, which are small, not for layers. */
 export async function fetchBlob(
   client: Client,
   { endpoint, repository }: Place,
@@ -87,7 +87,7 @@ function digestHeader({ headers }: WireAnswer): Digest | undefined {
   return typeof value === 'string' ? parseDigest(value) : undefined;
 }
 
-/** Kept for every tag, so a long one is not worth it. */
+/** Stored for every tag, so a long one is dropped. */
 export function etagOf({ headers }: WireAnswer): string | undefined {
   return headers.etag !== undefined && headers.etag.length <= 256 ? headers.etag : undefined;
 }

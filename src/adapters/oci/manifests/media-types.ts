@@ -22,13 +22,13 @@ export const configTypes: ReadonlySet<string> = new Set([
   '',
 ]);
 
-/** Docker's first format, signed or not; its digest is not that of any image that an engine holds. */
+/** Docker's first format, signed or not. Its digest is not the digest of an image in an engine. */
 export const outdatedTypes: ReadonlySet<string> = new Set([
   'application/vnd.docker.distribution.manifest.v1+json',
   'application/vnd.docker.distribution.manifest.v1+prettyjws',
 ]);
 
-/** A `Content-Type` without its parameters. */
+/** A `Content-Type` without parameters. */
 export function mediaTypeOf(contentType: string | undefined): string {
   return (contentType ?? '').replace(/;.*$/s, '').trim().toLowerCase();
 }

@@ -5,7 +5,10 @@ import { parseImageConfig } from './image-config.ts';
 import { fetchBlob, fetchManifest, type Place } from './manifests.ts';
 import { configTypes } from './media-types.ts';
 
-/** The platforms that a digest has images for: one or two requests. Attestations, which run nowhere, are left out. */
+/**
+ * The platforms that a digest has images for, in one or two requests. Attestations are left out, because they cannot
+ * run.
+ */
 export async function fetchPlatforms(
   client: Client,
   place: Place,

@@ -13,7 +13,7 @@ const tag = `sha256-${'a'.repeat(64)}`;
 const name = 'registry.test/team/app';
 const reference = parseImageReference(`${name}:1.0`);
 
-/** A repository with these artifacts by tag or digest, and an index of those that refer to the image. */
+/** A repository with these artifacts by tag or digest, and the list of referrers of the image. */
 function serve(artifacts: Readonly<Record<string, ReturnType<typeof signatureArtifact>>>, referrers?: object) {
   const replies = new Map<string, string | Buffer>();
   for (const [key, { manifest, blobs }] of Object.entries(artifacts)) {
@@ -73,8 +73,8 @@ describe.each(['ec', 'ed25519'] as const)('a signature by a key of the kind %s',
       [[key.signImage(digest, 'elsewhere.test/team/app')], 'its signature is of another repository'],
       [[key.signImage(digest, '')], 'its signature names no repository'],
       [[key.signImage('latest', name)], 'its signature names no digest'],
-      [[key.signBytes(Buffer.from('{"critical":{}}'))], 'what was signed is no signature of an image'],
-      [[key.signBytes(Buffer.from([0xff, 0xfe]))], 'what was signed is no signature of an image'],
+      [[key.signBytes(Buffer.from('{"critical":{}}'))], 'its signature is not that of an image'],
+      [[key.signBytes(Buffer.from([0xff, 0xfe]))], 'its signature is not that of an image'],
       [[{ ...key.signImage(digest, name), signature: 'AAAA' }], 'none of its signatures is of that key'],
       [[{ ...key.signImage(digest, name), signature: '§' }], 'none of its signatures is of that key'],
     ] as const) {

@@ -10,9 +10,9 @@ import { requireFound } from '../transport/found.ts';
 import { signatureArtifact, signatureLayersIn, signatureManifestsIn } from './signature-manifest.ts';
 
 /**
- * Signatures beside an image, at most 20: those behind the tag that cosign gives them, and those that refer to the image
- * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers, with the tag of registries
- * without that list). Nothing there is no failure; no answer is.
+ * Signatures of an image, at most 20: those behind the tag that cosign gives them, and those that refer to the image
+ * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers, with the fallback tag for
+ * registries without that list). An empty result is not a failure; a missing answer is.
  */
 export async function findSignatures(
   client: Client,
@@ -41,7 +41,7 @@ const mostSignatures = 20;
 /** The smallest limit a registry may have for manifests. */
 const maxManifestBytes = 4 * 1024 * 1024;
 
-/** Payloads have some hundred bytes; the signer may add annotations. */
+/** A payload has some hundred bytes, and the signer may add annotations. */
 const maxPayloadBytes = 256 * 1024;
 
 async function referringManifests(
@@ -51,7 +51,7 @@ async function referringManifests(
 ): Promise<readonly (Buffer | undefined)[]> {
   const query = `?artifactType=${encodeURIComponent(signatureArtifact)}`;
   const answer = await ask(visit, `referrers/${digest}${query}`, maxManifestBytes, true);
-  // A registry in trouble may have some; one without the list answers 404, or refuses.
+  // An answer of 500 and above does not mean that there are none. A registry without the list answers 404 or refuses.
   if (answer.status >= 500) requireFound(answer, '');
   const index = answer.status === 200 ? answer.body : await manifestAt(visit, fallbackTag);
   const bodies: (Buffer | undefined)[] = [];

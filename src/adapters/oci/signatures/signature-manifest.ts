@@ -1,10 +1,10 @@
 import { isDigest, type Digest } from '../../../domain/reference/digest.ts';
 import { arrayOf, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
 
-/** Where a payload is, and its signature in base64. */
+/** The digest of a payload, and its signature in base64. */
 export type SignatureLayer = { readonly payload: Digest; readonly signature: string };
 
-/** Digests of manifests with cosign signatures in an index of referrers, the first 10. */
+/** Digests of manifests with cosign signatures, from an index of referrers; the first 10. */
 export function signatureManifestsIn(body: Buffer): readonly Digest[] {
   const entries = arrayOf(parseJsonObject(body)?.['manifests']).map(objectOf);
   return entries
@@ -14,7 +14,7 @@ export function signatureManifestsIn(body: Buffer): readonly Digest[] {
 }
 
 /**
- * The signatures in a manifest of cosign, the first 20; none where it is something else:
+ * The signatures in a cosign manifest, the first 20. Empty for other manifests:
  * https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#storage
  */
 export function signatureLayersIn(body: Buffer): readonly SignatureLayer[] {

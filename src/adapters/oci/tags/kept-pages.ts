@@ -3,7 +3,7 @@ import { isTag } from '../../../domain/reference/reference-grammar.ts';
 import { createLru } from '../async/lru.ts';
 import type { KnownPages, Page } from './list-tags.ts';
 
-/** The pages of one listing, as a file keeps them. */
+/** The pages of one listing in their stored form. */
 export type KeptListing = {
   /** Host, prefix and name of the repository. */
   readonly place: string;
@@ -12,18 +12,21 @@ export type KeptListing = {
 
 type KeptPage = Page & { readonly query: string };
 
-/** The pages of earlier listings, for asking with their ETags. */
+/** The pages of earlier listings, for requests with their ETags. */
 export type ListingMemory = {
   /** Never throws. */
   readonly find: (place: string) => Promise<KnownPages | undefined>;
-  /** Takes the place of what is known. */
+  /** Replaces what is known. */
   readonly note: (place: string, pages: KnownPages) => void;
   readonly forget: (place: string) => void;
-  /** Resolves when all that was noted is written, or cannot be. */
+  /** Resolves when every write has ended, successfully or not. */
   readonly settled: () => Promise<unknown>;
 };
 
-/** Of 100 repositories, those that were listed last; with a store also of earlier processes, read at the first question. */
+/**
+ * Keeps the 100 repositories that were listed last. With a store also those of earlier processes, read with the first
+ * question.
+ */
 export function createListingMemory(store?: SharedRecords<KeptListing>): ListingMemory {
   const listings = createLru<KnownPages>(mostListings);
   let loading: Promise<void> | undefined;
@@ -51,7 +54,7 @@ export function createListingMemory(store?: SharedRecords<KeptListing>): Listing
   };
 }
 
-/** The last listing of each repository, of the 100 that changed last. Oldest first. */
+/** The last listing of each repository, for the 100 that changed last, oldest first. */
 export function compactListings(records: readonly KeptListing[]): readonly KeptListing[] {
   const places = new Map<string, KeptListing>();
   for (const record of records) {
@@ -61,7 +64,7 @@ export function compactListings(records: readonly KeptListing[]): readonly KeptL
   return [...places.values()].slice(-mostListings);
 }
 
-/** A record from a file; undefined for anything else. */
+/** Reads a record of the file. Undefined for any other value. */
 export function readKeptListing(value: unknown): KeptListing | undefined {
   if (!isObject(value)) return undefined;
   const { place, pages } = value;
@@ -75,7 +78,7 @@ function readPage(value: unknown): KeptPage | undefined {
   const { query, tags, next, etag } = value;
   if (typeof query !== 'string' || !query.startsWith('?')) return undefined;
   if (!isAbsentOrText(next) || !isAbsentOrText(etag) || (next !== undefined && !next.startsWith('?'))) return undefined;
-  // Node refuses a header of other characters by throwing: https://www.rfc-editor.org/rfc/rfc9110#name-etag
+  // Node throws for a header with other characters: https://www.rfc-editor.org/rfc/rfc9110#name-etag
   if (etag !== undefined && !/^[\x21-\x7e]{1,1000}$/.test(etag)) return undefined;
   if (!Array.isArray(tags) || !tags.every((tag: unknown): tag is string => typeof tag === 'string' && isTag(tag)))
     return undefined;
@@ -84,7 +87,7 @@ function readPage(value: unknown): KeptPage | undefined {
 
 const mostListings = 100;
 
-/** A page that the registry calls unchanged is the same object. */
+/** An unchanged page is the same object. */
 function areSame(before: KnownPages, after: KnownPages): boolean {
   return before.size === after.size && [...after].every(([query, page]) => before.get(query) === page);
 }

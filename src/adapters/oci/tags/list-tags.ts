@@ -9,7 +9,7 @@ import { requireFound } from '../transport/found.ts';
 import { parseJsonObject } from '../transport/json.ts';
 import { nextPage } from './next-page.ts';
 
-/** A page with the ETag that asks for it again; `next` is the query of the one after. */
+/** A page with its ETag. `next` is the query of the page after it. */
 export type Page = {
   readonly tags: readonly string[];
   readonly next: string | undefined;
@@ -27,7 +27,9 @@ export type ListingOptions = {
   readonly nowMs: () => number;
 };
 
-/** Asks for page after page, at most 50; a page that has not changed since an earlier listing costs an answer without a body. */
+/**
+ * Requests page after page, at most 50. A page that is unchanged since an earlier listing is an answer without a body.
+ */
 export async function listTags(
   client: Client,
   place: Place,
@@ -45,22 +47,22 @@ export async function listTags(
     const before = tags.size;
     for (const tag of page.tags) tags.add(tag);
     query = page.next;
-    // A registry that forgets where it was would begin again for ever.
+    // Ends a listing whose pages repeat or add no tags.
     if (query !== undefined && (pages.has(query) || tags.size === before)) break;
   }
   const isCut = query !== undefined || tags.size > mostTags;
   return { tags: [...tags].slice(0, mostTags), isCut, pages };
 }
 
-/** More than some registries give at once, which then give what they do. */
+/** Some registries give fewer at once. */
 const pageSize = 1000;
 
 const mostPages = 50;
 
-/** For all pages together. */
+/** Time limit for all pages together. */
 const deadlineMs = 120_000;
 
-/** Some registries send all tags at once, whatever is asked for: 120,000 long ones. */
+/** Some registries send all tags at once. This is enough for 120,000 long tags. */
 const maxPageBytes = 16 * 1024 * 1024;
 
 async function fetchPage(
@@ -93,7 +95,7 @@ function saysUnsupported({ status, body }: WireAnswer): boolean {
   return status === 404 && body.length < 10_000 && /"code"\s*:\s*"UNSUPPORTED"/.test(body.toString());
 }
 
-/** An empty repository has `null` in some registries. Texts that cannot be tags are left out. */
+/** Some registries send `null` for an empty repository. Texts that cannot be tags are left out. */
 function tagsIn(body: Buffer): readonly string[] {
   const tags = parseJsonObject(body)?.['tags'];
   if (tags === null) return [];

@@ -1,16 +1,16 @@
 import { RegistryFailure } from '../transport/failure.ts';
 
-/** Where a listing was asked for. */
+/** The place where a listing was requested. */
 export type ListingPlace = {
   readonly url: URL;
-  /** Host of a registry that the first one led to, as lscr.io leads to ghcr.io. */
+  /** The host that a redirect of the first registry led to, as lscr.io leads to ghcr.io. */
   readonly behind?: string | undefined;
 };
 
 /**
- * Query of the next page, `?last=1.27&n=1000`, from a `Link` header (RFC 8288,
- * https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-tags); undefined on the last page. A
- * link that leads to another host or path is refused: only its query is ever used, at the place of the first page.
+ * The query of the next page, `?last=1.27&n=1000`, from a `Link` header (RFC 8288,
+ * https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-tags). Undefined on the last page. A
+ * link to another host or path is refused, and only its query is used.
  */
 export function nextPage(link: string | undefined, { url, behind }: ListingPlace): string | undefined {
   const target = link === undefined ? undefined : targetIn(link.slice(0, longestLink));
@@ -24,7 +24,7 @@ export function nextPage(link: string | undefined, { url, behind }: ListingPlace
 
 const longestLink = 2000;
 
-/** Of the first link whose relation is `next`. */
+/** The target of the first link with the relation `next`. */
 function targetIn(link: string): string | undefined {
   for (const [, target, parameters = ''] of link.matchAll(/<([^<>]*)>([^<]*)/g)) {
     if (/;\s*rel\s*=\s*"?(?:[^";,]*\s)?next(?=["\s;,]|$)/i.test(parameters)) return target;

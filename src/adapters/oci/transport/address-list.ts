@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 /** Whether an IP address lies in one of the ranges. */
 export type AddressList = { readonly isEmpty: boolean; readonly contains: (address: string) => boolean };
 
-/** From addresses and CIDR ranges of both families; other entries are left out. */
+/** Built from addresses and CIDR ranges of both families. Other entries are left out. */
 export function createAddressList(entries: readonly string[]): AddressList {
   const ranges = new BlockList();
   let isEmpty = true;
@@ -29,7 +29,7 @@ export function createAddressList(entries: readonly string[]): AddressList {
 /** Addresses of this machine itself: https://www.rfc-editor.org/rfc/rfc6890.html */
 export const loopback = createAddressList(['127.0.0.0/8', '::1/128']);
 
-/** A host as it stands in a URL, apart: `[::1]:5000` is `::1` and `5000`. */
+/** Splits the host of a URL: `[::1]:5000` becomes `::1` and `5000`. */
 export function splitHost(host: string): { readonly name: string; readonly port: string } {
   const [, bracketed, plain = '', port = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(host) ?? [];
   return { name: (bracketed ?? plain).toLowerCase(), port };

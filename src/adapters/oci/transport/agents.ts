@@ -7,21 +7,21 @@ import type { IsInsecure } from './insecure.ts';
 import { createLru } from '../async/lru.ts';
 import { proxyAuthorization } from './proxy-choice.ts';
 
-/** How requests travel to one origin: scheme, host and port. */
+/** The route of requests to one origin: scheme, host and port. */
 export type Route = {
   readonly request: typeof http.request;
-  /** Options common to all requests to the origin. */
+  /** Options of all requests to the origin. */
   readonly options: { readonly agent: http.Agent; readonly host: string; readonly port: string };
-  /** Headers for a proxy that is asked for whole URLs; undefined where there is none. */
+  /** Headers for a proxy that gets whole URLs; undefined without one. */
   readonly proxyHeaders: Readonly<Record<string, string>> | undefined;
 };
 
 export type Agents = {
-  /** At once where the way is known. */
+  /** Synchronous if the route is known. */
   readonly routeTo: (url: URL) => Route | Promise<Route>;
-  /** Makes the next request to the origin begin anew: certificates may have changed. */
+  /** Builds the route for the origin again with the next request, because certificates may have changed. */
   readonly forget: (url: URL) => void;
-  /** Ends all requests for good; later ones fail. */
+  /** Ends all requests. Later ones fail. */
   readonly close: () => Promise<void>;
 };
 
@@ -69,7 +69,7 @@ export function createAgents(options: AgentOptions): Agents {
     },
   };
 
-  /** Unless the way has been forgotten since. */
+  /** Unless the route was forgotten in the meantime. */
   function settle(origin: string, sought: Promise<Route>, found: Route | undefined): void {
     if (routes.get(origin) !== sought) return;
     if (found === undefined) routes.delete(origin);
@@ -100,13 +100,16 @@ export function createAgents(options: AgentOptions): Agents {
   }
 }
 
-/** More than any list of images has registries, token servers and stores; hostile redirects can not grow it. */
+/** More registries, token servers and stores than any list of images needs. Hostile redirects cannot exceed it. */
 const maxOrigins = 256;
 
-/** A connection that nobody used for so long is closed: sockets are memory. */
+/** A connection that was unused for this long is closed, because sockets take memory. */
 const idleMs = 15_000;
 
-/** Node's 250 ms give up on an address that is merely far: https://nodejs.org/api/net.html#netgetdefaultautoselectfamilyattempttimeout */
+/**
+ * Node's default of 250 ms is too short for distant addresses:
+ * https://nodejs.org/api/net.html#netgetdefaultautoselectfamilyattempttimeout
+ */
 const familyAttemptMs = 1000;
 
 function addressOf(url: URL): { readonly host: string; readonly port: string } {

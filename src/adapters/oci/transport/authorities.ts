@@ -7,16 +7,15 @@ export type TlsVersion = 'TLSv1.2' | 'TLSv1.3';
 
 export type AuthorityOptions = {
   readonly tlsMinVersion: TlsVersion;
-  /** PEM files of authorities to trust besides the well-known ones. */
+  /** PEM files of authorities that are trusted besides the well-known ones. */
   readonly extraCa: readonly Buffer[];
-  /** Where certificates per registry are kept as Docker keeps them; undefined: nowhere. */
+  /** Docker's folder of certificates per registry; undefined: none. */
   readonly certsFolder: string | undefined;
 };
 
 /**
- * Whom to believe when a host proves itself, and how to prove ourselves to it, read anew at each
- * call from `HOST:PORT/*.crt` (authorities) and `*.cert` with `*.key` (ourselves):
- * https://docs.docker.com/engine/security/certificates/
+ * The trusted authorities for a host, and our client certificate for it, read again at each call from `HOST:PORT/*.crt`
+ * (authorities) and `*.cert` with `*.key` (client certificate): https://docs.docker.com/engine/security/certificates/
  */
 export function createAuthorities(options: AuthorityOptions): (host: string) => Promise<tls.SecureContext> {
   const { tlsMinVersion: minVersion, extraCa, certsFolder } = options;
@@ -35,12 +34,12 @@ export function createAuthorities(options: AuthorityOptions): (host: string) => 
   };
 }
 
-/** Naming authorities replaces the built-in ones, so those are named too, and only when needed. */
+/** A list of authorities replaces the built-in ones, so those are added, but only when needed. */
 function trusting(extra: readonly Buffer[]): { readonly ca?: (string | Buffer)[] } {
   return extra.length === 0 ? {} : { ca: [...wellKnown(), ...extra] };
 }
 
-/** Node 22.15 and newer also tell those of the system and of `NODE_EXTRA_CA_CERTS`. */
+/** Node 22.15 and newer also report those of the system and of `NODE_EXTRA_CA_CERTS`. */
 function wellKnown(): readonly string[] {
   const newer: typeof tls & { readonly getCACertificates?: (kind: 'default') => string[] } = tls;
   return newer.getCACertificates?.('default') ?? tls.rootCertificates;

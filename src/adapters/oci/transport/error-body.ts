@@ -4,15 +4,15 @@ import { arrayOf, objectOf, parseJsonObject, stringOf } from './json.ts';
 
 /**
  * Error text of an answer, cut for a message; empty without one. Registries send a list
- * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes). Token servers send
- * the same, or a field `details`, `error_description` or `message`.
+ * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes). Token servers send the same, or
+ * a field `details`, `error_description` or `message`.
  */
 export function whyOf(answer: WireAnswer): string {
   const words = wordsOf(answer);
   return answer.showable?.(words) ?? words;
 }
 
-/** The same as it came: to be read, not to be shown. */
+/** The same text unchanged, for parsing and not for display. */
 export function wordsOf({ body }: WireAnswer): string {
   const parsed = parseJsonObject(body);
   if (parsed === undefined) return '';

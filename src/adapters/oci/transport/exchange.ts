@@ -20,24 +20,24 @@ export type WireAnswer = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Address of the answer, where a redirect has led to another host. */
+  /** Address of the answer, if a redirect has led to another host. */
   readonly elsewhere?: URL;
-  /** Words of the answer as they may be shown: not where they repeat a secret that was ever sent. */
+  /** Makes texts of the answer safe to show: they must not repeat a secret that was ever sent. */
   readonly showable?: (words: string) => string;
 };
 
-/** One request, one whole answer; throws a `RegistryFailure` when no such answer came. */
+/** One request, one whole answer. Throws a `RegistryFailure` without such an answer. */
 export type Exchange = (request: WireRequest, signal?: AbortSignal) => Promise<WireAnswer>;
 
 export type ExchangeOptions = {
-  /** For everything from connecting to the last byte. */
+  /** Time limit from connecting to the last byte. */
   readonly deadlineMs: number;
   readonly userAgent: string;
   /** Records sent secrets; absent: none are recorded. */
   readonly sent?: SentSecrets;
 };
 
-/** A redirect is an answer like others here. */
+/** Redirects are returned like other answers. */
 export function createExchange(agents: Agents, options: ExchangeOptions): Exchange {
   const manner: Manner = { ...options, inTurn: createTurns(Infinity) };
   const { sent } = options;
@@ -61,10 +61,10 @@ export function createExchange(agents: Agents, options: ExchangeOptions): Exchan
   };
 }
 
-/** Answers go on with those that came in the same turn. */
+/** Answers that arrived in the same tick continue together. */
 type Manner = ExchangeOptions & { readonly inTurn: Turns };
 
-/** A kept connection may be closed by the other side at the moment we use it; several may, after its restart. */
+/** The other side may close a kept connection at the moment of its use, and after its restart several of them. */
 const maxStaleConnections = 3;
 
 function attempt(
@@ -74,7 +74,7 @@ function attempt(
   signal: AbortSignal | undefined,
 ): Promise<WireAnswer | 'stale'> {
   const { url, method, headers, body, maxBytes } = wanted;
-  // A user name in the URL is nothing that we chose to say.
+  // A user name in the URL is not sent, because nobody configured it.
   const path = url.pathname + url.search;
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return void reject(reasonOf(signal));

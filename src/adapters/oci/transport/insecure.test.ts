@@ -40,7 +40,10 @@ test('a list that cannot be had is an empty one', async () => {
 });
 
 describe('with tlsSkip', () => {
-  /** A registry that wants the login of `auths`, and speaks plain HTTP: also as its own proxy, which makes it no loopback. */
+  /**
+   * A registry that requires the login of `auths` over plain HTTP. It is also the proxy, so that its name is not a
+   * loopback address.
+   */
   async function plainRegistry(challenge: string) {
     const content = emptyContent();
     const { digest } = putImage(content, 'team/app:1');
@@ -153,7 +156,7 @@ test('one that sends plain requests away as a server with TLS does is asked with
   const { digest } = putImage(content, 'team/app:1');
   const secure = await rig.serve(serveContent(content), { tls: true });
   const plain = await rig.serve(() => ({ status: 400, body: 'Client sent an HTTP request to an HTTPS server.' }));
-  // One port for both, by the first byte of a connection; TLS comes later.
+  // One port for both protocols, told apart by the first byte of a connection; TLS comes later.
   let hasTls = false;
   const front = createServer((socket) =>
     socket.once('data', (first: Buffer) => {

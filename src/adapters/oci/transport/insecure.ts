@@ -13,8 +13,8 @@ export type InsecureOptions = {
 };
 
 /**
- * Whether a host may show any certificate or speak plain HTTP, by the rules of the engine: it is
- * this machine, or listed, or its name leads into a listed range; Docker Hub never is.
+ * Whether a host may show any certificate or speak plain HTTP, by the rules of the engine: it is this machine, or it is
+ * listed, or its name resolves into a listed range. Docker Hub never is.
  * https://docs.docker.com/reference/cli/dockerd/#insecure-registries
  */
 export function createInsecure({ clock, log, insecureRegistries }: InsecureOptions): IsInsecure {
@@ -30,7 +30,7 @@ export function createInsecure({ clock, log, insecureRegistries }: InsecureOptio
     return (await addressesOf(name)).some((address) => ranges.contains(address));
   };
 
-  /** With an unreadable list, every registry needs a valid certificate. */
+  /** If the list cannot be read, every registry needs a valid certificate. */
   async function listedNow(signal: AbortSignal | undefined): Promise<List> {
     try {
       return await listed(signal);
@@ -54,7 +54,7 @@ function readList(entries: readonly string[]): List {
   return { hosts: new Set(entries.map((entry) => entry.toLowerCase())), ranges: createAddressList(entries) };
 }
 
-/** A name that leads nowhere, or not soon, is in no range; the connection will say so better. */
+/** A name that does not resolve in time is in no range. The connection reports a better error. */
 async function addressesOf(name: string): Promise<readonly string[]> {
   if (isIP(name) !== 0) return [name];
   const giveUp = new AbortController();

@@ -1,4 +1,4 @@
-/** A JSON object from outside: nothing is known of its fields. */
+/** A JSON object from outside, with unknown fields. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Undefined unless the text is a JSON object. The parser's error is dropped, because it quotes the text. */

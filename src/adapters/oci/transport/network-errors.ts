@@ -1,6 +1,6 @@
 import { cut, RegistryFailure } from './failure.ts';
 
-/** Node's connection error as words with a remedy. */
+/** Describes Node's connection error, with a remedy. */
 export function readNetworkError(error: unknown, host: string): RegistryFailure {
   if (error instanceof RegistryFailure) return error;
   const code = codeOf(error);
@@ -13,12 +13,12 @@ export function readNetworkError(error: unknown, host: string): RegistryFailure 
   });
 }
 
-/** Whether the failure had to do with certificates, which may change while the service runs. */
+/** Whether the failure concerns certificates, which may change while the service runs. */
 export function isTlsError(failure: RegistryFailure): boolean {
   return /CERT|SSL|TLS|EPROTO|ISSUER|SIGNATURE/.test(codeOf(failure.cause));
 }
 
-/** Whether a TLS handshake failed because the other side answered in something else. */
+/** Whether a TLS handshake failed because the other side does not speak TLS. */
 export function speaksNoTls(error: unknown): boolean {
   const cause = error instanceof RegistryFailure ? error.cause : error;
   return cause instanceof Error && /wrong version number|packet length too long/i.test(cause.message);
@@ -28,7 +28,7 @@ type Meaning = {
   readonly why: string;
   readonly remedy?: string;
   readonly isTransient?: true;
-  /** Someone answered, but not as a registry does. */
+  /** The answer did not come from a registry. */
   readonly isForeign?: true;
 };
 
@@ -61,7 +61,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   CERT_NOT_YET_VALID: { why: 'its certificate is not valid yet', remedy: "check this machine's clock" },
   ERR_TLS_CERT_ALTNAME_INVALID: { why: 'its certificate is for another name' },
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: {
-    why: 'it wants a certificate from us',
+    why: 'it requires a client certificate',
     remedy: 'put client.cert and client.key into /etc/docker/certs.d/HOST',
   },
 };

@@ -6,7 +6,7 @@ const proxy = { http: 'http://plain:3128', https: 'secure:3129' };
 test.each<[string, string | undefined]>([
   ['https://registry.test/v2/', 'http://secure:3129/'],
   ['http://registry.test/v2/', 'http://plain:3128/'],
-  // This machine is never reached through another.
+  // This machine is never reached through a proxy.
   ['http://localhost:5000/', undefined],
   ['https://127.0.0.1:5000/', undefined],
   ['https://[::1]:5000/', undefined],

@@ -11,9 +11,9 @@ export type ProxyOptions = {
 };
 
 /**
- * Which proxy leads to a URL; undefined: none, straight on. By the rules of the engine's own client,
- * so that both take the same road: https://pkg.go.dev/golang.org/x/net/http/httpproxy#Config.
- * Throws `invalid-input` for a value that is no URL of an HTTP proxy.
+ * The proxy for a URL; undefined: a direct connection. The rules are those of the engine's own client, so that both use
+ * the same route: https://pkg.go.dev/golang.org/x/net/http/httpproxy#Config. Throws `invalid-input` for a value that is
+ * not the URL of an HTTP proxy.
  */
 export function createProxyChoice({ http, https, no = [] }: ProxyOptions): (url: URL) => URL | undefined {
   const forHttp = readProxy('HTTP_PROXY', http);
@@ -25,14 +25,14 @@ export function createProxyChoice({ http, https, no = [] }: ProxyOptions): (url:
   };
 }
 
-/** The login in a proxy's URL as the header that the proxy wants; empty where there is none. */
+/** The login in a proxy's URL as a header; empty without one. */
 export function proxyAuthorization(proxy: URL): Readonly<Record<string, string>> {
   if (proxy.username === '' && proxy.password === '') return {};
   const login = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
   return { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` };
 }
 
-/** Never shows the value, which may hold a password. */
+/** The error never shows the value, which may contain a password. */
 function readProxy(name: string, value: string | undefined): URL | undefined {
   const text = value?.trim() ?? '';
   if (text === '') return undefined;

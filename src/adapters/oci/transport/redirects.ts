@@ -2,8 +2,8 @@ import type { Exchange, WireAnswer, WireRequest } from './exchange.ts';
 import { cut, RegistryFailure } from './failure.ts';
 
 /**
- * An exchange that follows redirects of GET and HEAD: at most five, never from https to http, and
- * without our credentials as soon as one leads elsewhere. Registries send to their stores this way:
+ * An exchange that follows redirects of GET and HEAD: at most five, never from https to http, and without our
+ * credentials after a change of host. Registries redirect to their stores:
  * https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-blobs
  */
 export function followingRedirects(exchange: Exchange): Exchange {
@@ -23,8 +23,8 @@ export function followingRedirects(exchange: Exchange): Exchange {
 const maxRedirects = 5;
 
 /**
- * 303 asks for a GET, which our request is already. POST goes only to token servers, which have no reason
- * to redirect.
+ * 303 asks for a GET, which our request already is. POST is sent only to token servers, which have no reason to
+ * redirect.
  */
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 

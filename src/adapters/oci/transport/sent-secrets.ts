@@ -5,8 +5,8 @@ import { createLru } from '../async/lru.ts';
 export type SentSecrets = {
   readonly note: (headers: Readonly<Record<string, unknown>>, body: string | undefined) => void;
   /**
-   * The text of a registry; a remark instead, if the text repeats a secret sent to any registry, since two
-   * hosts may be one server.
+   * The text of a registry, or a placeholder if it repeats a secret that was sent to any registry, because two hosts
+   * may be one server.
    */
   readonly showable: (words: string) => string;
 };
@@ -26,10 +26,10 @@ export function createSentSecrets(): SentSecrets {
   };
 }
 
-/** A token for each repository, and the logins; beyond it the oldest are forgotten, which have expired. */
+/** A token for each repository, and the logins. Beyond it the oldest are dropped, which have expired. */
 const mostNoted = 1000;
 
-/** The header's text after the scheme; for `Basic` also the password. */
+/** The header's text after the scheme. For `Basic` also the password. */
 function secretsOf(header: string): readonly string[] {
   const shown = header.replace(/^\S+ /, '');
   if (!/^basic /i.test(header)) return [shown];

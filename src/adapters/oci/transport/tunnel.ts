@@ -4,18 +4,15 @@ import type { Duplex } from 'node:stream';
 import { RegistryFailure } from './failure.ts';
 import { proxyAuthorization } from './proxy-choice.ts';
 
-/**
- * An agent whose TLS connections lead through a proxy:
- * https://www.rfc-editor.org/rfc/rfc9110.html#section-9.3.6
- */
+/** An agent whose TLS connections go through a proxy: https://www.rfc-editor.org/rfc/rfc9110.html#section-9.3.6 */
 export function createTunnelAgent(proxy: URL, deadlineMs: number, options: https.AgentOptions): https.Agent {
   const agent = new https.Agent(options);
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = function createConnection(target, callback) {
-    // Node looks at no stream beside an error.
+    // Node ignores the stream when there is an error.
     const answer = callback as ((error: unknown, stream?: Duplex | null) => void) | undefined;
     openTunnel(proxy, `${target.host}:${target.port}`, deadlineMs).then(
-      // The request's options reach `tls.connect` unchanged, which uses the given socket.
+      // The request's options reach `tls.connect` unchanged, and it uses the given socket.
       (socket) => answer?.(null, connect({ ...target, socket } as https.RequestOptions)),
       (error: unknown) => answer?.(error),
     );

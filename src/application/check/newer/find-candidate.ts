@@ -10,9 +10,9 @@ import type { TagCandidate } from '../../../domain/tags/tag-policy.ts';
 
 export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclude'> & {
   readonly reference: ImageReference;
-  /** Of the container. */
+  /** The container's platform. */
   readonly platform: Platform;
-  /** False: the next lower tag may do better. Absent: every one is welcome. */
+  /** False: try the next lower tag. Absent: every candidate is accepted. */
   readonly isWanted?: (candidate: FoundCandidate) => Promise<boolean>;
 };
 
@@ -24,20 +24,20 @@ export type FoundCandidate = {
 };
 
 /**
- * The highest wanted tag with an image for the platform, or where none is wanted the highest of all; `because` says why
- * there can be none, where that is to be said. `isCut`: there may be one among tags that were not listed.
+ * The highest accepted tag with an image for the platform, or the highest of all if none is accepted. `because`
+ * explains why there is none, where users need the reason. `isCut`: the listing was cut, so there may be others.
  */
 export type CandidateAnswer =
   | ({ readonly kind: 'found' } & FoundCandidate)
   | { readonly kind: 'none'; readonly because?: string; readonly isCut?: true };
 
-/** Throws the registry's `ServiceError` where a listing or a candidate could not be had: that is no answer. */
+/** Throws the registry's `ServiceError` when a listing or a candidate cannot be read. */
 export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) => Promise<CandidateAnswer>;
 
 /**
- * Finds the tags that containers may move to, for one run: each repository is listed once, and each of its tags asked
- * about once for a platform. A tag that is gone since the listing, or has no image for the platform, gives way to the
- * next lower one, five times at most.
+ * Finds tags that containers may move to, for one run. Each repository is listed once, and each tag is resolved once
+ * per platform. If a tag has gone since the listing, or has no image for the platform, the next lower one is tried, at
+ * most five times.
  */
 export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>): FindCandidate {
   const lists = new Map<string, Promise<TagList>>();
@@ -78,14 +78,15 @@ export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'res
       const why = `none of the ${Math.min(mostTries, candidates.length)} highest tags has an image for`;
       return { kind: 'none', because: `${why} ${formatPlatform(platform)}` };
     }
-    return isCut ? { kind: 'none', because: cutList, isCut } : { kind: 'none' };
+    return isCut ? { kind: 'none', because: cutList(), isCut } : { kind: 'none' };
   };
 }
 
-/** A repository that has dropped a platform has none for it in its newer tags. */
+/** A repository that has dropped a platform has no image for it in any newer tag. */
 const mostTries = 5;
 
-const cutList = `no higher tag is among those that the registry lists, ${mostTags.toLocaleString('en')} at most`;
+/** A function, because the first number in words costs 7 MiB for as long as the process runs. */
+const cutList = () => `no higher tag is among those that the registry lists, ${mostTags.toLocaleString('en')} at most`;
 
 async function lookFor(
   registry: Pick<Registry, 'resolve' | 'describe'>,
@@ -103,7 +104,7 @@ async function lookFor(
   }
 }
 
-/** For the length of one run, so that it needs no other bound. */
+/** It lives for one run, so the questions of the run bound it. */
 function remembered<Value>(known: Map<string, Promise<Value>>, key: string, ask: () => Promise<Value>): Promise<Value> {
   const value = known.get(key) ?? ask();
   known.set(key, value);

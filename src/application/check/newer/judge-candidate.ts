@@ -37,7 +37,7 @@ export async function judgeHigherTags(subject: Subject, own: Verdict, search: Ca
 
 type Rules = Pick<Parameters<FindCandidate>[0], 'policy' | 'include' | 'exclude'>;
 
-/** Without one of its rules nothing says which tags are meant. */
+/** Undefined without a rule, because the wanted tags are unknown then. */
 function readRules({ inForce: { tagPolicy, tagInclude, tagExclude } }: Subject): Rules | { readonly fault: string } {
   const named = { policy: tagPolicy, 'tag-include': tagInclude, 'tag-exclude': tagExclude };
   for (const [name, rule] of Object.entries(named))
@@ -50,12 +50,12 @@ function readRules({ inForce: { tagPolicy, tagInclude, tagExclude } }: Subject):
   };
 }
 
-/** A verdict on the best candidate, or why there is none. */
+/** The verdict on the best candidate, or the reason why there is none. */
 type Best = Verdict | { readonly status: 'none'; readonly because: string | undefined };
 
 /**
- * Of several candidates the highest that may be applied now. A tag that is too young or not signed gives way to a lower
- * one; a tag that has failed here, or is only monitored, does not.
+ * The highest candidate that may be applied now. A tag that is too young or not signed gives way to a lower one. A tag
+ * that has failed here, or is only monitored, does not.
  */
 async function judgeBest(subject: Subject, rules: Rules, search: CandidateSearch): Promise<Best> {
   const { find, platformOf, signal } = search;
@@ -92,17 +92,17 @@ async function judgeFound(
   return requireSignature(outside, subject, { ...verdict, candidate: { reference, kind: step.kind } }, signal);
 }
 
-/** What may be applied comes first, a higher tag before the own one; then what waits; then what is not known. */
+/** Order of preference: a higher tag that may be applied, the own tag, a version that waits, an unknown one. */
 function combine(own: Verdict, best: Best, subject: Subject): Verdict {
   if (best.status === 'none') return best.because === undefined ? own : withRemark(own, best.because);
   const both = [own, best].flatMap(({ failedVersion }) => failedVersion ?? []);
   if (best.status === 'stale' || (best.status === 'held' && own.status !== 'stale')) return keeping(best, both);
   if (best.status === 'held') return keeping(own, both);
   if (own.status !== 'stale' && own.status !== 'held') return best;
-  return keeping(withRemark(own, `which higher tags there are is not known: ${best.reason}`), subject.failedVersions);
+  return keeping(withRemark(own, `the higher tags are not known: ${best.reason}`), subject.failedVersions);
 }
 
-/** A version that failed is remembered for as long as it is the newest of its tag, or the highest. */
+/** Keeps a failed version in memory while it is the newest of its tag, or the highest tag. */
 function keeping(verdict: Verdict, failures: Verdict['otherFailures']): Verdict {
   return failures === undefined || failures.length === 0 ? verdict : { ...verdict, otherFailures: failures };
 }

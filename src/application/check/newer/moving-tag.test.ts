@@ -13,7 +13,7 @@ type Life = {
   readonly application: Application;
   /** Of the image that the container runs. */
   readonly running: () => Promise<string>;
-  /** Publishes a release as of now, or of a date that is given. */
+  /** Publishes a release, built now or at a given date. */
   readonly release: (version: string, createdAtMs?: number, behaviour?: Behaviour) => void;
   /** Runs an update and returns the container's outcome. */
   readonly run: () => Promise<string>;

@@ -18,8 +18,8 @@ export type MovingTag = {
 };
 
 /**
- * Finds an older version of the tag that is past its cooldown, so that a tag that moves often does not
- * hold a container back for ever.
+ * Finds an older version of the tag that is past its cooldown. Without it, a tag that moves often would hold a
+ * container back for ever.
  */
 export async function judgeMovingTag(
   { engine, clock }: ReadOnlyOutside,
@@ -50,7 +50,7 @@ export async function judgeMovingTag(
   return held;
 }
 
-/** A registry that keeps none of the last few keeps no older ones either. */
+/** A registry that has deleted the last few versions has deleted older ones too. */
 const mostTries = 3;
 
 /** The registry may have deleted a manifest that its tag no longer points at. */

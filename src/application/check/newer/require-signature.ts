@@ -7,8 +7,8 @@ import { judgeSignatures, type VerificationKey } from '../../../domain/signature
 type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
 
 /**
- * The verdict, held back where the image that an update would pull needs a signature and has none. Throws the
- * registry's `ServiceError` where it cannot tell.
+ * Holds the verdict back if the image that an update would pull needs a signature and has none. Throws the registry's
+ * `ServiceError` when that cannot be read.
  */
 export async function requireSignature(
   { registry, verificationKeys = [] }: Signed,
@@ -31,7 +31,7 @@ export async function requireSignature(
   return judged.kind === 'signed' ? verdict : unsigned(verdict, names, judged.why);
 }
 
-/** The same for a verdict that no registry was asked for: there are no signatures then. */
+/** The same for a verdict without a registry request, and therefore without signatures. */
 export function refuseUnproven(
   { verificationKeys = [] }: Signed,
   { inForce }: Subject,
@@ -42,7 +42,7 @@ export function refuseUnproven(
   return unsigned(verdict, names, 'no registry may be asked for signatures, because no-pull is on');
 }
 
-/** Names of the keys of which one must have signed; undefined: no signature is needed. */
+/** Names of the keys of which one must have signed. Undefined: no signature is needed. */
 function neededKeys(
   { verifyWith }: Pick<ServiceSettings, 'verifyWith'>,
   given: readonly VerificationKey[],

@@ -5,9 +5,9 @@ import { type Sighting, withSighting } from '../../../domain/check/sightings.ts'
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { SharedRecords } from '../../../domain/outside/record-store.ts';
 
-/** Digests seen behind each tag since this process began; with a store, since earlier ones. */
+/** Digests seen behind each tag since this process began, or with a store since earlier processes. */
 export type TagWatch = {
-  /** Reads what earlier processes have seen; once, and without a store nothing. Never throws. */
+  /** Reads the sightings of earlier processes, once. Does nothing without a store. Never throws. */
   readonly load: () => Promise<void>;
   /** Notes the current digest; returns all digests of the tag, oldest first. */
   readonly see: (
@@ -15,15 +15,15 @@ export type TagWatch = {
     digest: Digest,
     at: { readonly monotonicMs: number; readonly cooldownMs: number },
   ) => readonly Sighting[];
-  /** Begins to write what is new since the last time. */
+  /** Begins to write the sightings since the last call. */
   readonly keep: () => void;
-  /** Resolves when all that was begun is written, or cannot be. */
+  /** Resolves when every write has ended, successfully or not. */
   readonly settled: () => Promise<unknown>;
 };
 
 export type KeptTags = { readonly clock: Clock; readonly store: SharedRecords<SeenTag> | undefined };
 
-/** Of more tags than 10,000, the one that was looked at longest ago is forgotten. */
+/** Beyond 10,000 tags, the tag that was read longest ago is dropped. */
 export function createTagWatch({ clock, store }: KeptTags): TagWatch {
   const tags = new Map<string, Omit<SeenTag, 'reference'>>();
   const moved = new Set<string>();

@@ -2,7 +2,9 @@ import { ServiceError } from '../../../domain/errors.ts';
 import { nearest } from '../../../domain/text/edit-distance.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
-/** The named engines in configured order; all of them without a name. Throws `invalid-input` for one that nobody knows. */
+/**
+ * The named engines in configured order; all engines if no name is given. Throws `invalid-input` for an unknown name.
+ */
 export function chooseEngines<Each extends { readonly name: string }>(
   all: readonly Each[],
   names: readonly string[] = [],

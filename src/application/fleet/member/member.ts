@@ -1,14 +1,21 @@
 import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
+import type { Engine } from '../../../domain/outside/engine.ts';
+import type { Swarm } from '../../../domain/outside/swarm.ts';
 import type { EngineApplication } from '../../application.ts';
 
-/** One engine of a fleet, with the application that works on it alone. */
+/** One engine of a fleet, with the application for this engine alone. */
 export type Member = {
   readonly name: string;
-  /** Without a user, a password and a query. */
+  /** The address without user, password and query. */
   readonly address: string;
   readonly application: EngineApplication;
   readonly info: EngineReader['info'];
+  /** Absent where services are of no concern. */
+  readonly node?: EngineNode;
 };
+
+/** An engine as a node of a swarm, which it may be a manager of. */
+export type EngineNode = { readonly engine: Engine; readonly swarm: Swarm };
 
 /** A member with what is known about its connection. */
 export type ReachedMember = Member & { readonly reach: Reach };
@@ -17,9 +24,9 @@ export type Reach = {
   /** Undefined before the first attempt has ended. */
   readonly isReachable: () => boolean | undefined;
   readonly sinceMs: () => number | undefined;
-  /** Why it is away; undefined while it is not. */
+  /** Why it is away; undefined while it answers. */
   readonly failure: () => unknown;
   readonly about: () => { readonly kind: string; readonly version: string } | undefined;
-  /** Notes the result of an attempt: undefined for an answer. */
+  /** Notes the result of an attempt; undefined means an answer. */
   readonly note: (failure: unknown) => void;
 };

@@ -6,19 +6,24 @@ import type { Member, Reach } from './member.ts';
 export type ReachParts = {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly publish: (event: ServiceEvent) => void;
-  /** Hears that an engine answers again. */
+  /** Called when an engine answers again. */
   readonly onReturn: () => void;
+  /** Hears the id that the engine has by its own word. */
+  readonly onId: (id: string) => void;
 };
 
-/** Whether an engine answers, from what its readings and runs find out; it announces every change. */
+/** Whether an engine answers, from the results of its readings and runs. Publishes every change. */
 export function createReach({ name, info }: Pick<Member, 'name' | 'info'>, parts: ReachParts): Reach {
-  const { clock, publish, onReturn } = parts;
+  const { clock, publish, onReturn, onId } = parts;
   let state: { readonly failure: unknown; readonly sinceMs: number } | undefined;
   let about: ReturnType<Reach['about']>;
 
   function learn(): void {
     info().then(
-      ({ kind, version }) => (about = { kind, version }),
+      ({ id, kind, version }) => {
+        about = { kind, version };
+        onId(id);
+      },
       () => undefined,
     );
   }
@@ -47,15 +52,15 @@ export function createReach({ name, info }: Pick<Member, 'name' | 'info'>, parts
   };
 }
 
-/** Also one that cannot list its containers: that is mended there. */
+/** An engine that cannot list its containers counts as away too, because the cause is on its side. */
 const away: ReadonlySet<ErrorCode> = new Set(['engine-unreachable', 'engine-denied', 'engine-refused', 'timeout']);
 
-/** Whether the error is that of an engine which cannot be worked on. */
+/** Whether the error means that the engine cannot be used at all. */
 export function isAway(error: unknown): boolean {
   return error instanceof ServiceError && away.has(error.code);
 }
 
-/** The reason as it may be shown: the address in it without its user. */
+/** The reason for display, without the user in an address. */
 export function sayAway(failure: unknown): string {
   return describeError(failure).replaceAll(/(\w:\/\/)[^\s/@"]*@/g, '$1');
 }

@@ -6,7 +6,7 @@ import type { EngineSlots } from './engine-slots.ts';
 import type { ReachedMember } from '../member/member.ts';
 import { isAway, sayAway } from '../member/reach.ts';
 
-/** How one engine's part of a run ended. `result` is there where it came to its end. */
+/** The end of one engine's part of a run. `result` is present if the part was completed. */
 export type Answer<Result> = {
   readonly member: ReachedMember;
   readonly run: EngineRun;
@@ -16,10 +16,10 @@ export type Answer<Result> = {
 
 export type EachOrder<Result> = {
   readonly work: (member: ReachedMember, slot: Slot) => Promise<Result>;
-  /** Engines that a person named are tried, though they were away a moment ago. */
+  /** Named by a person: such engines are tried even if they were away a moment ago. */
   readonly isNamed: boolean;
   readonly signal: AbortSignal | undefined;
-  /** Hears each answer as it comes. */
+  /** Called with each answer as it arrives. */
   readonly onEnd?: (answer: Answer<Result>) => void;
 };
 
@@ -29,8 +29,8 @@ export type EachEngine = <Result>(
 ) => Promise<readonly Answer<Result>[]>;
 
 /**
- * Works on all engines, each on its own: the failure of one is its answer, and one that is away takes nobody's turn.
- * Answers are in the order of the engines. It throws nothing.
+ * Works on all engines, each on its own. The failure of one engine is its answer, and an engine that is away takes no
+ * slot. Answers are in the order of the engines. Never throws.
  */
 export function createEachEngine({ clock, slots }: { readonly clock: Clock; readonly slots: EngineSlots }): EachEngine {
   return async (members, order) => Promise.all(members.map((member) => answerOf(member, order)));

@@ -1,7 +1,7 @@
 import { createSlots, type Slot } from '../../async/concurrency.ts';
 import { orStopped } from '../../async/stopped.ts';
 
-/** Bounds how many engines are at work at once. Work on an engine that is at work already joins it, and never waits. */
+/** Bounds the number of engines at work. More work on an engine that is already at work begins at once. */
 export type EngineSlots = {
   /** Throws `cancelled` or `timeout` when the signal aborts before the engine has its turn. */
   readonly run: <Result>(

@@ -5,18 +5,21 @@ import type { ProvenContainer } from '../../engine/proof.ts';
 import type { KnownEngine } from './proofs.ts';
 
 export type WaveFacts = {
-  /** Of the waves before that of the container's engine, in order. */
+  /** The engines of each earlier wave, in order. */
   readonly earlier: readonly (readonly KnownEngine[])[];
-  /** The container's engine; undefined where it could not be asked. */
+  /** The container's engine. Undefined if it could not be reached. */
   readonly own: KnownEngine | undefined;
-  /** The other engines of its own wave. */
+  /** The other engines of the same wave. */
   readonly beside: readonly KnownEngine[];
   readonly pauseMs: number;
   readonly nowMs: number;
   readonly retryFailed: boolean;
 };
 
-/** The verdict on a container of a later wave: its newer version waits for the engines before it, or is the one that they have proven. */
+/**
+ * The verdict on a container of a later wave. Its newer version waits for the engines of earlier waves, or is replaced
+ * by the version that they have proven.
+ */
 export function holdForWave(checked: CheckedContainer, facts: WaveFacts): CheckedContainer {
   const newest = candidateDigest(checked);
   if (checked.status !== 'stale' || newest === undefined || checked.pullDigest === undefined) return checked;
@@ -40,7 +43,10 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
   };
 }
 
-/** The same reference; of an update to another tag, all of the repository, because those before it have moved on. */
+/**
+ * Matches the same reference. For an update to another tag it matches the whole repository, because earlier engines
+ * have left the tag.
+ */
 function concerning(checked: CheckedContainer): (one: Pick<ProvenContainer, 'reference'>) => boolean {
   const own = tryParseImageReference(checked.image);
   const isSameTag = (checked.candidateKind ?? 'digest') === 'digest';
@@ -62,7 +68,7 @@ function proving(engine: KnownEngine, concerns: (one: Pick<ProvenContainer, 'ref
   return { name, isReachable: false, nowMs: 0, containers: listed?.map(unknownContainer), failed: [] };
 }
 
-/** Of an engine that is away it only counts that there is one. */
+/** A container of an engine that is away: only its existence is known. */
 function unknownContainer(name: string): ProvenContainer {
   return {
     ...{ name, reference: name, digests: [], isRunning: false, isHealthy: false },

@@ -21,15 +21,15 @@ export type WaveOrder = {
   readonly ignoreWaves?: boolean | undefined;
 };
 
-/** The part of an engine in a run, with the rule of its wave. */
+/** Returns the part of an engine in a run, with the rule of its wave. */
 export type PartFor = (member: ReachedMember) => PartOfRun;
 
-/** One wave of a run: its engines, once it is known what those before it prove. */
+/** One wave of a run. `prepare` reads what earlier waves have proven. */
 export type Wave = { readonly members: readonly ReachedMember[]; readonly prepare: () => Promise<PartFor> };
 
 /**
- * The waves of a run in order; a wave is prepared when those before it have ended. Without waves all engines are one,
- * and need no preparation.
+ * The waves of a run in order. Each wave is prepared after the earlier ones have ended. Without waves, all engines are
+ * one wave without preparation.
  */
 export function wavesOf(
   meant: readonly ReachedMember[],
@@ -49,7 +49,7 @@ export function wavesOf(
         members: chosen,
         async prepare() {
           const asked = members.filter(({ name }) => plan.waveOf(name) <= index);
-          // The first engine of the first wave alone waits for nobody.
+          // A single engine in the first wave waits for no other.
           if (asked.length === 1) return () => part;
           const known = await readProofs(asked, { each, part, signal });
           const enginesIn = (wave: number): readonly KnownEngine[] =>

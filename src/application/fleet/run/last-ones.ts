@@ -1,8 +1,10 @@
-/** Lets work wait until all others of a run have ended. Those that wait too do not keep each other. */
+/** Lets work wait until all other work of a run has ended. Waiting work does not block other waiting work. */
 export type LastOnes = {
+  /** Counts others in, as long as one is at work. */
+  readonly add: (count: number) => void;
   readonly end: () => void;
   readonly wait: () => Promise<void>;
-  /** Resolves when all have ended, or wait. */
+  /** Resolves when all work has ended or waits. */
   readonly ended: Promise<void>;
 };
 
@@ -15,6 +17,7 @@ export function createLastOnes(count: number): LastOnes {
     if (working <= 0) release();
   };
   return {
+    add: (more) => void (working += more),
     end,
     ended: released,
     async wait() {

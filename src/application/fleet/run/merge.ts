@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts';
+import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import type { Session } from '../../../domain/run/session.ts';
@@ -9,7 +10,7 @@ import type { Answer } from './each-engine.ts';
 import { unmatchedEverywhere } from './narrow.ts';
 import { uncheckedContainers, unknownOutcomes } from './unchecked.ts';
 
-/** In configured order, whatever the waves are. */
+/** In configured order, independent of the waves. */
 export function inOrder<Result>(
   answers: readonly Answer<Result>[],
   meant: readonly ReachedMember[],
@@ -19,17 +20,24 @@ export function inOrder<Result>(
   return answers.toSorted((one, other) => indexOf(one) - indexOf(other));
 }
 
-/** What is told of an engine. */
-export function runOf({ run }: Answer<unknown>) {
-  return run;
+/** One result for each engine: the worse of two answers, where it has services of a swarm too. */
+export function runsOf(answers: readonly Answer<unknown>[]): readonly EngineRun[] {
+  const runs = new Map<string, EngineRun>();
+  for (const { run } of answers) {
+    const { name, durationMs } = run;
+    const before = runs.get(name);
+    const worse = before === undefined || before.result === 'ran' ? run : before;
+    runs.set(name, { ...worse, durationMs: Math.max(durationMs, before?.durationMs ?? 0) });
+  }
+  return [...runs.values()];
 }
 
-/** Whether at least one engine was worked on, or had nothing to do with the request. */
+/** Whether at least one engine was worked on, or had no container of the request. */
 export function hasRun(answers: readonly Answer<unknown>[]): boolean {
   return answers.some(({ run }) => run.result === 'ran');
 }
 
-/** The one reason of all where there is one, else each with its engine. */
+/** The common reason if all engines have the same one, else each reason with its engine. */
 export function failureOfAll(answers: readonly Answer<unknown>[], verb: string): unknown {
   const [first, ...others] = answers;
   if (first === undefined || others.length === 0) return first?.error;
@@ -37,21 +45,22 @@ export function failureOfAll(answers: readonly Answer<unknown>[], verb: string):
   const busy = answers.find(({ run }) => run.result === 'busy');
   if (busy !== undefined) return busy.error;
   const code = codes.find((each) => each !== undefined) ?? 'engine-unreachable';
-  const all = answers.slice(0, mostNamed).map(({ run }) => `${run.name}: ${run.error}`);
-  const more = answers.length > mostNamed ? `; and ${answers.length - mostNamed} more` : '';
+  const runs = runsOf(answers);
+  const all = runs.slice(0, mostNamed).map(({ name, error }) => `${name}: ${error}`);
+  const more = runs.length > mostNamed ? `; and ${runs.length - mostNamed} more` : '';
   return new ServiceError(code, `Cannot ${verb}: no engine could be worked on: ${all.join('; ')}${more}`);
 }
 
 const mostNamed = 5;
 
-/** Of an engine that could not be worked on, the containers that it had when it was last listed. */
+/** The containers of the last listing, for an engine that could not be worked on. */
 function lastListed({ member }: Answer<unknown>, { containers, images }: Request): readonly TrackedContainer[] {
   const patterns = containers.map(namePattern);
   const isMeant = ({ name }: TrackedContainer) => patterns.length === 0 || patterns.some((means) => means(name));
   return images.length > 0 ? [] : member.application.inventory().containers.filter(isMeant);
 }
 
-/** The outcomes of one engine; of one that is away, unknown ones. */
+/** The outcomes of one engine. For an engine that is away they are `unknown`. */
 export function outcomesOf(answer: Answer<Session | undefined>, request: Request): Session['containers'] {
   const { name } = answer.member;
   if (answer.run.result === 'ran') return (answer.result?.containers ?? []).map((one) => ({ ...one, engine: name }));
@@ -59,7 +68,7 @@ export function outcomesOf(answer: Answer<Session | undefined>, request: Request
   return unknownOutcomes(lastListed(answer, request), name, reason);
 }
 
-/** The reports of all engines as one, with what those that are away ran last. */
+/** The reports of all engines as one. Engines that are away are included with their last listing. */
 export function reportOf(
   answers: readonly Answer<CheckReport>[],
   request: Request,
@@ -81,6 +90,6 @@ export function reportOf(
     unfinished: tagged(({ unfinished }) => unfinished),
     obsoleteFailures: tagged(({ obsoleteFailures }) => obsoleteFailures),
     ...times,
-    engines: answers.map(runOf),
+    engines: runsOf(answers),
   };
 }

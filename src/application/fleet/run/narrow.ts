@@ -6,7 +6,7 @@ import type { Answer } from './each-engine.ts';
 
 type Filters = Pick<Request, 'images' | 'containers'>;
 
-/** The filters that mean a container of an engine; undefined when the request is not about that engine. */
+/** The filters that match a container of an engine. Undefined when the request does not concern that engine. */
 export function narrow({ images, containers }: Filters, unmatched: readonly UnmatchedFilter[]): Filters | undefined {
   const isStrange = (filter: string) => unmatched.some((one) => one.filter === filter);
   const kept = { images: images.filter(meansOne), containers: containers.filter(meansOne) };
@@ -18,22 +18,22 @@ export function narrow({ images, containers }: Filters, unmatched: readonly Unma
   return isMeant ? kept : undefined;
 }
 
-/** The filters that mean no container on any engine that has answered. */
+/** The filters that match no container on any engine that has answered. */
 export function unmatchedEverywhere(lists: readonly (readonly UnmatchedFilter[])[]): readonly UnmatchedFilter[] {
   const [first = [], ...others] = lists;
   return first.filter(({ filter }) => others.every((list) => list.some((one) => one.filter === filter)));
 }
 
 /**
- * Throws `not-found` for a filter that means no container anywhere; `engine-unreachable` where it may mean one of an
- * engine that is away.
+ * Throws `not-found` for a filter that matches no container on any engine, or `engine-unreachable` if it may match one
+ * of an engine that is away.
  */
 export function refuseStrange(answers: readonly Answer<readonly UnmatchedFilter[]>[], verb: 'check' | 'update'): void {
   const unmatched = unmatchedEverywhere(answers.flatMap(({ result }) => (result === undefined ? [] : [result])));
   const away = answers.filter(({ result }) => result === undefined);
   if (unmatched.length === 0 && away.length < answers.length) return;
   if (away.length === 0) return refuseUnmatched({ unmatched }, verb);
-  const which = away.map(({ run }) => `${run.name} (${run.error})`).join(', ');
+  const which = [...new Set(away.map(({ run }) => `${run.name} (${run.error})`))].join(', ');
   const filters = unmatched.map(({ filter }) => filter).join(', ');
   const what = filters === '' ? '' : ` ${filters}: no engine that answers has it, and`;
   throw new ServiceError(

@@ -14,7 +14,7 @@ type Planned = { readonly report: CheckReport; readonly plan: UpdatePlan };
 
 /** Plans and rehearsals of all engines, one after the other in configured order. */
 export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehearse'> {
-  const { members, each, clock, newId, registry } = parts;
+  const { members, swarms, each, clock, newId, registry } = parts;
 
   async function planned<Result extends Planned>(
     request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWaves'>,
@@ -29,7 +29,11 @@ export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehear
       const plan = (member: ReachedMember) => work(member.application, partFor(member));
       return each(wave.members, { isNamed: isNamed(request), signal, work: plan });
     });
-    const answers = inOrder((await Promise.all(waves)).flat(), meant);
+    const ofSwarms = swarms.of(meant, signal).then((found) => {
+      const plan = ({ application }: ReachedMember) => work(application, part);
+      return each(found, { isNamed: isNamed(request), signal, work: plan });
+    });
+    const answers = inOrder((await Promise.all([...waves, ofSwarms])).flat(), meant);
     if (!hasRun(answers)) throw failureOfAll(answers, 'plan an update');
     const results = answers.flatMap(({ result }) => result ?? []);
     const reports = answers.map(({ result, ...answer }) => ({ ...answer, ...(result && { result: result.report }) }));

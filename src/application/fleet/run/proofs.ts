@@ -3,16 +3,16 @@ import type { EngineProof } from '../../engine/proof.ts';
 import type { ReachedMember } from '../member/member.ts';
 import type { EachEngine } from './each-engine.ts';
 
-/** What is known of an engine. */
+/** The known facts about an engine. */
 export type KnownEngine = {
   readonly name: string;
   /** Undefined while it is away. */
   readonly proof: EngineProof | undefined;
-  /** References of the containers that it had; undefined when it has never been listed. */
+  /** References of the containers in its last listing. Undefined if it has never been listed. */
   readonly lastListed: readonly string[] | undefined;
 };
 
-/** Reads what the engines prove now. It throws nothing. */
+/** Reads which versions the engines have proven. Never throws. */
 export async function readProofs(
   members: readonly ReachedMember[],
   {

@@ -5,7 +5,7 @@ import { patternsWithoutEngine } from '../../../domain/wave/assign-waves.ts';
 import { parseWaves } from '../../../domain/wave/wave-grammar.ts';
 import type { WaveOptions } from './wave-plan.ts';
 
-/** The order of `--waves` for engines of these names. Throws `invalid-input`; warns of patterns that name none. */
+/** Reads `--waves` for the given engine names. Throws `invalid-input`. Warns of patterns that match no engine. */
 export function readWaves(
   { text, pauseMs }: { readonly text: string; readonly pauseMs: number },
   engines: readonly string[],

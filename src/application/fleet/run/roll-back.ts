@@ -2,19 +2,21 @@ import { ServiceError } from '../../../domain/errors.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import type { Session } from '../../../domain/run/session.ts';
 import type { Application } from '../../application.ts';
+import type { Answer } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import type { ReachedMember } from '../member/member.ts';
 import { type createRuns, isNamed, type RunParts } from './runs.ts';
 
-/** A rollback on the engines that have the containers. */
+/** A rollback on the engines that have the named containers. */
 export function createRollBack(
-  { members, each }: RunParts,
+  { members, swarms, each }: RunParts,
   { announce, conclude, partOf }: Pick<ReturnType<typeof createRuns>, 'announce' | 'conclude' | 'partOf'>,
 ): Application['rollBack'] {
   return async (names, signal, order = {}) => {
     const chosen = chooseEngines(members, order.engines);
     const request = { images: [], containers: [...names], ...order };
-    const having = await ownersOf(names, chosen, request, signal);
+    const asked = [...chosen, ...(await swarms.of(chosen, signal))];
+    const having = await ownersOf(names, asked, request, signal);
     const run = announce('update', order.trigger ?? 'command');
     const begin = () => {
       run.begin();
@@ -32,19 +34,19 @@ export function createRollBack(
     return conclude(answers, { run, request, verb: 'roll back' });
   };
 
-  /** Throws before anything is touched where a name is on no engine, or on several. */
+  /** Throws before any change if a name is on no engine, or on several. */
   async function ownersOf(
     names: readonly string[],
-    chosen: readonly ReachedMember[],
+    asked: readonly ReachedMember[],
     request: Request,
     signal: AbortSignal | undefined,
   ): Promise<ReadonlyMap<ReachedMember, readonly string[]>> {
     const work = ({ application }: ReachedMember) => application.containerNames(signal);
-    const lists = await each(chosen, { work, isNamed: isNamed(request), signal });
+    const lists = await each(asked, { work, isNamed: isNamed(request), signal });
     const having = new Map<ReachedMember, string[]>();
     for (const name of names) {
-      const owners = lists.filter(({ result }) => result?.includes(name));
-      const away = lists.filter(({ result }) => result === undefined).map(({ run }) => run.name);
+      const owners = ownersIn(lists.filter(({ result }) => result?.includes(name)));
+      const away = [...new Set(lists.filter(({ result }) => result === undefined).map(({ run }) => run.name))];
       const [owner] = owners;
       if (owner === undefined) {
         const code = away.length === 0 ? 'not-found' : 'engine-unreachable';
@@ -61,4 +63,9 @@ export function createRollBack(
     }
     return having;
   }
+}
+
+/** A service wins over a container of its name on the same engine. */
+function ownersIn(lists: readonly Answer<readonly string[]>[]): readonly Answer<readonly string[]>[] {
+  return [...new Map(lists.map((list) => [list.run.name, list])).values()];
 }

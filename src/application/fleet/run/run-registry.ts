@@ -3,8 +3,8 @@ import { formatPlatform } from '../../../domain/reference/platform.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
 
 /**
- * The registries for the length of one run: each question is asked once, whatever engine asks it, and a tag that moves
- * meanwhile gives all engines the same digest. Failures are answers too. It is bounded by the questions of the run.
+ * The registries for one run. Each question is asked once for all engines, so a tag that moves during the run gives all
+ * engines the same digest. Failures are shared too. The questions of the run bound it.
  */
 export function registryOfRun(registry: Registry): Registry {
   return {

@@ -11,21 +11,23 @@ import type { Answer, EachEngine } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import { createLastOnes } from './last-ones.ts';
 import type { ReachedMember } from '../member/member.ts';
+import type { SwarmMembers } from '../swarm/swarm-members.ts';
 import { narrow, refuseStrange } from './narrow.ts';
-import { wavesOf } from './in-waves.ts';
+import { type PartFor, wavesOf } from './in-waves.ts';
 import { registryOfRun } from './run-registry.ts';
-import { failureOfAll, hasRun, inOrder, outcomesOf, reportOf, runOf } from './merge.ts';
+import { failureOfAll, hasRun, inOrder, outcomesOf, reportOf, runsOf } from './merge.ts';
 
 export type RunParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'publish' | 'registry'> & {
   readonly members: readonly ReachedMember[];
+  readonly swarms: Pick<SwarmMembers, 'of'>;
   readonly each: EachEngine;
   /** Undefined: all engines are one wave. */
   readonly plan: WavePlan | undefined;
 };
 
-/** The use cases that work on all engines at once. Each is one run with one id, whatever its engines do. */
+/** The use cases that work on all engines. Each call is one run with one id. */
 export function createRuns(parts: RunParts) {
-  const { members, each, clock, newId, publish, registry } = parts;
+  const { members, swarms, each, clock, newId, publish, registry } = parts;
   /** Announces a run once, and its end. */
   function announce(purpose: ScanPurpose, trigger: Trigger) {
     const runId = newId();
@@ -55,7 +57,11 @@ export function createRuns(parts: RunParts) {
       const work = (member: ReachedMember) => member.application.check({ ...request, part: partFor(member) }, signal);
       return each(wave.members, { work, isNamed: isNamed(request), signal });
     });
-    const answers = inOrder((await Promise.all(checks)).flat(), meant);
+    const ofSwarms = swarms.of(meant, signal).then((found) => {
+      const work = ({ application }: ReachedMember) => application.check({ ...request, part }, signal);
+      return each(found, { work, isNamed: isNamed(request), signal });
+    });
+    const answers = inOrder((await Promise.all([...checks, ofSwarms])).flat(), meant);
     if (!hasRun(answers)) throw run.fail(failureOfAll(answers, 'check'));
     const report = reportOf(answers, request, run.times());
     const failed = report.containers.filter(({ error }) => error !== undefined).length;
@@ -68,48 +74,58 @@ export function createRuns(parts: RunParts) {
   async function update(request: UpdateRequest, signal?: AbortSignal): Promise<Session> {
     const { trigger } = request;
     const meant = chooseEngines(members, request.engines);
-    if (request.refuseUnmatched) refuseStrange(await ask(meant, request, signal), 'update');
+    if (request.refuseUnmatched) {
+      const asked = [...meant, ...(await swarms.of(meant, signal))];
+      refuseStrange(await ask(asked, request, signal), 'update');
+    }
     const run = announce('update', trigger);
     const part = partOf(run.runId);
-    const lastOnes = createLastOnes(meant.length);
+    // The look for swarms is one of them, until it is known how many there are.
+    const lastOnes = createLastOnes(meant.length + 1);
     const { refuseUnmatched: _, onBegin, ...asked } = request;
     const begin = () => {
       run.begin();
       onBegin?.(run.runId);
     };
-    const waves = wavesOf(meant, parts, { part, ...request }, signal);
-    const working: Promise<readonly Answer<Session | undefined>[]>[] = [];
-    for (const wave of waves) {
+    type Working = Pick<PartOfRun, 'beforeSelf'> & { readonly partFor: PartFor; readonly onEnd: () => void };
+    const workOn = (those: readonly ReachedMember[], { partFor, beforeSelf, onEnd }: Working) =>
+      each<Session | undefined>(those, {
+        isNamed: isNamed(request),
+        signal,
+        onEnd,
+        async work(member, slot) {
+          const filters = await filtersFor(member, request, signal);
+          if (filters === undefined) return undefined;
+          const shared = { ...partFor(member), beforeSelf: () => slot.pause(beforeSelf) };
+          return member.application.update({ ...asked, ...filters, part: shared, onBegin: begin }, signal);
+        },
+      });
+    const ofSwarms = swarms.of(meant, signal).then((found) => {
+      lastOnes.add(found.length);
+      lastOnes.end();
+      return workOn(found, { partFor: () => part, beforeSelf: lastOnes.wait, onEnd: lastOnes.end });
+    });
+    const working: (typeof ofSwarms)[] = [];
+    for (const wave of wavesOf(meant, parts, { part, ...request }, signal)) {
       const partFor = await wave.prepare();
       const ofWave = createLastOnes(wave.members.length);
-      working.push(
-        each<Session | undefined>(wave.members, {
-          isNamed: isNamed(request),
-          signal,
-          onEnd() {
-            ofWave.end();
-            lastOnes.end();
-          },
-          async work(member, slot) {
-            const filters = await filtersFor(member, request, signal);
-            if (filters === undefined) return undefined;
-            const beforeSelf = () => {
-              // The next wave does not wait for our own container, which waits for all.
-              ofWave.end();
-              return slot.pause(lastOnes.wait);
-            };
-            const shared = { ...partFor(member), beforeSelf };
-            return member.application.update({ ...asked, ...filters, part: shared, onBegin: begin }, signal);
-          },
-        }),
-      );
+      const beforeSelf = () => {
+        // The next wave does not wait for our own container, which waits for all.
+        ofWave.end();
+        return lastOnes.wait();
+      };
+      const onEnd = () => {
+        ofWave.end();
+        lastOnes.end();
+      };
+      working.push(workOn(wave.members, { partFor, beforeSelf, onEnd }));
       await ofWave.ended;
     }
-    const answers = inOrder((await Promise.all(working)).flat(), meant);
+    const answers = inOrder((await Promise.all([...working, ofSwarms])).flat(), meant);
     return conclude(answers, { run, request, verb: 'update' });
   }
 
-  /** What every engine says about the filters of a request. */
+  /** Asks every engine which filters of a request match no container. */
   function ask(meant: readonly ReachedMember[], request: Request, signal: AbortSignal | undefined) {
     const work = ({ application }: ReachedMember) => application.unmatched(filtersOf(request), signal);
     return each<readonly UnmatchedFilter[]>(meant, { work, isNamed: isNamed(request), signal });
@@ -126,7 +142,10 @@ export function createRuns(parts: RunParts) {
     readonly verb: string;
   };
 
-  /** Throws `busy` when every engine that answers is at work for others, and why when none could be worked on. */
+  /**
+   * Throws `busy` if all engines that answer are busy with other runs. If none could be worked on, it throws the
+   * reason.
+   */
   function conclude(answers: readonly Answer<Session | undefined>[], { run, request, verb }: Conclusion): Session {
     const { trigger = 'command' } = request;
     if (!hasRun(answers)) {
@@ -141,7 +160,7 @@ export function createRuns(parts: RunParts) {
     const session: Session = {
       ...{ runId, trigger, ...run.times() },
       containers: answers.flatMap((answer) => outcomesOf(answer, request)),
-      engines: answers.filter(({ run: { result }, result: of }) => result !== 'ran' || of !== undefined).map(runOf),
+      engines: runsOf(answers.filter(({ run: { result }, result: of }) => result !== 'ran' || of !== undefined)),
     };
     const atMs = clock.nowMs();
     publish({ kind: 'scan_completed', runId, purpose: 'update', ...summarise(session), session, atMs });
@@ -155,7 +174,7 @@ export function createRuns(parts: RunParts) {
   return { announce, check, conclude, partOf, update };
 }
 
-/** Engines that a person named are tried, though they were away a moment ago. */
+/** Engines named by a person are tried even if they were away a moment ago. */
 export function isNamed({ engines = [] }: Request): boolean {
   return engines.length > 0;
 }

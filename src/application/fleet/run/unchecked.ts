@@ -3,7 +3,7 @@ import { isDigest } from '../../../domain/reference/digest.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
 
-/** Containers of an engine that could not be asked, as it was last listed: unknown, and why. */
+/** Containers of an engine that could not be reached, from its last listing: `unknown`, with the reason. */
 export function uncheckedContainers(
   listed: readonly TrackedContainer[],
   engine: string,
@@ -20,7 +20,7 @@ export function uncheckedContainers(
   }));
 }
 
-/** The same as outcomes of an update. */
+/** The same containers as outcomes of an update. */
 export function unknownOutcomes(
   listed: readonly TrackedContainer[],
   engine: string,

@@ -3,7 +3,7 @@ import type { WaveStep } from '../../../domain/wave/wave-grammar.ts';
 
 /** The engines in waves. */
 export type WavePlan = {
-  /** From 0, by the name of an engine. */
+  /** The index of the wave, from 0, by the name of an engine. */
   readonly waveOf: (engine: string) => number;
   readonly waves: readonly (readonly string[])[];
   readonly pauseMs: number;
@@ -11,7 +11,7 @@ export type WavePlan = {
 
 export type WaveOptions = { readonly steps: readonly WaveStep[]; readonly pauseMs: number };
 
-/** Undefined where all engines are one wave. */
+/** Undefined if all engines are one wave. */
 export function planWaves(engines: readonly string[], options: WaveOptions | undefined): WavePlan | undefined {
   if (options === undefined) return undefined;
   const waves = assignWaves(options.steps, engines);

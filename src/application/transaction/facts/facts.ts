@@ -21,32 +21,32 @@ import { createStopTimes, type StopTimes } from './stop-times.ts';
 
 /** A transaction under way in this process. */
 export type OpenTransaction = {
-  /** Empty for a parked container whose journal is gone. */
+  /** Empty for a parked container without a journal. */
   readonly id: string;
   readonly members: readonly Member[];
   readonly liveRestore: boolean;
   readonly changesRestartPolicies: boolean;
-  /** Ids of successors by the id of the old container. `readFacts` fills it to save a search; it may be stale. */
+  /** Ids of successors by the id of the old container. `readFacts` fills it to save a search. It may be outdated. */
   readonly successors: Map<string, string>;
   /** The same for the auto-remove replicas of old containers. */
   readonly autoRemoveReplicas: Map<string, string>;
   /** The tags that mark the transaction in the engine, by the old container's id: see `OpenMark`. */
   readonly marks: Map<string, string>;
-  /** When this process set them, by the monotonic clock. */
+  /** The time at which this process set them, by the monotonic clock. */
   readonly markedAtMs: Map<string, number>;
-  /** By id: the containers as the facts were last read from them. */
+  /** The containers of the last reading, by id. */
   readonly lastRead: Map<string, Container>;
-  /** By id: readings from before the next facts, which serve those instead of an inspection, once. */
+  /** Containers that were read before the next facts, by id. Each replaces one inspection, once. */
   readonly readBefore: Map<string, ReadBefore>;
-  /** By the old container's id: the image that its tag meant before this process moved it to create a successor. */
+  /** The image of each tag before this process moved it to create a successor, by the old container's id. */
   readonly tagsBefore: Map<string, string>;
   readonly stopTimes: StopTimes;
 };
 
-/** `untilMs`: by the monotonic clock; from then on it is too old. */
+/** `untilMs`: the monotonic time at which the reading is too old. */
 export type ReadBefore = { readonly container: Container; readonly untilMs: number };
 
-/** The parts of an open transaction that differ from one to another; the rest begins empty. */
+/** The parts that differ between open transactions. The other fields start empty. */
 export type OpenedTransaction = Pick<OpenTransaction, 'id' | 'members'> &
   Partial<Pick<OpenTransaction, 'successors' | 'autoRemoveReplicas' | 'marks'>>;
 
@@ -65,15 +65,15 @@ export function opened(
 type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
 
 /**
- * The engine's facts about a transaction, as one snapshot. Between the old container's stop and the new
- * one's start this is downtime: two inspect calls per member, no list.
+ * Reads the engine's facts about a transaction as one snapshot. Between the stop of the old container and the start of
+ * the new one this is downtime, so it takes two inspections per member and no list.
  */
 export async function readFacts(
   { outside, settings }: FactsContext,
   transaction: OpenTransaction,
   memory: TransactionMemory,
 ): Promise<TransactionFacts> {
-  // A recovery knows its containers: others may have copied the label since.
+  // A recovery knows its containers. Others may have copied the label since.
   const mayBeNew = memory.mayHaveCreated && !memory.isRecovery && transaction.id !== '';
   if (mayBeNew && transaction.members.some((member) => isUnknown(member, transaction))) {
     await findSuccessors(outside, transaction);
@@ -170,7 +170,10 @@ async function readMember(
   };
 }
 
-/** The tag that a container was created from, by the engine, because no journal is believed about tags; empty where it was none. */
+/**
+ * The tag that a container was created from, by the engine's answer, because no journal is believed about tags. Empty
+ * if it was not created from a tag.
+ */
 export function followedTag(old: Container | undefined): string {
   const text = old?.settings.Config.Image ?? '';
   const reference = tryParseImageReference(text);
@@ -207,7 +210,7 @@ async function holderOf(
   return successor !== undefined && reading.journal.transaction === transaction ? 'copy' : 'rival';
 }
 
-/** Until its first start a container's endpoints show the name of their network only. */
+/** Before the first start, a container's endpoints show only the names of its networks. */
 function missingNetworks({ laterNetworks }: Member, successor: Container): string[] {
   const connected = new Set<string | undefined>();
   for (const [name, endpoint] of Object.entries(successor.settings.Networks))
@@ -218,8 +221,9 @@ function missingNetworks({ laterNetworks }: Member, successor: Container): strin
 }
 
 /**
- * The lock of a name is its `.upkeep-new`; anything else in progress on the same name is another's. A name alone is
- * no update: there is a journal too, or it is the container that ours has replaced.
+ * Other updates of the same name. Its `.upkeep-new` container is the lock; any other container of an update on that
+ * name belongs to another update. A name alone does not count: it needs a journal, or it is the container that ours has
+ * replaced.
  */
 async function rivalsOf(
   { engine }: Outside,
@@ -236,13 +240,13 @@ async function rivalsOf(
     .map((container) => container.name);
 }
 
-/** The container that this one's last update has replaced. */
+/** The container that the last update of this one has replaced. */
 function replacedBy(container: Container | undefined): string | undefined {
   const reading = readJournal(container?.settings.Config.Labels ?? {});
   return reading.kind === 'journal' ? reading.journal.oldId : undefined;
 }
 
-/** Whether a container was made by a transaction; says nothing about whether that is still open. */
+/** Whether a transaction made the container. That transaction may be over. */
 export function carriesJournal(labels: Readonly<Record<string, string>>): boolean {
   return `${journalPrefix}v` in labels;
 }

@@ -69,11 +69,11 @@ const running = ({ sandbox }: SandboxScene) =>
     .map(([name]) => name)
     .toSorted();
 
-/** The next run leaves alone the one that was at fault, and moves all others. */
+/** The next run skips the container that caused the failure, and updates all others. */
 async function expectHeld(scene: SandboxScene, culprit: string, others: readonly string[] = []): Promise<void> {
   expect(marks(scene)).toHaveLength(1);
   const next = await update(scene);
-  expect(next[culprit]).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('taken back here on ') });
+  expect(next[culprit]).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('rolled back here on ') });
   for (const other of others) expect(next[other]).toMatchObject({ outcome: 'updated' });
 }
 
@@ -160,7 +160,7 @@ describe('a version with --rm that ends is told with its exit code and not tried
     expect(marks(scene)).toHaveLength(1);
     expect((await update(scene, {}, settings))['worker']).toMatchObject({
       outcome: 'skipped',
-      reason: expect.stringContaining('taken back here on '),
+      reason: expect.stringContaining('rolled back here on '),
     });
   });
 

@@ -5,12 +5,12 @@ import type { Outside } from '../../../domain/outside/outside.ts';
 import { endOf, type ProcessEnd } from '../../../domain/health/process-end.ts';
 import type { OpenTransaction } from './facts.ts';
 
-/** The successor whose process ended before that of all others in its group. */
+/** The successor whose process ended first in its group. */
 export type FirstToEnd = {
   readonly id: string;
   readonly oldId: string;
   readonly name: string;
-  /** A clause about it. Its subject is `it` or the person that acted on it. */
+  /** A clause about the end. Its subject is `it`, or the person who caused it. */
   readonly reason: string;
   /** True if it ended by itself, without a stop or kill from outside. */
   readonly ownFault: boolean;
@@ -18,9 +18,8 @@ export type FirstToEnd = {
 };
 
 /**
- * Finds the container that ended first. Containers in the namespace of another fail with it, and chance
- * decides which failure shows first. Undefined if no successor's process has ended, or if the engine does
- * not say when.
+ * Finds the container that ended first. Containers in the network of another one fail with it, and which failure is
+ * seen first is random. Undefined if no successor has ended, or if the engine reports no times.
  */
 export async function firstToEnd(
   outside: Outside,
@@ -56,7 +55,7 @@ function wordsOf({ outOfMemory, exitCode, error }: ProcessEnd): string {
 }
 
 function whereTo(isGone: boolean, autoRemoves: boolean): string {
-  // It may still be seen for some milliseconds.
+  // It may still be visible for some milliseconds.
   if (autoRemoves) return ', and the engine removed it (--rm)';
   return isGone ? ', and somebody removed it then' : '';
 }
@@ -66,7 +65,7 @@ function whoAsked(name: string, container: Container | undefined, autoRemoves: b
   return `somebody ${autoRemoves ? 'stopped or removed' : 'removed'} the new "${name}"`;
 }
 
-/** An engine that does not tell leaves the inspections. */
+/** If the engine's events cannot be read, the inspections have to do. */
 async function eventsOf({ engine, log }: Outside, ids: readonly string[]): Promise<readonly EngineEvent[]> {
   if (ids.length === 0) return [];
   try {
@@ -82,11 +81,11 @@ async function eventsOf({ engine, log }: Outside, ids: readonly string[]): Promi
   }
 }
 
-/** Longer than any health gate: the containers are of this transaction, so that nothing older can be among it. */
+/** Longer than any health gate. The containers belong to this transaction, so they have no older events. */
 const longestAgoMs = 2 * 3_600_000;
 
-/** An engine learns of the end of a process some milliseconds after it, and of those of two in any order. */
+/** An engine notices an exit some milliseconds later, and two exits in any order. */
 const settlingMs = 250;
 
-/** Of one alone it has learned already; that somebody's stop is done, it tells some milliseconds later. */
+/** One exit has been noticed already. The end of a requested stop is reported some milliseconds later. */
 const alreadyToldMs = 50;

@@ -7,7 +7,7 @@ import type { OpenTransaction } from './facts.ts';
 
 type Context = { readonly outside: Outside; readonly transaction: OpenTransaction };
 
-/** Marks a transaction as open for one old container, by a tag on the new image. */
+/** Marks a transaction as open for one old container, with a tag on the new image. */
 export async function setMark({ outside, transaction }: Context, { oldId }: StepOf<'mark'>): Promise<CallOutcome> {
   const member = transaction.members.find((one) => one.oldId === oldId);
   if (member === undefined) return { kind: 'refused', status: 0, message: 'it has no part in the update' };
@@ -23,17 +23,17 @@ export async function setMark({ outside, transaction }: Context, { oldId }: Step
 }
 
 /**
- * A mark without a container for this long is one of an update that died, to every other instance. Between a mark and
- * the container that is created next lie some milliseconds on most machines.
+ * For other instances, a mark without a container belongs to a dead update after this time. The container is normally
+ * created some milliseconds after its mark.
  */
 export const strayAfterMs = 2000;
 
-/** How long after its last look an instance may take such a mark away. */
+/** An instance may remove such a mark within this time after its last reading. */
 export const settleWithinMs = 1000;
 
 /**
- * Whether the container came so late after its mark that another instance may have taken the mark away, and moved the
- * tag back. Resolves once no other instance can do so any more.
+ * Whether the container was created so late after its mark that another instance may have removed the mark and reset
+ * the tag. Resolves when no other instance can do so any more.
  */
 export async function cameLate({ outside: { clock }, transaction }: Context, oldId: string): Promise<boolean> {
   const markedAtMs = transaction.markedAtMs.get(oldId) ?? clock.monotonicMs();
@@ -42,10 +42,10 @@ export async function cameLate({ outside: { clock }, transaction }: Context, old
   return true;
 }
 
-/** For a call that the engine carries out later than it was made. */
+/** For a call that the engine executes later than it was made. */
 const graceMs = 500;
 
-/** Removes it once nothing is owed any more. */
+/** Removes the mark when the transaction has nothing left to do. */
 export async function removeMark({ outside, transaction }: Context, { oldId }: StepOf<'unmark'>): Promise<CallOutcome> {
   const tag = transaction.marks.get(oldId);
   if (tag === undefined) return { kind: 'noop' };
@@ -54,7 +54,10 @@ export async function removeMark({ outside, transaction }: Context, { oldId }: S
   return outcome;
 }
 
-/** An image without any other name gets one first: the engine would remove it together with its last tag, or refuse to. */
+/**
+ * Gives an image without any other name a name first. Otherwise the engine would remove the image with its last tag, or
+ * refuse to remove the tag.
+ */
 export async function untag({ engine }: Pick<Outside, 'engine'>, tag: OpenMark['tag']): Promise<CallOutcome> {
   const image = await engine.inspectImage(tag);
   if (image === undefined) return { kind: 'noop' };

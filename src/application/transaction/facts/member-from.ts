@@ -6,7 +6,9 @@ import type { OpenMark } from '../../../domain/transaction/open-mark.ts';
 import type { PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import type { PreparedMember } from './prepare.ts';
 
-/** A member whose update is about to begin; its old container is not kept, and is stopped before its successor starts. */
+/**
+ * A member whose update is about to begin. Its old container is not kept, and is stopped before its successor starts.
+ */
 export function memberFromPlan(
   { planned, image, laterEndpoints }: PreparedMember,
   { members }: PlannedTransaction,
@@ -24,7 +26,7 @@ export function memberFromPlan(
     reference,
     ...(formerReference !== undefined && { formerReference }),
     oldImageId: container.imageId,
-    // The old image was never behind the other tag.
+    // The other tag was never on the old image.
     taggedBefore: formerReference === undefined ? container.imageId : '',
     targetImageId: image.id,
     newImageId: image.id,
@@ -34,12 +36,12 @@ export function memberFromPlan(
   };
 }
 
-/** Of the journals of a transaction that has a stand-in in it the container's own is found by its label, as its successor is. */
+/** A member from the journal that one of its containers carries. */
 export function memberFromJournal(journal: Journal): Member {
   return { ...unplanned, ...journal };
 }
 
-/** All that is known where every carrier of a journal is gone. */
+/** A member from a mark alone, when every container with a journal is gone. */
 export function memberFromMark(
   name: string,
   oldId: string,

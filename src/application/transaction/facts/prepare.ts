@@ -29,11 +29,11 @@ import type { ServiceSettings } from '../../../domain/settings/settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
 
-/** Everything that a transaction needs before it touches a container: images pulled and verified, networks known. */
+/** Everything that a transaction needs before its first change: images pulled and verified, networks known. */
 export type PreparedTransaction = {
   readonly info: EngineInfo;
   readonly networks: readonly Network[];
-  /** The container that we run in, where this engine knows it; empty otherwise. */
+  /** The container that we run in, if this engine has it; else empty. */
   readonly ownContainer: string;
   readonly members: readonly PreparedMember[];
 };
@@ -52,7 +52,7 @@ export type PreparedMember = {
   }[];
 };
 
-/** Thrown for the one member that stands in the way of its group. */
+/** Thrown when one member prevents the update of its group. */
 export class PreparationError extends ServiceError {
   readonly containerId: string;
 
@@ -64,7 +64,7 @@ export class PreparationError extends ServiceError {
 
 type PrepareOptions = { readonly runId: string; readonly onPull: (name: string) => void };
 
-/** Pulls by digest, verifies, and tries every recipe once; throws a `PreparationError`. No container is touched. */
+/** Pulls by digest, verifies, and tries every recipe once. Throws a `PreparationError`. No container is changed. */
 export async function prepareTransaction(
   outside: Outside,
   settings: ServiceSettings,
@@ -138,7 +138,7 @@ async function prepareMember(
   };
 }
 
-/** The probe of a successor, by the labels that it will have. */
+/** The probe of a successor, by the labels that the successor will have. */
 function probeToBe(
   settings: ServiceSettings,
   container: Container,
@@ -149,7 +149,7 @@ function probeToBe(
   return effectiveSettings(settings, wishes).healthProbe;
 }
 
-/** Refuses a member whose health probe cannot be asked: its update could never succeed. */
+/** Refuses a member whose health probe cannot be reached, because its update could never succeed. */
 async function refuseUnaskable(
   outside: Outside,
   container: Container,
@@ -167,19 +167,19 @@ async function refuseUnaskable(
 function warnOfUnheardSignal({ log }: Outside, container: Container, { apiVersion }: EngineInfo): void {
   const { stopSignal } = wishesOf(container);
   if (stopSignal === undefined || speaksApi(apiVersion, '1.42')) return;
-  log.warn('The label stop-signal is not heard: this engine stops containers with their own signal only', {
+  log.warn('The label stop-signal has no effect: this engine stops containers only with their own signal', {
     container: container.name,
     signal: stopSignal,
   });
 }
 
-/** An engine on another host does not know the container that we run in. */
+/** An engine on another host does not have the container that we run in. */
 async function knownOwnContainer({ engine, instance }: Outside, signal?: AbortSignal): Promise<string> {
   if (instance.containerId === undefined) return '';
   return (await engine.inspectContainer(instance.containerId, signal))?.id ?? '';
 }
 
-/** Reads the container again, because time has passed since the plan. */
+/** Reads the container again, because time has passed since the plan was made. */
 async function unchanged({ engine }: Outside, planned: Container, signal?: AbortSignal): Promise<Container> {
   const container = await engine.inspectContainer(planned.id, signal);
   const refuse = (why: string) => new ServiceError('busy', `Cannot update "${planned.name}": ${why}`);
@@ -223,7 +223,7 @@ async function fetchImage(request: FetchRequest, signal?: AbortSignal): Promise<
   return engine.inspectImage(exact, signal);
 }
 
-/** A container that runs under emulation stays on its platform. */
+/** A container that runs under emulation keeps its platform. */
 function foreignPlatform(oldImage: Image | undefined, { platform }: EngineInfo): Platform | undefined {
   if (oldImage === undefined || runsOn(oldImage, platform)) return undefined;
   const { os, architecture, variant } = oldImage;

@@ -1,15 +1,15 @@
 import { describeError } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 
-/** When containers were told to end, by the engine's clock. */
+/** The times at which containers were told to stop, by the engine's clock. */
 export type StopTimes = {
-  /** Called just before the first stop of a container is sent; never throws. */
+  /** Called just before the first stop of a container is sent. Never throws. */
   readonly note: (outside: Pick<Outside, 'engine' | 'clock' | 'log'>, id: string) => Promise<void>;
-  /** Milliseconds since the epoch; undefined where it was not stopped, or the engine did not tell its time. */
+  /** Milliseconds since the epoch. Undefined if the container was not stopped, or the engine reported no time. */
   readonly sentAtMs: (id: string) => number | undefined;
 };
 
-/** The engine's clock is read once, before anything has been stopped, and told by our monotonic one from then on. */
+/** The engine's clock is read once, before the first stop, and advanced by our monotonic clock after that. */
 export function createStopTimes(): StopTimes {
   const sentAtMs = new Map<string, number>();
   let reading: Promise<number | undefined> | undefined;
@@ -23,7 +23,7 @@ export function createStopTimes(): StopTimes {
   };
 }
 
-/** Offset of the engine's clock, measured from the request: a stop has the same latency. */
+/** The offset of the engine's clock, from the time of the request: a stop has the same latency. */
 async function readOffset({
   engine,
   clock,

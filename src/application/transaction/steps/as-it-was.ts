@@ -2,7 +2,10 @@ import { engineReference, tryParseImageReference } from '../../../domain/referen
 import type { Member } from '../../../domain/transaction/facts.ts';
 import type { PreparedMember } from '../facts/prepare.ts';
 
-/** The same member with the old container's own reference, where its successor gets another tag: for what stands in for the old one. */
+/**
+ * The same member with the old container's own reference, if its successor gets another tag. Used for a replica of the
+ * old container.
+ */
 export function partsAsTheyWere(parts: PreparedMember): PreparedMember {
   const { formerReference, ...planned } = parts.planned;
   const reference = formerReference === undefined ? undefined : tryParseImageReference(formerReference);
@@ -10,7 +13,7 @@ export function partsAsTheyWere(parts: PreparedMember): PreparedMember {
   return { ...parts, planned: { ...planned, reference: formerReference }, tag: engineReference(reference) };
 }
 
-/** The same for the part of it that is written down. */
+/** The same for the stored part of a member. */
 export function memberAsItWas(member: Member): Member {
   const { formerReference, ...same } = member;
   return formerReference === undefined ? member : { ...same, reference: formerReference };

@@ -8,7 +8,7 @@ import { partsAsTheyWere } from './as-it-was.ts';
 import { replacedByIdAndName } from './recipe-of.ts';
 import type { StepContext } from './step-context.ts';
 
-/** A difference that nobody asked for ends the update before anything is stopped. */
+/** Compares a successor with its old container. An unwanted difference ends the update before the first stop. */
 export async function compareCreated(
   context: StepContext,
   { id, member: index }: StepOf<'compare'>,
@@ -34,5 +34,5 @@ export async function compareCreated(
   );
   if (found.length === 0) return { kind: 'done' };
   const list = found.map(({ field, before, after }) => `${field} would be ${after} instead of ${before}`).join('; ');
-  return { kind: 'refused', status: 0, message: `the engine made something else of it: ${list}` };
+  return { kind: 'refused', status: 0, message: `the engine created it differently: ${list}` };
 }

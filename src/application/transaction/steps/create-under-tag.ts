@@ -4,9 +4,8 @@ import type { PreparedMember } from '../facts/prepare.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * The tag must point at the wanted image when the successor is created, because the container carries
- * that reference as it is written. What is made of the old image gets that
- * for a moment, wherever the tag points by now.
+ * Creates a container while the tag points at the wanted image, because the container stores the reference as text. A
+ * container of the old image also gets its tag for a moment, wherever the tag points by now.
  */
 export async function createUnderTag(
   { outside: { engine }, transaction: { tagsBefore } }: StepContext,
@@ -18,9 +17,9 @@ export async function createUnderTag(
   const tagged = (await engine.inspectImage(planned.reference))?.id;
   if (tagged !== image.id) {
     const { id: oldId, imageId } = planned.container;
-    // Another tag than the old container's was never on its image.
+    // The old container's image was never behind another tag.
     const before = tagged ?? (planned.formerReference === undefined ? imageId : undefined);
-    // A second try finds the tag moved by the first.
+    // On a second try, the first one has already moved the tag.
     if (!keepsTag && before !== undefined && !tagsBefore.has(oldId)) tagsBefore.set(oldId, before);
     const outcome = await engine.tagImage(image.id, tag);
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
@@ -33,6 +32,6 @@ export async function createUnderTag(
 export type TaggedOrder = {
   readonly image: Image;
   readonly parts: PreparedMember;
-  /** DesiredEndState the tag is what it was. */
+  /** True if the tag is restored after the creation. */
   readonly keepsTag: boolean;
 };

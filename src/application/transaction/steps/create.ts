@@ -32,7 +32,7 @@ export async function createSuccessor(context: StepContext, { member: index }: S
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
 }
 
-/** Sets what another instance may have taken away, for the successor that it had not seen. */
+/** Sets the mark and the tag again for a successor that another instance had not seen when it removed them. */
 async function beginAnew(
   { outside, transaction }: StepContext,
   { image, parts: { tag }, keepsTag, member: { oldId } }: TaggedOrder & { readonly member: Member },
@@ -43,8 +43,8 @@ async function beginAnew(
 }
 
 /**
- * Another updater was the first to have the name: the tag is its business from then on. Docker takes a name before it
- * shows the container, so a holder that cannot be seen is waited for.
+ * Whether another updater got the name first; the tag is left to it then. Docker reserves a name before it shows the
+ * container, so an invisible holder is waited for.
  */
 async function isUnderUpdate({ outside: { engine, clock } }: StepContext, { name, oldId }: Member): Promise<boolean> {
   let holder = await engine.inspectContainer(successorName(name));
@@ -59,7 +59,7 @@ async function isUnderUpdate({ outside: { engine, clock } }: StepContext, { name
 const betweenLooksMs = 200;
 const mostLooks = 10;
 
-/** It is the old container once more, but for `--rm`; it has the same volumes, so that they outlive the old one. */
+/** Creates the old container again without `--rm`. It shares the volumes, so that they outlive the old one. */
 export async function createAutoRemoveReplica(
   context: StepContext,
   { member: index }: StepOf<'autoRemoveReplica'>,
@@ -80,7 +80,7 @@ export async function createAutoRemoveReplica(
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
 }
 
-/** A copy of an old container holds on to the others as they were, as long as they are there. */
+/** A copy of an old container refers to the other old containers as they were, while they exist. */
 async function inPlaceOfTheGone({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
   const { members, successors, autoRemoveReplicas } = transaction;
   const replaced = new Map<string, string>();

@@ -4,7 +4,7 @@ import type { StepOf } from '../../../domain/transaction/step.ts';
 import { keptName } from '../../../domain/transaction/transaction-names.ts';
 import { type StepContext, nothingPrepared } from './step-context.ts';
 
-/** Its time begins now, by the engine's clock. */
+/** Keeps the old container. Its time begins now, by the engine's clock. */
 export async function keepOld({ outside, transaction }: StepContext, { id }: StepOf<'keep'>): Promise<StepOutcome> {
   const member = transaction.members.find(({ oldId }) => oldId === id);
   if (member === undefined) return nothingPrepared;

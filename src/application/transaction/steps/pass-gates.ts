@@ -7,7 +7,10 @@ import { firstToEnd } from '../facts/first-to-end.ts';
 import type { StepContext } from './step-context.ts';
 import { endedFirst, memberOf } from './successor.ts';
 
-/** All prove themselves at once; when one fails, the others are not waited for, because they go with it. */
+/**
+ * Waits for the health of all successors at once. After one failure the others are not waited for, because they are
+ * rolled back too.
+ */
 export async function passGates(
   { outside, settings, transaction }: StepContext,
   { ids }: StepOf<'gate'>,
@@ -34,7 +37,7 @@ export async function passGates(
   return failure === undefined ? { kind: 'done' } : await blame({ outside, transaction }, failure, seenWell);
 }
 
-/** How long the inspection at the end of a window may serve for the facts that the commit rests on. */
+/** The last inspection of a window may be used for the facts of the commit for this long. */
 const servesForMs = 250;
 
 type FailedGate = Extract<GateVerdict, { readonly kind: 'failed' }>;

@@ -4,7 +4,7 @@ import type { Step, StepKind, StepOf } from '../../../domain/transaction/step.ts
 import { performers } from './performers.ts';
 import type { StepContext } from './step-context.ts';
 
-/** Performs a step; never throws. An engine that gave no answer is `unknown`, a bug is refused and logged. */
+/** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
 export async function perform(context: StepContext, step: Step): Promise<StepOutcome> {
   try {
     return await performStep(context, step);

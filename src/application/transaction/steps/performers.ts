@@ -50,8 +50,8 @@ export const performers: { readonly [K in StepKind]: (context: StepContext, step
     keep: keepOld,
   };
 
-/** Ext4 and xfs write their journal in order but not at once; this is many times what a commit takes. */
+/** Ext4 and xfs write their journals in order but with a delay. This is many times the duration of a commit. */
 const directorySyncMs = 100;
 
-/** How much longer than its timeout a stop that nobody waits for may take. */
+/** A stop without a waiting caller may exceed its timeout by this much. */
 const graceSeconds = 2;

@@ -14,7 +14,7 @@ type RecipeParts = {
   readonly parts: PreparedMember;
   readonly member: Member;
   readonly role: Journal['role'];
-  /** Ids of what takes the place of those that it holds on to, by their ids. */
+  /** The ids of replacements, by the ids of the containers that this one depends on. */
   readonly replaced: ReadonlyMap<string, string>;
 };
 
@@ -54,7 +54,7 @@ function sealed({ seal }: Outside, journal: Journal): Record<string, string> {
   return seal === undefined ? labels : { ...labels, [sealLabel]: seal.sign(sealedText(journal)) };
 }
 
-/** The engine tells of legacy links by name, of everything else by id. */
+/** The engine names the targets of legacy links by name, and all other targets by id. */
 export function replacedByIdAndName(
   { members }: OpenTransaction,
   byOldId: ReadonlyMap<string, string>,

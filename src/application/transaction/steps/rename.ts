@@ -3,8 +3,9 @@ import type { StepOf } from '../../../domain/transaction/step.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * Docker 20.10 answers 404 for a container that has crashed since the facts were read: they tell whether it is there.
- * The engine also refuses a rename to the container's own name: then the request has arrived twice, and the rename is ours.
+ * Renames a container. Docker 20.10 answers 404 for a container that has crashed since the facts were read; the next
+ * facts show whether it exists. The engine refuses a rename to the present name: the request has then arrived twice,
+ * and the rename is ours.
  */
 export async function renameContainer(
   { outside: { engine } }: StepContext,

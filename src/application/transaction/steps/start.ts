@@ -8,7 +8,10 @@ import { firstToEnd } from '../facts/first-to-end.ts';
 import type { StepContext } from './step-context.ts';
 import { endedFirst, memberOf } from './successor.ts';
 
-/** A refusal for the sake of the command is the image's fault; others (a port, a full disk) are the host's. */
+/**
+ * Starts a container. A refusal because of the command is the image's fault. Others, such as a used port or a full
+ * disk, are the host's.
+ */
 export async function startContainer(
   { outside, transaction }: StepContext,
   { id }: StepOf<'start'>,
@@ -26,9 +29,8 @@ export async function startContainer(
 }
 
 /**
- * An engine that was killed looks up anew, by name, what legacy links lead to, and may find our
- * successor under it. Nothing can be linked to another container afterwards, so the container is started
- * without; the report says so.
+ * Starts the container without a link that leads to the wrong target. A killed engine resolves legacy links again by
+ * name, and may find our successor there. A link cannot be changed later; the report says that it is missing.
  */
 async function startWithoutStrayLinks(engine: Outside['engine'], id: string): Promise<CallOutcome> {
   const outcome = await engine.startContainer(id);
@@ -42,5 +44,8 @@ async function startWithoutStrayLinks(engine: Outside['engine'], id: string): Pr
   return engine.startContainer(id);
 }
 
-/** The exit codes of the engine for a command that cannot run or does not exist: https://docs.docker.com/engine/containers/run/#exit-status */
+/**
+ * Docker's exit codes for a command that cannot run or does not exist:
+ * https://docs.docker.com/engine/containers/run/#exit-status
+ */
 const commandExitCodes: readonly number[] = [126, 127];

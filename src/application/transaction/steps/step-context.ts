@@ -4,17 +4,17 @@ import type { StepOutcome } from '../../../domain/transaction/memory/step-outcom
 import type { OpenTransaction } from '../facts/facts.ts';
 import type { PreparedTransaction } from '../facts/prepare.ts';
 
-/** Runs a wait for health, in which others may be updated. */
+/** Runs a wait for health; other updates may run in the meantime. */
 export type WhileUnproven = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
 export type StepContext = {
   readonly outside: Outside;
   readonly settings: ServiceSettings;
   readonly transaction: OpenTransaction;
-  /** Undefined in a recovery, which creates nothing. */
+  /** Undefined in a recovery, which creates no containers. */
   readonly prepared: PreparedTransaction | undefined;
   readonly whileUnproven?: WhileUnproven | undefined;
-  /** Aborts waits and reads. Steps that must not stop halfway finish all the same. */
+  /** Aborts waits and reads. Steps that must not stop halfway are completed. */
   readonly signal?: AbortSignal | undefined;
 };
 

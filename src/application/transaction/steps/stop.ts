@@ -7,7 +7,7 @@ export async function stopContainer(
   { outside, settings, transaction }: StepContext,
   { id }: StepOf<'stop'>,
 ): Promise<StepOutcome> {
-  // Its timeout, signal and labels are fixed at its creation.
+  // The timeout, the signal and the labels are fixed at the creation of a container.
   const container = transaction.lastRead.get(id) ?? (await outside.engine.inspectContainer(id));
   await transaction.stopTimes.note(outside, id);
   return outside.engine.stopContainer(id, stopAndHealthPolicyOf(container, settings).stop);

@@ -41,7 +41,7 @@ const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
   ],
   ['Env', environmentDifferences],
   ['Cmd', commandDifferences],
-  // With Cmd, on which it depends.
+  // Compared together with Cmd, which depends on it.
   ['Entrypoint', () => []],
   ['Labels', labelDifferences],
   ['ExposedPorts', portDifferences],
@@ -51,14 +51,17 @@ const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
   ['ArgsEscaped', () => []],
 ]);
 
-/** A digest or id is another one for another image. */
+/** A digest or an id differs for another image. */
 function imageDifference(pair: Pair): readonly Difference[] {
   const [before, after] = configsOf(pair);
   const { reference = before.Image } = pair;
   return /@|^(?:sha256:)?[0-9a-f]{12,64}$/.test(before.Image) ? [] : compare('Config.Image', reference, after.Image);
 }
 
-/** Each has its own short id, unless it was told otherwise; in another's network, that one's host name. */
+/**
+ * Each container has its own short id as its host name, unless another one was given. In the network of another
+ * container it has that one's host name.
+ */
 function hostnameDifference({ before, after }: Pair): readonly Difference[] {
   if (sharesNetwork(before)) return [];
   const [old, successor] = [before, after].map(({ id, settings }) => {
@@ -80,7 +83,7 @@ function inheritable(field: 'User' | 'WorkingDir' | 'StopSignal'): Comparison {
   };
 }
 
-/** Names only: values are passwords as often as not. */
+/** Only the names, because values are often passwords. */
 function environmentDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
   const [old, successor, given, givenNow] = [
     before.settings.Config,
@@ -97,7 +100,10 @@ function environmentDifferences({ before, after, oldImage, newImage }: Pair): re
   });
 }
 
-/** The engine inherits the command with the entrypoint, and the entrypoint alone below a command of one's own. */
+/**
+ * The engine inherits the command only together with the entrypoint. With a command of its own, a container inherits
+ * the entrypoint alone.
+ */
 function commandDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
   const [old, successor] = [before.settings.Config, after.settings.Config];
   const inheritsEntrypoint = sameToEngine(old.Entrypoint, entrypointOf(oldImage));
@@ -112,8 +118,8 @@ function commandDifferences({ before, after, oldImage, newImage }: Pair): readon
 }
 
 /**
- * A journal counts as a whole, so that labels which an image shares with it by chance, or by being made of an updated
- * container, mean nothing. Other labels of an image under that prefix could be read as ours.
+ * A journal counts as a whole, so labels that an image shares with it by chance do not matter. Other labels of an image
+ * with that prefix could be read as ours.
  */
 function labelDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
   const [old, successor] = fieldOf('Labels', before, after);

@@ -13,16 +13,15 @@ export type DifferenceContext = {
   /** The same value as in the recipe's request. */
   readonly replacedIds: ReadonlyMap<string, string>;
   readonly freshVolumes?: boolean;
-  /** Likewise: nobody expects to find these. */
+  /** The same value as in the recipe's request: these fields are expected to be missing. */
   readonly leftOut?: ReadonlySet<string>;
 };
 
 /**
- * Differences between a container and its successor, other than those inherited from the new image; empty
- * for a faithful successor. The successor must be created and connected, but need not run, so an update
- * can be called off while the old container still runs. The comparison reads both from the engine; it does
- * not use the recipe. The name, the state, the networks' run-time values, and a restart policy of `no` are
- * not compared.
+ * Differences between a container and its successor, except values inherited from the new image. Empty for a faithful
+ * successor. The successor must be created and connected, but need not run, so an update can be cancelled while the old
+ * container runs. Both are read from the engine; the recipe is not used. The name, the state, run-time values of
+ * networks, and a restart policy of `no` are not compared.
  */
 export function differences(before: Container, after: Container, context: DifferenceContext): readonly Difference[] {
   const pair = { before, after, ...context };
@@ -34,5 +33,5 @@ export function differences(before: Container, after: Container, context: Differ
   ].slice(0, mostDifferences);
 }
 
-/** More say nothing more; each is a line of a log. */
+/** Each difference is a line of a log, and more lines are of no use. */
 const mostDifferences = 50;

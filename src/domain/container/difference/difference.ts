@@ -3,7 +3,7 @@ import type { Container, Image } from '../container.ts';
 import { printable } from '../../text/printable.ts';
 
 export type Difference = {
-  /** A path in the inspect answer, e.g. `HostConfig.Memory`; safe to print. */
+  /** A path in the inspection, such as `HostConfig.Memory`; safe to print. */
   readonly field: string;
   /** At most 120 characters, safe to print. For a field that may hold a secret it says only whether it is set. */
   readonly before: string;
@@ -22,17 +22,17 @@ export type Pair = {
   readonly leftOut?: ReadonlySet<string>;
 };
 
-/** None when both mean the same to the engine. */
+/** Empty when both values mean the same to the engine. */
 export function compare(field: string, before: unknown, after: unknown): readonly Difference[] {
   return sameToEngine(before, after) ? [] : [different(field, before, after)];
 }
 
-/** For a field in which 0 or false is another setting than none. */
+/** For a field in which 0 or false differs from an absent value. */
 export function compareExactly(field: string, before: unknown, after: unknown): readonly Difference[] {
   return JSON.stringify(before ?? null) === JSON.stringify(after ?? null) ? [] : [different(field, before, after)];
 }
 
-/** As `compare()`; the values are never shown. */
+/** Like `compare()`, but the values are never shown. */
 export function compareSecret(field: string, before: unknown, after: unknown): readonly Difference[] {
   return sameToEngine(before, after) ? [] : [secretlyDifferent(field, before, after)];
 }
@@ -51,7 +51,7 @@ export function allKeys(...records: readonly (object | null | undefined)[]): rea
   return [...new Set(records.flatMap((record) => Object.keys(record ?? {})))];
 }
 
-/** Not the prototype's: labels and variables are called as their authors like. */
+/** Only own properties, because labels and variables may have the name of a prototype's property. */
 export function ownValue<Value>(
   record: Readonly<Record<string, Value>> | null | undefined,
   key: string,
@@ -59,7 +59,7 @@ export function ownValue<Value>(
   return record && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** Options of log and volume drivers may hold passwords: of an object it is only said that it differs. */
+/** Options of log and volume drivers may contain passwords, so an object is only reported as different. */
 function different(field: string, before: unknown, after: unknown): Difference {
   if (!isShowable(before) || !isShowable(after)) return secretlyDifferent(field, before, after);
   return { field: printable(field, longestText), before: shown(before), after: shown(after) };

@@ -6,7 +6,7 @@ import { parseLink, sharedNamespace, volumesFromFor } from '../recipe/other-cont
 import { allKeys, compare, compareExactly, type Difference, ownValue, type Pair } from './difference.ts';
 import { bindsDifference, configuredMountDifferences } from './mounts.ts';
 
-/** Nothing of it comes from an image: every field must be as it was, ids of replaced containers apart. */
+/** No field comes from an image: every field must be unchanged, except ids of replaced containers. */
 export function hostConfigDifferences(pair: Pair): readonly Difference[] {
   const [before, after] = hostConfigsOf(pair);
   const fields = allKeys(before, after).filter((field) => !pair.leftOut?.has(field));
@@ -39,7 +39,7 @@ const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
   ['MemorySwappiness', exactly('MemorySwappiness')],
 ]);
 
-/** Until the commit it is `no`; 20.10 stores none as an empty name. */
+/** Until the commit the policy is `no`; 20.10 stores it as an empty name. */
 function restartPolicyDifference(pair: Pair): readonly Difference[] {
   const [before, after] = hostConfigsOf(pair).map(({ RestartPolicy }) => ({
     ...RestartPolicy,
@@ -68,7 +68,7 @@ function volumesFromDifference(pair: Pair): readonly Difference[] {
   );
 }
 
-/** In random order; a replaced container has another name until it is in its place. */
+/** Links are in random order, and a replaced container has another name until the commit. */
 function linksDifference(pair: Pair): readonly Difference[] {
   const [before, after] = hostConfigsOf(pair).map(({ Links }) => (Links ?? []).map(parseLink));
   const replaced = new Set(before?.filter(({ target }) => pair.replacedIds.has(target)).map(({ alias }) => alias));
@@ -77,7 +77,7 @@ function linksDifference(pair: Pair): readonly Difference[] {
   return compare('HostConfig.Links', texts(before), texts(after));
 }
 
-/** A port without bindings gets one of the engine's choice. */
+/** For a port without bindings the engine chooses one. */
 function portBindingDifferences(pair: Pair): readonly Difference[] {
   const [before, after] = hostConfigsOf(pair).map(({ PortBindings }) => PortBindings);
   const texts = (ports: typeof before, port: string) => {
@@ -116,7 +116,7 @@ function confinedPathsDifference(field: 'MaskedPaths' | 'ReadonlyPaths'): Compar
   };
 }
 
-/** None is the engine's default, which it writes down sooner or later. */
+/** An absent runtime is the engine's default, which the engine fills in later. */
 function runtimeDifference(pair: Pair): readonly Difference[] {
   const [before, after] = hostConfigsOf(pair);
   return before['Runtime'] ? compare('HostConfig.Runtime', before['Runtime'], after['Runtime']) : [];

@@ -3,7 +3,10 @@ import { bindTarget, cleanPath, volumeAt } from '../recipe/volumes/anonymous-vol
 import { anonymousVolumeNames } from '../recipe/volumes/mounts.ts';
 import { compare, type Difference, ownValue, type Pair } from './difference.ts';
 
-/** Every path must show the same volume, folder or device in the same way; the new image may declare volumes of its own. */
+/**
+ * Every path must have the same volume, folder or device with the same options. The new image may declare additional
+ * volumes.
+ */
 export function mountDifferences(pair: Pair): readonly Difference[] {
   const { before, after, newImage } = pair;
   const renewed = renewedVolumes(pair);
@@ -21,7 +24,7 @@ export function mountDifferences(pair: Pair): readonly Difference[] {
   });
 }
 
-/** Anonymous volumes that the successor replaces with new ones, or with none where the new image declares none. */
+/** Anonymous volumes that the successor replaces with new ones, or drops if the new image declares none. */
 function renewedVolumes({ before, freshVolumes }: Pair): ReadonlyMap<string, string> {
   return freshVolumes ? anonymousVolumeNames(before) : new Map();
 }
@@ -78,7 +81,7 @@ function unnamed(mount: Readonly<Record<string, unknown>> | undefined): unknown 
   return mount === undefined ? undefined : { ...mount, Source: '' };
 }
 
-/** With the name of its volume, without options of another type, which have no effect. */
+/** The mount with the name of its volume, without options of another type, which have no effect. */
 function named(container: Container, mount: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const type = String(mount['Type']);
   const own = ownValue(optionsByType, type);

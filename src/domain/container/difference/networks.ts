@@ -3,7 +3,10 @@ import { endpointSysctls } from '../recipe/network/interface-sysctls.ts';
 import { defaultBridge } from '../recipe/network/network-mode.ts';
 import { compare, compareSecret, type Difference, ownValue, type Pair } from './difference.ts';
 
-/** Connected to the same networks with the same requests. A MAC address in use does not tell whether it was asked for. */
+/**
+ * Both must be connected to the same networks with the same configuration. A MAC address in use does not show whether
+ * it was configured.
+ */
 export function networkDifferences({ before, after }: Pair): readonly Difference[] {
   const [old, successor] = [before.settings.Networks, after.settings.Networks];
   const names = new Set([...Object.keys(old), ...Object.keys(successor)]);
@@ -14,7 +17,8 @@ export function networkDifferences({ before, after }: Pair): readonly Difference
       return compare(field, was && 'connected', is && 'connected');
     }
     return [
-      // One that was never connected has no id yet; the default bridge gets a new one whenever the engine starts.
+      // An endpoint that was never connected has no id yet. The default bridge gets a new id with each start of the
+      // engine.
       ...(was.NetworkID && is.NetworkID && name !== defaultBridge
         ? compare(`${field}.NetworkID`, was.NetworkID, is.NetworkID)
         : []),

@@ -7,7 +7,7 @@ import { anonymousVolumeNames } from './volumes/mounts.ts';
 
 const plain = imageOf('plain');
 
-/** The body for the successor of a container that was created from `body` and an image that says `defaults`. */
+/** The body for the successor of a container that was created from `body` and an image with these `defaults`. */
 function bodyOf(body: CreateBody, defaults: ImageConfig = {}, apiVersion = '1.41'): CreateBody {
   const image = imageOf('old', defaults);
   const { run, recipe } = recipeScene(apiVersion);

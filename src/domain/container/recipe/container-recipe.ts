@@ -7,10 +7,10 @@ import type { KnownRequest, RecipeRequest } from './request/request.ts';
 import { normalisePlatform, type Platform } from '../../reference/platform.ts';
 
 /**
- * The container's settings without the values inherited from its old image, so that it inherits anew from
- * the new one: https://docs.docker.com/reference/api/engine/#tag/Container/operation/ContainerCreate.
- * Unknown fields are copied. The restart policy is `no`; the commit sets the real one, as far as the
- * engine can change it. Throws `invalid-input` for a container that cannot be reproduced.
+ * The container's settings without the values inherited from its old image, so that it inherits those of the new one:
+ * https://docs.docker.com/reference/api/engine/#tag/Container/operation/ContainerCreate. Unknown fields are copied. The
+ * restart policy is `no`, and the commit sets the real one if the engine can change it. Throws `invalid-input` for a
+ * container that cannot be reproduced.
  */
 export function recipeFor(request: RecipeRequest): ContainerRecipe {
   const { obstacle } = request.container.settings;
@@ -25,20 +25,20 @@ export function recipeFor(request: RecipeRequest): ContainerRecipe {
   return { body, laterEndpoints: endpoints.later, ...platformFor(known) };
 }
 
-/** Without the old image's defaults every setting would look like the user's and be frozen for ever. */
+/** Without the old image's defaults every setting would count as the user's and stay fixed for ever. */
 function withOldImage(request: RecipeRequest): KnownRequest {
   const { container, oldImage } = request;
   if (oldImage === undefined) {
     throw refusal(
       container,
-      'the image it was created from is gone from the engine, so its own settings cannot be told from the image’s',
+      'the image it was created from is gone from the engine, so its own settings cannot be distinguished from the image’s',
       'pull that image again, or re-create the container from its compose file or command',
     );
   }
   return { ...request, oldImage };
 }
 
-/** Where the engine emulates another machine, or runs a relative of its own, the successor must not fall back to the engine's. */
+/** If the container runs under emulation or on a related platform, the successor must keep that platform. */
 function platformFor({ oldImage, enginePlatform }: KnownRequest): { readonly platform?: Platform } {
   const { os, architecture, variant } = oldImage;
   if (os === '' || architecture === '') return {};

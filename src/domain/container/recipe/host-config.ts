@@ -7,7 +7,10 @@ import { sharesNetwork } from './network/network-mode.ts';
 import { linksFor, sharedNamespace, volumesFromFor } from './other-containers.ts';
 import type { KnownRequest } from './request/request.ts';
 
-/** The container's `HostConfig`: nothing of it comes from an image, so it is copied but for what an engine does not take back. */
+/**
+ * The container's `HostConfig`. No field comes from an image, so it is copied, except fields that an engine does not
+ * accept back.
+ */
 export function hostConfigFor(request: KnownRequest): Readonly<Record<string, unknown>> {
   const { HostConfig } = request.container.settings;
   const fields = Object.entries({ RestartPolicy: null, Mounts: null, ...HostConfig })
@@ -55,24 +58,27 @@ function copied(field: string): Rule {
   return ({ container }) => container.settings.HostConfig[field];
 }
 
-/** Set on the network's owner; the engine refuses them beside `container:`, even those it wrote itself. */
+/**
+ * These belong to the owner of the network. The engine refuses them together with `container:`, even if it wrote them
+ * itself.
+ */
 function unlessNetworkIsShared(rule: Rule): Rule {
   return (request) => (sharesNetwork(request.container) ? undefined : rule(request));
 }
 
-/** A size of nothing is how the engine shows that none was given. */
+/** The engine shows a missing size as zero. */
 function consoleSize({ settings }: Container): unknown {
   const size = settings.HostConfig['ConsoleSize'];
   return Array.isArray(size) && size.every((side) => side === 0) ? undefined : size;
 }
 
-/** The limit is gone from the API: https://docs.docker.com/reference/api/engine/version-history/ */
+/** The API no longer has this limit: https://docs.docker.com/reference/api/engine/version-history/ */
 function untilApi(version: `1.${number}`, field: string): Rule {
   return ({ container, apiVersion }) =>
     speaksApi(apiVersion, version) ? undefined : container.settings.HostConfig[field];
 }
 
-/** The engine refuses both ways to say it at once, though some show them both. */
+/** The engine refuses both forms at once, though some engines show both. */
 function unlessNanoCpus(field: keyof HostConfig): Rule {
   return ({ container }) => {
     const { HostConfig } = container.settings;

@@ -1,6 +1,6 @@
 import type { ServiceSettings } from '../../settings/settings.ts';
 
-/** The fields of `HostConfig` that the settings say not to take over, because an engine does not take them back. */
+/** The fields of `HostConfig` that the settings exclude, because an engine does not accept them back. */
 export function leftOutFields({
   cpuCopyMode,
   disableMemorySwappiness,

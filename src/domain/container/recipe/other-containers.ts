@@ -1,11 +1,11 @@
 import type { KnownRequest } from './request/request.ts';
 
-/** Containers replaced together with this one, see `KnownRequest`. */
+/** The containers that are replaced together with this one: see `KnownRequest`. */
 type Replaced = Pick<KnownRequest, 'container' | 'replacedIds'>;
 
 type Mode = 'NetworkMode' | 'IpcMode' | 'PidMode' | 'UTSMode';
 
-/** A namespace of another container (`container:<id>`): of its successor, when that one is replaced with this. */
+/** A namespace of another container (`container:<id>`), or of its successor if that container is replaced too. */
 export function sharedNamespace(field: Mode): (request: Replaced) => string | undefined {
   return ({ container, replacedIds }) => {
     const mode = container.settings.HostConfig[field];
@@ -13,7 +13,10 @@ export function sharedNamespace(field: Mode): (request: Replaced) => string | un
   };
 }
 
-/** `id:ro`: ids become the successor's. A name stays: it means the old container when the new one is created, whose volumes are the same. */
+/**
+ * `id:ro`: ids become the successor's. A name stays: it means the old container during the creation, and its volumes
+ * are the same.
+ */
 export function volumesFromFor({ container, replacedIds }: Replaced): readonly string[] | null | undefined {
   return container.settings.HostConfig.VolumesFrom?.map((text) => {
     const [reference = '', ...mode] = text.split(':');
@@ -21,7 +24,7 @@ export function volumesFromFor({ container, replacedIds }: Replaced): readonly s
   });
 }
 
-/** Inspect shows `/db:/web/alias`, in random order; the engine wants `db:alias`. */
+/** An inspection shows `/db:/web/alias` in random order. The engine expects `db:alias`. */
 export function linksFor({ container, replacedIds }: Replaced): readonly string[] | null | undefined {
   return container.settings.HostConfig.Links?.map((text) => {
     const { target, alias } = parseLink(text);
@@ -34,7 +37,7 @@ export function parseLink(text: string): { readonly target: string; readonly ali
   return { target: source.replace(/^\//, ''), alias: path.replace(/^.*\//s, '') };
 }
 
-/** A user may have written an id's first twelve digits or more; hexadecimal names are taken for what they look like. */
+/** A user may have written the first twelve or more digits of an id. A hexadecimal name counts as an id. */
 function successorOf(reference: string, replacedIds: ReadonlyMap<string, string>): string {
   if (!/^[0-9a-f]{12,64}$/.test(reference)) return reference;
   for (const [id, successor] of replacedIds) if (id.startsWith(reference)) return successor;

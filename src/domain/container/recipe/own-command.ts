@@ -4,9 +4,9 @@ import type { KnownRequest } from './request/request.ts';
 type Words = readonly string[] | null;
 
 /**
- * `Entrypoint` and `Cmd` together, because the engine inherits them together: `Cmd` only when both
- * are empty, `Entrypoint` only when it is null. A list of nothing or `[""]` thus is a setting: no
- * entrypoint, whatever the image says. The engine shows `[""]` as null.
+ * `Entrypoint` and `Cmd` together, because the engine inherits `Cmd` only when both are empty, and `Entrypoint` only
+ * when it is null. An empty list or `[""]` is therefore a setting: no entrypoint, regardless of the image. The engine
+ * shows `[""]` as null.
  */
 export function ownCommand({ container, oldImage }: KnownRequest): {
   readonly Entrypoint?: Words;
@@ -19,7 +19,7 @@ export function ownCommand({ container, oldImage }: KnownRequest): {
   return { Entrypoint: Entrypoint ?? [''], Cmd };
 }
 
-/** Entrypoint as containers of the image show it; `ENTRYPOINT [""]` of a Dockerfile means none. */
+/** The entrypoint as containers of the image show it. `ENTRYPOINT [""]` in a Dockerfile means none. */
 export function entrypointOf({ config }: Image): Words {
   const { Entrypoint = null } = config;
   return Entrypoint?.length === 1 && Entrypoint[0] === '' ? null : Entrypoint;

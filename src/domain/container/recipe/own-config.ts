@@ -41,7 +41,7 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['ArgsEscaped', omitted],
 ]);
 
-/** Of the image's build, or of Windows; a container has no use for it. */
+/** A field for builds or for Windows; a container does not use it. */
 function omitted(): undefined {
   return undefined;
 }
@@ -53,7 +53,10 @@ function unlessInherited(field: 'User' | 'WorkingDir' | 'StopSignal'): Rule {
   };
 }
 
-/** The engine's default is the short id, or its own name on its own network; another's namespace has a name already. */
+/**
+ * The default is the short id, or the engine's own name on its own network. In the network of another container the
+ * host name is given.
+ */
 function ownHostname({ container, engineName }: KnownRequest): string | undefined {
   const { Config, HostConfig } = container.settings;
   const hostname = Config.Hostname ?? '';
@@ -62,7 +65,7 @@ function ownHostname({ container, engineName }: KnownRequest): string | undefine
   return hasHostNetwork(container) && hostname === engineName ? undefined : hostname;
 }
 
-/** In another's network the engine writes down that one's domain name at each start. */
+/** In the network of another container the engine writes that one's domain name at each start. */
 function ownDomainname({ container }: KnownRequest): string | undefined {
   return sharesNetwork(container) ? undefined : container.settings.Config.Domainname;
 }
@@ -74,7 +77,10 @@ function ownMacAddress({ container, apiVersion }: KnownRequest): string | undefi
     : container.settings.Config.MacAddress || undefined;
 }
 
-/** A published port must be exposed, or it silently is not published: it stays also when the new image no longer exposes it. */
+/**
+ * Without exposure, a published port is silently not published. It stays exposed even if the new image does not expose
+ * it.
+ */
 function ownExposedPorts({ container, oldImage }: KnownRequest): unknown {
   const { Config, HostConfig } = container.settings;
   if (sharesNetwork(container)) return undefined;
@@ -83,7 +89,7 @@ function ownExposedPorts({ container, oldImage }: KnownRequest): unknown {
   return someOf(Config.ExposedPorts, (port) => !Object.hasOwn(inherited, port) || Object.hasOwn(published, port));
 }
 
-/** The data of all anonymous volumes is kept elsewhere: see `mountsFor()`. */
+/** The data of anonymous volumes is kept by `mountsFor()`. */
 function ownVolumes({ container, oldImage }: KnownRequest): unknown {
   const inherited = oldImage.config.Volumes ?? {};
   return someOf(container.settings.Config.Volumes, (path) => !Object.hasOwn(inherited, path));
@@ -94,7 +100,7 @@ function someOf(record: object | null | undefined, isKept: (key: string) => bool
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** Compares each field, because the engine inherits each field that is 0 or empty. */
+/** Compares each field, because the engine inherits every field that is 0 or empty. */
 function ownHealthcheck({ container, oldImage, apiVersion }: KnownRequest): unknown {
   const inherited = oldImage.config.Healthcheck ?? {};
   const own = Object.entries(container.settings.Config.Healthcheck ?? {}).filter(

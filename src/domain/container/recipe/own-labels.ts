@@ -3,10 +3,13 @@ import { journalPrefix, type Labels } from '../label-names.ts';
 import { pinnedPathsLabel, pinnedPaths } from './volumes/mounts.ts';
 import type { KnownRequest } from './request/request.ts';
 
-/** Compose re-creates a container that carries another image's id here: https://github.com/docker/compose/blob/v2.40.0/pkg/api/labels.go */
+/**
+ * Compose re-creates a container whose label names another image id:
+ * https://github.com/docker/compose/blob/v2.40.0/pkg/api/labels.go
+ */
 export const composeImageLabel = 'com.docker.compose.image';
 
-/** The user's labels, compose's and the new journal; an earlier journal is history. */
+/** The user's labels, compose's labels and the new journal. An earlier journal is left out. */
 export function ownLabels(request: KnownRequest): Readonly<Record<string, string>> {
   const { container, oldImage, journal, newImageId } = request;
   const kept = givenLabels(container, oldImage)
@@ -17,7 +20,7 @@ export function ownLabels(request: KnownRequest): Readonly<Record<string, string
   return Object.fromEntries([...kept, ...pinned, ...Object.entries(journal)]);
 }
 
-/** The labels that a successor will have, but for those of its journal: the user's own, and those of its image. */
+/** The labels that a successor will have, without its journal: the user's own, and those of its image. */
 export function labelsToBe(container: Container, oldImage: Image | undefined, image: Image): Labels {
   return { ...image.config.Labels, ...Object.fromEntries(givenLabels(container, oldImage)) };
 }

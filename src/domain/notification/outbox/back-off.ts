@@ -1,27 +1,27 @@
 import type { SendFailure } from '../message.ts';
 
-/** When a target is tried again. */
+/** The times of attempts. */
 export type BackOff = {
-  /** Before the second attempt; doubled for each one after. */
+  /** The pause before the second attempt. It doubles with each further one. */
   readonly firstMs: number;
-  /** Between two attempts, whatever the service asks for. */
+  /** The longest pause between two attempts, whatever the service asks for. */
   readonly mostMs: number;
-  /** A message that is older is given up. */
+  /** An older message is given up. */
   readonly giveUpAfterMs: number;
 };
 
-/** A service that is down over a weekend still gets its messages; a container that comes back after a reboot, soon. */
+/** A service that is down over a weekend still gets its messages. After a short outage they arrive soon. */
 export const defaultBackOff: BackOff = { firstMs: 30_000, mostMs: 30 * 60_000, giveUpAfterMs: 3 * 86_400_000 };
 
 export type FailedAttempt = {
   readonly failure: SendFailure;
-  /** Undefined: the service did not say. */
+  /** Undefined: the service gave no time. */
   readonly retryAfterMs: number | undefined;
   /** Answered attempts, this one included. */
   readonly attempts: number;
   readonly createdAtMs: number;
   readonly nowMs: number;
-  /** From 0 up to 1: spreads the attempts of many instances. */
+  /** From 0 up to 1; spreads the attempts of many instances. */
   readonly chance: number;
 };
 
@@ -38,8 +38,8 @@ export function nextAttemptAtMs(
 }
 
 /**
- * A refusal comes again whatever one does; a wrong token may be the service's own trouble, for a while. A target
- * that is gone is not asked twice.
+ * A refusal is repeated by every attempt. A wrong token may be a temporary problem of the service. A target that is
+ * gone is not tried again.
  */
 const mostAttempts: Readonly<Record<SendFailure, number>> = {
   gone: 1,

@@ -2,12 +2,12 @@ import type { MessageLevel } from '../message.ts';
 import type { Hold } from './record.ts';
 import type { NotificationSettings, QuietHours } from '../settings.ts';
 
-/** When a message may go out; `hold`: as one with all others that wait for the same time. */
+/** When a message may be sent. `hold`: together with all others that wait for the same time. */
 export type Release = { readonly dueAtMs: number; readonly hold?: Hold };
 
 /**
- * Failures wait for nobody. Everything else waits for the digest where there is one, or else for the delay, and for the
- * end of quiet hours.
+ * Failures are sent at once. Other messages wait for the digest if there is one, else for the delay, and for the end of
+ * quiet hours.
  */
 export function releaseOf(
   level: MessageLevel,
@@ -23,8 +23,8 @@ export function releaseOf(
 }
 
 /**
- * They have begun and not ended when their end comes before their next beginning, at midnight as at any other time.
- * Where the clock skips both, they fall on one moment, and it is now as it is after that.
+ * Quiet hours are active when their end comes before their next beginning, also across midnight. If a clock change
+ * skips both, they fall on one moment, and the state after it counts.
  */
 function endOfQuiet(nowMs: number, { from, until }: QuietHours): number | undefined {
   const [begin, end] = [from(nowMs), until(nowMs)];

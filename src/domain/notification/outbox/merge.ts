@@ -7,9 +7,8 @@ import type { OutboxEntry } from './outbox.ts';
 import type { OutboxRecord } from './record.ts';
 
 /**
- * One message made of several, oldest first, and the records that put it in their place.
- * A single one stays as it is. The id is made of that of the last one, which ends last: a merge that is done again
- * after a crash makes the same message.
+ * Combines several messages, oldest first, into one, with the records that replace them. A single message stays as it
+ * is. The id comes from the last message, which ends last: a merge repeated after a crash gives the same message.
  */
 export function merge(entries: readonly OutboxEntry[], nowMs: number): readonly OutboxRecord[] {
   const last = entries.at(-1);
@@ -30,7 +29,7 @@ function merged(entries: readonly OutboxEntry[]): Message {
   return { ...draft, id: '', createdAtMs: last?.createdAtMs ?? 0, isRepeat: false };
 }
 
-/** Log lines go on from one message to the next; texts of templates stand apart. */
+/** Log lines continue from one message to the next. Texts of templates are separated. */
 function joined(messages: readonly Message[]): Omit<Draft, 'title'> {
   const gap = messages.every(({ lines }) => lines.length > 0) ? '\n' : '\n\n';
   return {

@@ -5,25 +5,25 @@ import type { Hold, OutboxRecord } from './record.ts';
 export type OutboxEntry = {
   readonly target: string;
   readonly message: Message;
-  /** Attempts that were answered. */
+  /** Attempts with an answer. */
   readonly attempts: number;
-  /** Not to be tried before, in Unix milliseconds. */
+  /** The earliest time of the next attempt, in Unix milliseconds. */
   readonly dueAtMs: number;
-  /** It waits to go out as one with others. */
+  /** It waits to be sent together with others. */
   readonly hold?: Hold;
   /** An attempt was begun, and its answer is not known. */
   readonly isUnanswered: boolean;
-  /** An attempt went wrong in a way that leaves open whether it arrived. */
+  /** A failed attempt left open whether the message arrived. */
   readonly mayHaveArrived: boolean;
-  /** Of the last attempt; empty: none. */
+  /** The reason of the last failed attempt; empty: none. */
   readonly lastFailure: string;
 };
 
 /** Unsent messages, and findings that were reported before. */
 export type Outbox = {
-  /** By `entryKey`, in the order in which they came. */
+  /** By `entryKey`, in order of arrival. */
   readonly entries: ReadonlyMap<string, OutboxEntry>;
-  /** When each finding was told of last, oldest first. */
+  /** The time of each finding's last report, oldest first. */
   readonly found: ReadonlyMap<string, number>;
 };
 
@@ -54,7 +54,7 @@ export function applyRecords(outbox: Outbox, records: readonly OutboxRecord[]): 
   return { entries, found };
 }
 
-/** More than a host has containers, with a newer version or two for each. */
+/** More than the containers of a host, with a newer version or two for each. */
 const mostFound = 2000;
 
 function newEntry({ target, message, dueAtMs, hold }: OutboxRecord & { kind: 'put' }): OutboxEntry {
@@ -63,7 +63,7 @@ function newEntry({ target, message, dueAtMs, hold }: OutboxRecord & { kind: 'pu
 }
 
 function changed(entry: OutboxEntry, record: OutboxRecord & { kind: 'try' | 'retry' }): OutboxEntry {
-  // A second attempt after one without an answer: whatever becomes of it, the first may have arrived.
+  // A second attempt after one without an answer: the first may have arrived in any case.
   if (record.kind === 'try')
     return { ...entry, isUnanswered: true, mayHaveArrived: entry.mayHaveArrived || entry.isUnanswered };
   const { attempts, dueAtMs, reason, mayHaveArrived } = record;
@@ -77,7 +77,7 @@ function changed(entry: OutboxEntry, record: OutboxRecord & { kind: 'try' | 'ret
   };
 }
 
-/** The fewest records that make this outbox, for a file that has grown. */
+/** The smallest list of records with the same result, for a file that has grown. */
 export function recordsOf({ entries, found }: Outbox): readonly OutboxRecord[] {
   const records: OutboxRecord[] = [...found].map(([key, atMs]) => ({ kind: 'found', key, atMs }));
   for (const { target, message, dueAtMs, hold, ...state } of entries.values()) {

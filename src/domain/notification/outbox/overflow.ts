@@ -8,8 +8,8 @@ export type OutboxBounds = { readonly mostEntries: number; readonly mostCharacte
 export const outboxBounds: OutboxBounds = { mostEntries: 1000, mostCharacters: 8_000_000 };
 
 /**
- * The entries that have to go for the bounds to be kept: of the target with the most entries the oldest, again and
- * again. An entry whose attempt is under way is spared.
+ * The entries to drop to keep the bounds: repeatedly the oldest of the target with the most entries. An entry with an
+ * attempt under way stays.
  */
 export function overflowOf({ entries }: Outbox, bounds: OutboxBounds): readonly OutboxEntry[] {
   const queues = new Map<string, OutboxEntry[]>();

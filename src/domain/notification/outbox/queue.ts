@@ -5,12 +5,12 @@ import type { Outbox, OutboxEntry } from './outbox.ts';
 export type QueueStep =
   | { readonly kind: 'send'; readonly entry: OutboxEntry }
   | { readonly kind: 'merge'; readonly entries: readonly OutboxEntry[] }
-  /** Undefined: until something new comes. */
+  /** Undefined: until something new arrives. */
   | { readonly kind: 'wait'; readonly ms: number | undefined };
 
 /**
- * In order: the second message is not tried before the first has come to its end. What is held does not hold up what
- * is not. The wall clock may have been set: nothing waits longer for an attempt than `mostMs`.
+ * In order: the second message is tried after the first has ended. Messages on hold do not block others. The wall clock
+ * may have been set, so no attempt waits longer than `mostMs`.
  */
 export function nextStep({ entries }: Outbox, target: string, nowMs: number, { mostMs }: BackOff): QueueStep {
   const own = [...entries.values()].filter((entry) => entry.target === target);
@@ -27,11 +27,11 @@ export function nextStep({ entries }: Outbox, target: string, nowMs: number, { m
   return { kind: 'wait', ms: waits.length === 0 ? undefined : Math.min(...waits) };
 }
 
-/** A digest comes daily, and quiet hours that it falls into end within a day; a day may have 25 hours. */
+/** A digest is daily, and quiet hours at its time end within a day. A day may have 25 hours. */
 const longestHoldMs = 2 * 25 * 3_600_000;
 
-/** The wall clock may be set, and held messages wait for a time of the day. */
+/** The wall clock may be set, and messages on hold wait for a time of the day. */
 const lookAgainMs = 60_000;
 
-/** Of `--notifications-delay`. */
+/** The limit of `--notifications-delay`. */
 const longestDelayMs = 86_400_000;

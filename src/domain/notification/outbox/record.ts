@@ -8,26 +8,23 @@ import {
   type RunOccasion,
 } from '../message.ts';
 
-/** Why a message waits for others, to go out as one with them. */
+/** Why a message waits to be sent together with others. */
 export type Hold = 'quiet' | 'digest';
 
-/** How an entry came to its end: `merged` into another message, `lost` because the outbox was full or the target is gone. */
+/** The end of an entry: `merged` into another message, or `lost` because the outbox was full or the target is gone. */
 export type EntryEnd = 'sent' | 'failed' | 'merged' | 'lost';
 
-/**
- * One change of the outbox, as it is written down: the outbox is what its records make of it, in their order. Times
- * are Unix milliseconds.
- */
+/** One stored change. The outbox is the result of its records, in order. Times are Unix milliseconds. */
 export type OutboxRecord =
   | {
       readonly kind: 'put';
       readonly target: string;
-      /** `isRepeat` is false: the outbox itself knows. */
+      /** `isRepeat` is false here; the outbox derives it. */
       readonly message: Message;
       readonly dueAtMs: number;
       readonly hold?: Hold;
     }
-  /** Written before an attempt: after a crash it marks the attempt as unanswered. */
+  /** Written before an attempt, so that after a crash the attempt counts as unanswered. */
   | { readonly kind: 'try'; readonly target: string; readonly id: string }
   | {
       readonly kind: 'retry';
@@ -37,14 +34,14 @@ export type OutboxRecord =
       readonly dueAtMs: number;
       /** Without secrets of the target. */
       readonly reason: string;
-      /** The receiver may have it all the same. */
+      /** The receiver may have it nevertheless. */
       readonly mayHaveArrived: boolean;
     }
   | { readonly kind: 'end'; readonly target: string; readonly id: string; readonly end: EntryEnd }
-  /** Something was told of for the first time: see `findings.ts`. */
+  /** A finding was reported for the first time: see `findings.ts`. */
   | { readonly kind: 'found'; readonly key: string; readonly atMs: number };
 
-/** A record from a line of a file; undefined for anything else, such as a line that was torn by a crash. */
+/** Reads a line of the file. Undefined for any other text, such as a line that was cut by a crash. */
 export function readRecord(line: string): OutboxRecord | undefined {
   const value = parse(line);
   if (!isObject(value)) return undefined;

@@ -1,12 +1,12 @@
 import type { OutboxRecord } from './record.ts';
 
-/** Where the records of an outbox outlive the process. */
+/** Keeps the records of an outbox beyond the process. */
 export type OutboxStore = {
   /** The records of earlier processes, in order. Unreadable lines are skipped and logged. Never throws. */
   readonly load: () => Promise<readonly OutboxRecord[]>;
-  /** They are on the disk once it resolves. Rejects with words for people when they cannot be written. */
+  /** The records are synced when it resolves. Rejects with a readable error when they cannot be written. */
   readonly append: (records: readonly OutboxRecord[]) => Promise<void>;
-  /** The same, in place of all that was written before: after a crash either all of it is there or none. */
+  /** Replaces all earlier records. After a crash, all of the new ones are there or none. */
   readonly replace: (records: readonly OutboxRecord[]) => Promise<void>;
   readonly close: () => Promise<void>;
 };

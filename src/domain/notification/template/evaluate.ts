@@ -8,7 +8,7 @@ import { isTrue } from './values/truth.ts';
 import { Moment } from './time/moment.ts';
 import { isList, type Value } from './values/value.ts';
 
-/** Where a rendering stands; `at` is the place for an error, `variables` a stack whose first is `$`. */
+/** The state of a rendering. `at` is the position for an error; `variables` is a stack that begins with `$`. */
 export type State = {
   at: number;
   readonly variables: { name: string; value: Value }[];
@@ -16,7 +16,7 @@ export type State = {
   readonly context: FunctionContext;
 };
 
-/** The value of a pipeline, whose variables stay on the stack. */
+/** The value of a pipeline. Its variables stay on the stack. */
 export function evaluatePipe(state: State, dot: Value, pipe: Pipe): Value {
   state.meter.enter();
   let value: Value;
@@ -38,7 +38,7 @@ export function assign(state: State, name: string, value: Value): void {
   find(state, name).value = value;
 }
 
-/** Variable of the innermost scope with this name. The cost grows with the number of scopes that are searched. */
+/** The variable of the innermost scope with this name. The cost grows with the number of scopes searched. */
 function find({ variables, meter }: State, name: string): State['variables'][number] {
   const place = variables.findLastIndex((known) => known.name === name);
   meter.spend((variables.length - place) >> 4);
@@ -47,7 +47,7 @@ function find({ variables, meter }: State, name: string): State['variables'][num
   return variable;
 }
 
-/** `piped`: the one value of the command before, which becomes the last argument. */
+/** `piped`: the value of the preceding command, which becomes the last argument. */
 function evaluateCommand(state: State, dot: Value, command: Command, piped: readonly Value[]): Value {
   state.meter.spend(1);
   const [first, ...rest] = command.operands;
@@ -82,7 +82,7 @@ function evaluateCommand(state: State, dot: Value, command: Command, piped: read
 
 type Call = { readonly dot: Value; readonly rest: readonly Operand[]; readonly piped: readonly Value[] };
 
-/** `.A.B.C x`: the arguments are for the last. */
+/** `.A.B.C x`: the arguments belong to the last member. */
 function evaluateMembers(state: State, start: Value, { at }: Operand, fields: readonly string[], call: Call): Value {
   let value = start;
   for (const field of fields.slice(0, -1)) value = readMember(state, value, field, []);
@@ -99,7 +99,7 @@ function readMember({ meter }: State, value: Value, name: string, args: readonly
   return result;
 }
 
-/** `isBare`: a variable without its fields. */
+/** `isBare`: a variable without field access. */
 function evaluateOperand(state: State, dot: Value, operand: Operand, isBare = false): Value {
   state.at = operand.at;
   state.meter.spend(1);
@@ -157,7 +157,7 @@ function checkCount(name: string, { least, most }: TemplateFunction, count: numb
   throw new TemplateFault(`${name} takes ${wanted} arguments, not ${count}`);
 }
 
-/** `and` stops at the first false value, `or` at the first true one; both return a value, not a bool. */
+/** `and` stops at the first false value, `or` at the first true one. Both return that value, not a bool. */
 function decide(state: State, dot: Value, stopsAt: boolean, rest: readonly Operand[], piped: readonly Value[]): Value {
   let value: Value;
   for (const operand of rest) {

@@ -7,13 +7,13 @@ import { printValue } from './format/print.ts';
 import { isTrue, typeName } from './values/truth.ts';
 import { isDictionary, isList, Item, sortedEntries, type Value } from './values/value.ts';
 
-/** The state of a walk: its own variables, the shared output. */
+/** The state of a walk, with its own variables and a shared output. */
 export type Run = { readonly tree: Tree; readonly state: State; readonly out: Sink };
 
-/** Why a list of nodes was left early. */
+/** Why a list of nodes ended early. */
 type Left = 'break' | 'continue' | undefined;
 
-/** Writes what the nodes say. */
+/** Writes the output of the nodes. */
 export function execute(run: Run, dot: Value, nodes: readonly Node[]): Left {
   for (const node of nodes) {
     run.state.at = node.at;
@@ -50,7 +50,7 @@ function executeNode(run: Run, dot: Value, node: Node): Left {
   }
 }
 
-/** One level deeper; variables that are declared there end there. */
+/** Enters a scope; variables declared in it end with it. */
 function inside(run: Run, walk: () => Left): Left {
   const { meter, variables } = run.state;
   const known = variables.length;

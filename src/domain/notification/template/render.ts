@@ -9,7 +9,7 @@ import type { Value } from './values/value.ts';
 /** A template that was read; render it with `renderTemplate`. */
 export type Template = { readonly text: string; readonly tree: Tree };
 
-/** `reason`: a sentence for people that names line and column. */
+/** `reason`: a sentence for users with line and column. */
 export type TemplateFailure = { readonly kind: 'failed'; readonly reason: string };
 
 export type RenderOptions = {
@@ -18,7 +18,7 @@ export type RenderOptions = {
   readonly now?: Moment;
 };
 
-/** In UTF-16 units; what users have is under 4000. */
+/** In UTF-16 units. Templates in use have fewer than 4000. */
 export const longestTemplate = 65_536;
 
 /** Reads a template in the subset of https://pkg.go.dev/text/template that `docs/notification-templates.md` describes. */
@@ -35,7 +35,7 @@ export function parseTemplate(
   }
 }
 
-/** Renders it on data; a failure tells nothing of the data but its types. Never takes longer than the limits allow. */
+/** Renders the template with data. An error shows only the types of the data. The limits bound its time. */
 export function renderTemplate(
   { text, tree }: Template,
   data: Value,
@@ -55,7 +55,7 @@ export function renderTemplate(
 
 const zeroMoment = new Moment(0, 'UTC');
 
-/** Only faults of the template are told; anything else is a bug of ours. */
+/** Only faults of the template are reported. Any other error is a bug. */
 function failure(text: string, error: unknown, at: number): TemplateFailure {
   if (!(error instanceof TemplateFault)) throw error;
   return {

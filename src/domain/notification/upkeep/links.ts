@@ -1,9 +1,9 @@
-/** Where people read about a version; both are web addresses that are safe to print. */
+/** Web pages about a version, with addresses that are safe to print. */
 export type Links = { readonly releases: string | undefined; readonly page: string | undefined };
 
 type Labels = Readonly<Record<string, string>>;
 
-/** From labels of an image, which its author chose: https://specs.opencontainers.org/image-spec/annotations/ */
+/** Links from labels of an image, which its author chose: https://specs.opencontainers.org/image-spec/annotations/ */
 export function linksOf(labels: Labels): Links {
   const source = webAddress(labels['org.opencontainers.image.source']);
   const url = webAddress(labels['org.opencontainers.image.url']);
@@ -11,13 +11,13 @@ export function linksOf(labels: Labels): Links {
   return { releases, page: releases === undefined ? (url ?? source) : undefined };
 }
 
-/** The version that the author of an image names; undefined: none, or no version by its looks. */
+/** The version in an image's labels. Undefined without one, or if it does not look like a version. */
 export function versionOf(labels: Labels | undefined): string | undefined {
   const version = labels?.['org.opencontainers.image.version']?.trim() ?? '';
   return /^[\w][\w.+~:-]{0,63}$/.test(version) ? version : undefined;
 }
 
-/** Hosts whose pages of releases have one address: those of GitHub, Codeberg and GitLab. */
+/** Hosts with known addresses of release pages: GitHub, Codeberg and GitLab. */
 const releasePaths: ReadonlyMap<string, string> = new Map([
   ['github.com', '/releases'],
   ['codeberg.org', '/releases'],

@@ -7,19 +7,19 @@ import type { RunFacts } from '../run-facts.ts';
 import { linksOf } from './links.ts';
 import { versionChange } from './version-change.ts';
 
-/** The text about one container: a line, then links and the command that helps. */
+/** The text about one container: a line, then links and a helpful command. */
 export type Paragraph = {
   readonly about: string;
   readonly level: MessageLevel;
   readonly name: string;
-  /** Behind the name. */
+  /** The text after the name. */
   readonly text: string;
   readonly links: readonly { readonly label: string; readonly address: string }[];
-  /** `label: command`, to be copied as it is; undefined: none helps. */
+  /** `label: command`, ready to be copied; undefined: no command helps. */
   readonly command: { readonly label: string; readonly line: string } | undefined;
 };
 
-/** A question that people have, and what answers it. */
+/** A heading with its paragraphs. */
 export type Section = { readonly heading: Heading; readonly paragraphs: readonly Paragraph[] };
 
 const kindsOf: readonly (readonly [Heading, readonly OutcomeKind[]])[] = [
@@ -41,7 +41,7 @@ const levels: Readonly<Record<OutcomeKind, MessageLevel>> = {
   rolled_back: 'error',
 };
 
-/** The answers that there is something new to say in; what needs somebody comes first. */
+/** The sections with news. Containers that need attention come first. */
 export function sectionsOf({ containers, news, imageLabels }: RunFacts): readonly Section[] {
   const told = containers.filter(({ name }) => news.has(name));
   return kindsOf.flatMap(([heading, kinds]) => {
@@ -79,14 +79,14 @@ function detailOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabel
   return container.outcome === 'updated' ? `${change}; ${reason}` : `${change} did not hold: ${reason}`;
 }
 
-/** Tenths of a second are enough for people. */
+/** Tenths of a second are precise enough. */
 function downtimeOf({ downtimeMs }: ContainerOutcome): string {
   if (downtimeMs === undefined) return '';
   if (downtimeMs === 0) return 'no downtime';
   return `down for ${formatDuration(downtimeMs < 1000 ? downtimeMs : Math.round(downtimeMs / 100) * 100)}`;
 }
 
-/** A name that a shell could read otherwise is not put into a command. */
+/** A name that a shell could interpret is not put into a command. */
 function commandFor({ outcome, name }: ContainerOutcome): Paragraph['command'] {
   if (!/^[A-Za-z0-9][\w.-]*$/.test(name)) return undefined;
   if (outcome === 'updated') return { label: 'To go back', line: `upkeep rollback ${name}` };

@@ -26,7 +26,7 @@ function markdownParagraph({ name, text, links, command }: Paragraph): readonly 
   ];
 }
 
-/** The same for a message about several runs: each paragraph says when it was. */
+/** The same for a message about several runs: each paragraph has its time. */
 export function datedSection({ heading, paragraphs }: Section, when: string, atMs: number): MessageSection {
   const items = paragraphs.map((paragraph) => {
     const dated = { ...paragraph, text: `${paragraph.text}; ${when}` };

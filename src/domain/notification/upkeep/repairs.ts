@@ -7,7 +7,7 @@ import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
 import { escapeMarkdown } from './markdown.ts';
 
-/** A message about earlier updates: a line for each, those that need somebody first. Undefined: none is of that level. */
+/** A message about earlier updates: a line for each, failures first. Undefined if none has that level. */
 export function repairDraft(
   { transactions, atMs }: RepairFacts,
   { title, timeZone }: { readonly title: string; readonly timeZone: string },

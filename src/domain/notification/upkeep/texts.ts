@@ -13,15 +13,17 @@ import { type Section, sectionsOf } from './paragraphs.ts';
 import { datedSection, markdownSection, plainParagraph, plainSection } from './print.ts';
 
 export type UpkeepTextOptions = {
-  /** Empty for none. */
+  /** Empty: none. */
   readonly hostname: string;
   readonly titleTag: string;
   readonly skipTitle: boolean;
-  /** Of times in messages: an IANA name. */
+  /** The IANA name of the time zone in messages. */
   readonly timeZone: string;
 };
 
-/** One message per run: failures that need a person, rollbacks with their reason, updates with the way back. */
+/**
+ * One message per run: failures that need attention, rollbacks with their reason, updates with their rollback command.
+ */
 export function createUpkeepComposer(options: UpkeepTextOptions): Composer {
   const title = messageTitle({ ...options, product: 'Upkeep' });
   return {

@@ -3,7 +3,9 @@ import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { versionOf } from './links.ts';
 
-/** `1.27.2 → 1.27.3`, or with the ids of the images where they have no versions, or the same one; empty where nothing is known. */
+/**
+ * `1.27.2 → 1.27.3`, or the ids of the images if they have no versions or the same one. Empty when nothing is known.
+ */
 export function versionChange(
   { oldImageId, newImageId }: ContainerOutcome,
   imageLabels: RunFacts['imageLabels'],

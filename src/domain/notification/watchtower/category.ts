@@ -1,10 +1,10 @@
 import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts } from '../run-facts.ts';
 
-/** A state of the family's report. It has no word for a rollback, nor for a deferred update. */
+/** A state in the family's report. It has none for a rollback or for a deferred update. */
 export type Category = 'Updated' | 'Restarted' | 'Failed' | 'Fresh' | 'Stale' | 'Skipped';
 
-/** `Stale`: something newer is there, and a wish keeps it back. */
+/** `Stale`: a newer version exists, but a setting holds it back. */
 export function categoryOf(container: ContainerOutcome, purpose: RunFacts['purpose']): Category {
   switch (container.outcome) {
     case 'updated':
@@ -25,17 +25,17 @@ export function categoryOf(container: ContainerOutcome, purpose: RunFacts['purpo
   }
 }
 
-/** Its newer image is too young: the family counts it among the skipped ones. */
+/** Its newer image is too young. The family counts it as skipped. */
 export function isCooling({ cooldown }: ContainerOutcome): boolean {
   return cooldown !== undefined && cooldown.ageMs < cooldown.delayMs;
 }
 
-/** Of a container that was left as it is: the check found another digest. */
+/** For a container that was not changed: the check found another digest. */
 function isAvailable({ oldImageId, newImageId, oldDigest, newDigest }: ContainerOutcome): boolean {
   return newImageId === oldImageId && newDigest !== '' && newDigest !== oldDigest;
 }
 
-/** The name of the newer image: its id, or its digest if the engine does not hold it. */
+/** The newer image: its id, or its digest if the engine does not have it. */
 export function latestOf({ oldImageId, newImageId, newDigest }: ContainerOutcome): string {
   return newImageId === '' || newImageId === oldImageId ? newDigest || newImageId : newImageId;
 }

@@ -8,10 +8,10 @@ import type { Entry } from './entry.ts';
 export const tooYoung = 'Image is within cooldown period - not eligible for update';
 export const oldEnough = 'Image age exceeds cooldown - eligible for update';
 
-/** When a run was, and in which zone its times are shown. */
+/** The time of a run, and the zone in which its times are shown. */
 export type RunTime = { readonly startedAtMs: number; readonly timeZone: string };
 
-/** The fields of a container in a template. Without a cooldown they are empty, and the time is Go's zero. */
+/** The fields of a container in a template. Without a cooldown they are empty, and the time is Go's zero time. */
 export function cooldownFields(container: ContainerOutcome, { startedAtMs, timeZone }: RunTime) {
   const { cooldown } = container;
   const eligibleAtMs = cooldown && startedAtMs + cooldown.delayMs - cooldown.ageMs;
@@ -24,7 +24,7 @@ export function cooldownFields(container: ContainerOutcome, { startedAtMs, timeZ
   };
 }
 
-/** The family's line about the cooldown of a container that was updated, or is not for its sake. */
+/** The family's line about the cooldown of a container that was updated, or that waits because of it. */
 export function cooldownEntry(container: ContainerOutcome, category: Category, at: RunTime): Entry | undefined {
   const { image, cooldown } = container;
   if (cooldown === undefined || (category !== 'Updated' && category !== 'Failed' && !isCooling(container)))
@@ -41,7 +41,7 @@ export function cooldownEntry(container: ContainerOutcome, category: Category, a
 /** 0001-01-01T00:00:00Z: https://pkg.go.dev/time#Time */
 const zeroTimeMs = -62_135_596_800_000;
 
-/** To the minute, or below one minute to the second. */
+/** In minutes, or in seconds below one minute. */
 function sayAge(ms: number): string {
   const unit = ms < 60_000 ? 1000 : 60_000;
   return formatDuration(Math.floor(ms / unit) * unit);

@@ -13,7 +13,10 @@ export type DataParts = {
   readonly timeZone: string;
 };
 
-/** The root of a template in report mode: `.Title`, `.Host`, `.Entries`, `.Report`; a range over it goes over its entries. */
+/**
+ * The root of a template in report mode: `.Title`, `.Host`, `.Entries`, `.Report`. A range over it iterates over its
+ * entries.
+ */
 export function reportRoot(parts: DataParts): Item {
   const { title, host, report } = parts;
   const entries = parts.entries.map((entry) => entryItem(entry, parts.timeZone));
@@ -26,7 +29,7 @@ export function reportRoot(parts: DataParts): Item {
   return root(parts, entries, { json, elements: entries, text: title });
 }
 
-/** The root in log mode: the list of entries, which knows the fields of the other root too. */
+/** The root in log mode: the list of entries, which also has the fields of the other root. */
 export function logRoot(parts: DataParts): Item {
   const entries = parts.entries.map((entry) => entryItem(entry, parts.timeZone));
   return root({ ...parts, report: undefined }, entries, { json: entries, elements: entries, isList: true });
@@ -43,7 +46,7 @@ function root({ title, host, report }: DataParts, entries: readonly Item[], look
   return new Item('message', fields, looks);
 }
 
-/** In the order of the family's JSON in log mode. */
+/** The fields in the order of the family's JSON in log mode. */
 function entryItem({ message, level, data, atMs }: Entry, timeZone: string): Item {
   const values = Object.entries(data).map(([key, value]): [string, Value] => [
     key,

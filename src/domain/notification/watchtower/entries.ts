@@ -5,7 +5,10 @@ import { categoryOf, isCooling, latestOf } from './category.ts';
 import { cooldownEntry, oldEnough, tooYoung } from './cooldown.ts';
 import type { Entry } from './entry.ts';
 
-/** The log lines of the family for a run, in their order, and one line for each skipped or failed container, about which the family says little. */
+/**
+ * The log lines of the family for a run, in order, and one line for each skipped or failed container, for which the
+ * family has few.
+ */
 export function entriesOf(facts: RunFacts, timeZone: string): readonly Entry[] {
   const at = { startedAtMs: facts.startedAtMs, timeZone };
   const entries = facts.containers.flatMap((container) =>
@@ -52,7 +55,7 @@ function entriesOfContainer(container: ContainerOutcome, facts: RunFacts): Entry
         },
       ];
     case 'Skipped':
-      // Its own line says so.
+      // The cooldown has its own line.
       if (isCooling(container)) return [];
       return [
         { message: 'Skipped container', level: 'warn', data: { container: name, image, error: reason }, atMs: ended },
@@ -67,7 +70,7 @@ function timesOf(name: string, { steps, startedAtMs, endedAtMs }: RunFacts): { b
   return { began: at('started') ?? startedAtMs, ended: at('ended') ?? endedAtMs };
 }
 
-/** Of several containers with one image: the family tells of each image once. */
+/** The family reports an image of several containers once. */
 function withoutRepeats(entries: readonly Entry[]): readonly Entry[] {
   const seen = new Set<string>();
   return entries.filter(({ message, data }) => {

@@ -1,10 +1,10 @@
 import type { MessageLevel } from '../message.ts';
 
-/** One line of the stream that templates of the Watchtower family know as `.Entries`. */
+/** One element of `.Entries` in templates of the Watchtower family. */
 export type Entry = {
   readonly message: string;
   readonly level: MessageLevel;
-  /** Keys and values that the family's log lines have: users' templates read them. */
+  /** Keys and values of the family's log lines, which users' templates read. */
   readonly data: Readonly<Record<string, string | number>>;
   readonly atMs: number;
 };

@@ -3,15 +3,15 @@ import type { Moment } from '../template/time/moment.ts';
 import type { Value } from '../template/values/value.ts';
 import { builtInTemplates } from './templates.ts';
 
-/** The user's own template. It tells of a failure once for each reason that differs from the last one. */
+/** The user's own template. A failure is reported once, and again when its reason has changed. */
 export type OwnTemplate = (
   data: Value,
   now: Moment,
 ) => { readonly kind: 'text'; readonly text: string } | TemplateFailure;
 
 /**
- * Reads what the option holds, a name or a text, and tries it on samples, so that a mistake is known before it matters.
- * Undefined: nothing is given.
+ * Reads the option, a name or a text, and tries it on samples, so that errors show at the start. Undefined without a
+ * template.
  */
 export function readOwnTemplate(
   option: string | undefined,

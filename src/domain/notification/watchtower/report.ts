@@ -6,7 +6,7 @@ import { Item, type Value } from '../template/values/value.ts';
 import { type Category, categoryOf, latestOf } from './category.ts';
 import { cooldownFields, type RunTime } from './cooldown.ts';
 
-/** `.Report` of a template, and what JSON says of it. */
+/** `.Report` of a template, and its JSON form. */
 export type Report = { readonly item: Item; readonly json: Value; readonly failed: number };
 
 /** The family's report of a run: lists of containers by state, in listing order. */
@@ -62,7 +62,7 @@ function containerItem(outcome: ContainerOutcome, category: Category, at: RunTim
 }
 
 type Shown = {
-  /** Of the container. */
+  /** The id of the container. */
   readonly id: string;
   readonly name: string;
   readonly imageName: string;

@@ -1,4 +1,4 @@
-/** Texts that the Watchtower family sends without a template of the user's, and those that a name stands for. */
+/** The texts of the Watchtower family without a template of the user, and those with a name. */
 export const builtInTemplates: ReadonlyMap<string, string> = new Map([
   [
     'default',

@@ -17,17 +17,17 @@ import { builtInTemplates } from './templates.ts';
 import { type TitleOptions, messageTitle } from './title.ts';
 
 export type WatchtowerTextOptions = TitleOptions & {
-  /** Templates get the report of the session, and a session without an update has a message too. */
+  /** Templates get the report of the session, and a session without an update causes a message too. */
   readonly report: boolean;
-  /** The name of a built-in template, or a template; undefined: the mode's own. */
+  /** The name of a built-in template, or a template; undefined: the default of the mode. */
   readonly template: string | undefined;
-  /** Of times in messages: an IANA name. */
+  /** The IANA name of the time zone in messages. */
   readonly timeZone: string;
-  /** Hears of a template that could not be rendered; the message went out in the default text. */
+  /** Called when a template could not be rendered. The message is then sent with the default text. */
   readonly onTemplateFailure: (reason: string) => void;
 };
 
-/** Messages in the words and with the template data of the Watchtower family. A failing template never loses a message. */
+/** Messages with the texts and template data of the Watchtower family. A failing template never loses a message. */
 export function createWatchtowerComposer(options: WatchtowerTextOptions): Composer {
   const standard = builtIn(options.report ? 'default' : 'default-legacy');
   const samples = [runSaid(madeUpRun(0), 'debug', options), startSaid(madeUpStart(0, '0.0.0'), 'debug', options)];
@@ -83,7 +83,7 @@ function runSaid(facts: RunFacts, least: MessageLevel, options: WatchtowerTextOp
   return { entries, report: isReported ? reportOf(facts, options.timeZone) : undefined, atMs: facts.endedAtMs };
 }
 
-/** The family has no line of its own for them. */
+/** The family has no line for repairs. */
 function repairsSaid({ transactions, atMs }: RepairFacts, least: MessageLevel): Said {
   const entries = transactions.map((one): Entry => ({
     ...{ message: repairSentence(one), level: repairLevels[one.result] },
@@ -104,10 +104,10 @@ function rootOf(said: Said, options: WatchtowerTextOptions): Item {
   return isReportMode ? reportRoot(parts) : logRoot(parts);
 }
 
-/** No limit of output, because a run has any number of containers; a text that is too long is cut later, at a line's end. */
+/** No limits, because a run may have any number of containers. A text that is too long is cut later at a line end. */
 const unbounded = { ...defaultLimits, steps: Infinity, outputLength: Infinity };
 
-/** A built-in text; one that fails is a bug. */
+/** Renders a built-in text. A failure is a bug. */
 function render(template: Template, data: Item, now: Moment): string {
   const result = renderTemplate(template, data, { now, limits: unbounded });
   if (result.kind === 'failed') throw new Error(result.reason);
@@ -118,7 +118,7 @@ function filtered(entries: readonly Entry[], least: MessageLevel): readonly Entr
   return entries.filter(({ level }) => isAtLeast(level, least));
 }
 
-/** Each line by itself, for services that colour it by its level. */
+/** Each line separately, for services that colour it by its level. */
 function linesOf(entries: readonly Entry[], options: WatchtowerTextOptions): readonly MessageLine[] {
   const template = builtIn('default-legacy');
   return entries.map((entry) => {

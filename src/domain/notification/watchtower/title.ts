@@ -1,4 +1,4 @@
-/** `[TAG] Watchtower updates on HOST`: those words are matched by users' mail filters. */
+/** `[TAG] Watchtower updates on HOST`: users' mail filters match these words. */
 export function messageTitle({ product, titleTag, hostname, skipTitle }: TitleOptions): string {
   if (skipTitle) return '';
   const where = hostname === '' ? '' : ` on ${hostname}`;

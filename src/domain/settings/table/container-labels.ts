@@ -12,7 +12,7 @@ export const containerLabels = {
     meaning: 'false: exclude this container; true: watch it also with --label-enable',
     example: 'false',
   },
-  /** When given, even empty, the names replace every other source of dependencies. */
+  /** If it is given, even empty, its names replace every other source of dependencies. */
   dependsOn: {
     name: 'depends-on',
     value: kinds.containerNames,
@@ -42,7 +42,7 @@ export const containerLabels = {
     meaning: 'Update this container before the others that go to the same new image, and those only when it has passed',
     example: 'true',
   },
-  /** Names of targets that hear of it; empty: nobody does. */
+  /** Names of the targets that get messages; empty: none. */
   notify: {
     name: 'notify',
     value: kinds.recipients,

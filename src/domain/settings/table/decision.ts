@@ -3,7 +3,7 @@ import type { Rules } from './rule.ts';
 
 const dayMs = 86_400_000;
 
-/** How registries are asked, and which newer images are applied. */
+/** Options about registries, and about which newer images are applied. */
 export const decisionRules = {
   monitorOnly: {
     group: 'update',

@@ -6,7 +6,7 @@ const noneNeeded: ApprovalFrom = 'never';
 
 const always: WindowSetting = { kind: 'always' };
 
-/** What keeps a newer version back until a person, or a time, releases it. */
+/** Options that hold a newer version back until a person or a time releases it. */
 export const holdingBackRules = {
   approve: {
     group: 'update',

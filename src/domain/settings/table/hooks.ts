@@ -3,10 +3,10 @@ import type { Rules } from './rule.ts';
 
 const usedBy = 'replacement';
 
-/** The largest id that Docker takes: https://github.com/moby/sys/blob/user/v0.4.0/user/user.go */
+/** The largest id that Docker accepts: https://github.com/moby/sys/blob/user/v0.4.0/user/user.go */
 const largestId = 2_147_483_647;
 
-/** Commands that containers want run inside of them around checks and updates. */
+/** Options of the commands that run inside containers around checks and updates. */
 export const hookRules = {
   lifecycleHooks: {
     group: 'hooks',

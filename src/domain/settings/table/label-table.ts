@@ -5,7 +5,7 @@ import { type LabelledKey, labelledEntries, type rules } from './rules.ts';
 
 type Hooks = (typeof hookLabels)[keyof typeof hookLabels];
 
-/** A label with which a container states its wishes, without its prefix. */
+/** A label of a container, without its prefix. */
 export type LabelName =
   | (typeof rules)[LabelledKey]['label']['name']
   | (typeof containerLabels)[keyof typeof containerLabels]['name']
@@ -26,6 +26,6 @@ function labelOf(rule: Rule & { readonly label: OptionLabel<unknown> }): NamedLa
   const { label, flag = '', example } = rule;
   const note = label.note === undefined ? '' : `; ${label.note}`;
   const meaning = label.meaning ?? `Like --${flag}, for this container${note}`;
-  // The names of the labels in the table of rules, which the type is made of.
+  // The names of the labels in the table of rules are the type's members.
   return { ...label, name: label.name as LabelName, meaning, example: label.example ?? example };
 }

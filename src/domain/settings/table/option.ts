@@ -1,8 +1,8 @@
 import type { ValueKind } from '../values/label-values.ts';
 
 /**
- * One option: everything that is known about it, as data. Type, flag, variables, label, `--help` and
- * `docs/configuration.md` all come from here.
+ * One option with all its facts as data. Type, flag, variables, label, `--help` and `docs/configuration.md` come from
+ * here.
  */
 export type DeclaredOption =
   | BooleanOption
@@ -24,7 +24,7 @@ export type TextOption = Shared<string> & {
   readonly kind: 'text';
   readonly default: string | undefined;
   readonly accepts?: Acceptance;
-  /** A value that names an existing file stands for that file's trimmed content. */
+  /** A value that names an existing file is replaced by that file's trimmed content. */
   readonly mayNameFile?: boolean;
 };
 
@@ -47,42 +47,42 @@ export type DurationOption = Shared<number> & {
 
 export type ListOption = Shared<readonly string[]> & {
   readonly kind: 'list';
-  /** `url`: white space, and a comma where a URL comes after it. */
+  /** `url`: white space, and a comma that a URL follows. */
   readonly separators: 'comma' | 'comma or space' | 'url';
   readonly default: readonly string[];
   readonly accepts?: Acceptance;
   readonly atMost?: number;
-  /** A value that names an existing file stands for that file's lines, but for those that begin with `#`. */
+  /** A value that names an existing file is replaced by that file's lines, without those that begin with `#`. */
   readonly mayNameFile?: boolean;
 };
 
 export type ChoiceOption = Shared<string> & {
   readonly kind: 'choice';
-  /** Lower case; the user's case does not matter. */
+  /** In lower case. The case of the user's value does not matter. */
   readonly choices: readonly string[];
   readonly default: string;
-  /** Other spellings, each with the choice it stands for. */
+  /** Other spellings, each with its choice. */
   readonly aliases?: Readonly<Record<string, string>>;
 };
 
-/** A value with a grammar of its own; an empty text is the default. */
+/** A value with its own grammar. An empty text means the default. */
 export type ParsedOption<Value> = Shared<Value> & {
   readonly kind: 'parsed';
   readonly default: Value;
   readonly value: ValueKind<Value>;
 };
 
-/** A check of one value, with the words for what it lets through ("a port from 1 to 65535"). */
+/** A check of one value, with a text for the accepted values ("a port from 1 to 65535"). */
 export type Acceptance = { readonly test: (text: string) => boolean; readonly expected: string };
 
 type Shared<Value> = {
   readonly group: OptionGroup;
-  /** Without dashes; absent when it can be set by a variable only. */
+  /** Without dashes. Absent if only a variable can set it. */
   readonly flag?: string;
   readonly short?: string;
-  /** `X` is read as `UPKEEP_X`, then as `WATCHTOWER_X`; the first is the one to use. */
+  /** `X` is read as `UPKEEP_X`, then as `WATCHTOWER_X`. The first is the preferred name. */
   readonly env?: readonly string[];
-  /** Variables that belong to others and are read under their own name: `DOCKER_HOST`. */
+  /** Variables of other tools, read under their own name: `DOCKER_HOST`. */
   readonly plainEnv?: readonly string[];
   /** The label that sets it for one container. */
   readonly label?: OptionLabel<Value>;
@@ -90,18 +90,18 @@ type Shared<Value> = {
   readonly placeholder?: string;
   /** A sentence without a final period. */
   readonly meaning: string;
-  /** Text in docs and help in place of a default value. */
+  /** Text for docs and help instead of a default value. */
   readonly defaultMeaning?: string;
   readonly example: string;
-  /** `--help` lists it; the others stand in `--help --all`. */
+  /** `--help` lists it. `--help --all` lists the others too. */
   readonly isCommon?: true;
   /** Its value is never printed. */
   readonly secret?: boolean;
-  /** Not for people: Upkeep tells itself with it, and shows it to nobody. */
+  /** Set by Upkeep itself, and hidden from users. */
   readonly internal?: true;
   /** Replacement of the option. */
   readonly deprecated?: string;
-  /** Why it does nothing though it is understood, without a final period. */
+  /** Why the option is accepted but has no effect, without a final period. */
   readonly withoutEffect?: string;
 };
 
@@ -111,8 +111,8 @@ export type DeclaredLabel<Value> = {
   readonly name: string;
   readonly value: ValueKind<Value>;
   /**
-   * Effect of the label where it comes from the image only. An image's author may say how its own container is
-   * treated. A label that gives rights, names other containers or replaces the owner's options is ignored.
+   * Effect of the label if only the image has it. An image's author may say how its own container is treated. A label
+   * that gives rights, names other containers or replaces the owner's options is ignored.
    */
   readonly fromImage: 'counts' | 'ignored';
   /** A sentence without a final period. */
@@ -120,12 +120,12 @@ export type DeclaredLabel<Value> = {
   readonly example: string;
 };
 
-/** The label of an option. Its meaning and example are the option's, unless given. */
+/** The label of an option. Its meaning and example are the option's by default. */
 export type OptionLabel<Value> = Pick<DeclaredLabel<Value>, 'name' | 'value' | 'fromImage'> &
   Partial<Pick<DeclaredLabel<Value>, 'meaning' | 'example'>> & {
     /**
-     * `overrides`: the label decides where it is given. `restrains`: the label can add a restraint, and take one
-     * away only with `label-take-precedence`.
+     * `overrides`: the label takes precedence. `restrains`: the label can add a restriction, and can remove one only
+     * with `label-take-precedence`.
      */
     readonly effect: 'overrides' | 'restrains';
     /** Completes the meaning that comes from the option: `0 for none`. */

@@ -6,7 +6,7 @@ const dayMs = 86_400_000;
 
 const noProbe: HealthProbe = { kind: 'none' };
 
-/** How an old container is stopped, and when a new one has proven itself. */
+/** Options about the stop of an old container and the proof of a new one. */
 export const proofRules = {
   stopTimeoutMs: {
     group: 'update',

@@ -1,8 +1,8 @@
 import type { DeclaredOption } from './option.ts';
 
 /**
- * An option that says how containers are checked and updated, and the work that it has an effect on. `check`: each
- * check; `selection`: also a list of the watched containers; `replacement`: also a rollback and a repair.
+ * An option about the check and update of containers, and the work that it affects. `check`: each check. `selection`:
+ * also a list of the watched containers. `replacement`: also a rollback and a repair.
  */
 export type Rule = DeclaredOption & { readonly usedBy: 'check' | 'selection' | 'update' | 'replacement' };
 

@@ -8,7 +8,7 @@ import { selectionRules } from './selection.ts';
 import { tagRules } from './tags.ts';
 import { updateRules } from './update.ts';
 
-/** Every option of checks and updates, once: an entry here and the place where it acts are all that a new one needs. */
+/** Every option of checks and updates. A new one needs an entry here and the place where it has its effect. */
 export const rules = {
   ...selectionRules,
   ...decisionRules,

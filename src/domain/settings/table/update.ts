@@ -3,7 +3,7 @@ import type { Rules } from './rule.ts';
 
 const dayMs = 86_400_000;
 
-/** How containers are replaced. */
+/** Options about the replacement of containers. */
 export const updateRules = {
   useComposeDependsOn: {
     group: 'update',

@@ -87,7 +87,7 @@ describe('parseHealthProbe()', () => {
     fc.assert(
       fc.property(anyText({ maxLength: 40 }), (text) => {
         const read = parseHealthProbe(`http://:80/${text}`);
-        // A space at the end is none of the path.
+        // A trailing space is not part of the path.
         if (read?.kind === 'http') expect(read.path).toMatch(/^\/[!-~]*$/);
       }),
     );

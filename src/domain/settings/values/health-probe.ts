@@ -1,19 +1,19 @@
 /**
- * A check of a new container besides its HEALTHCHECK, before the old one is removed. No kind names a host:
- * a probe reaches only the container itself.
+ * A check of a new container in addition to its HEALTHCHECK, before the old one is removed. No kind names a host: a
+ * probe reaches only the container itself.
  */
 export type HealthProbe =
   | { readonly kind: 'none' }
   /** `path` begins with a slash and may have a query. */
   | { readonly kind: 'http'; readonly port: number; readonly path: string }
   | { readonly kind: 'tcp'; readonly port: number }
-  /** A line for the container's own shell. */
+  /** A command line for the container's own shell. */
   | { readonly kind: 'exec'; readonly command: string };
 
 /** Completes "… is not". */
 export const acceptedProbes = 'one of http://:PORT/PATH, tcp://:PORT, exec:COMMAND, none';
 
-/** Undefined for everything else, a host name above all. */
+/** Undefined for any other text, such as one with a host name. */
 export function parseHealthProbe(text: string): HealthProbe | undefined {
   const trimmed = text.trim();
   if (trimmed === 'none') return { kind: 'none' };
@@ -29,7 +29,7 @@ export function parseHealthProbe(text: string): HealthProbe | undefined {
   return path === undefined ? { kind: 'tcp', port } : undefined;
 }
 
-/** Text of the probe; `parseHealthProbe` reads it back. */
+/** Text of the probe, which `parseHealthProbe` accepts. */
 export function formatHealthProbe(probe: HealthProbe): string {
   switch (probe.kind) {
     case 'none':
@@ -43,7 +43,7 @@ export function formatHealthProbe(probe: HealthProbe): string {
   }
 }
 
-/** For reasons and logs: without a query or a command line, which may hold a password. */
+/** For reasons and logs: without a query or a command line, which may contain a password. */
 export function probeTitle(probe: HealthProbe): string {
   if (probe.kind === 'exec') return 'exec';
   return formatHealthProbe(probe).replace(/\?.*$/, '');

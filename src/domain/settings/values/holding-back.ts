@@ -2,13 +2,16 @@ import { type ApprovalFrom, readApproval } from '../../decision/approval.ts';
 import { parseWindows, type Window } from '../../window/window-grammar.ts';
 import type { ValueKind } from './label-values.ts';
 
-/** When updates of a container may begin. A label that cannot be read keeps them back: its owner meant some restraint. */
+/**
+ * The times at which updates of a container may begin. A label that cannot be read holds updates back, because its
+ * owner intended a restriction.
+ */
 export type WindowSetting =
   | { readonly kind: 'always' }
   | { readonly kind: 'windows'; readonly text: string; readonly windows: readonly Window[] }
   | { readonly kind: 'unreadable'; readonly text: string; readonly fault: string };
 
-/** The kinds of new versions that need a person. */
+/** The kinds of new versions that need approval. */
 export const approval: ValueKind<ApprovalFrom> = {
   accepted: 'one of true, false, patch, minor, major',
   parse: (text) => {
@@ -18,7 +21,7 @@ export const approval: ValueKind<ApprovalFrom> = {
   print: (from) => (from === 'never' ? 'false' : from === 'digest' ? 'true' : from),
 };
 
-/** The same for a label: of what cannot be read a person decides. */
+/** The same for a label. A label that cannot be read requires approval. */
 export const approvalOfLabel: ValueKind<ApprovalFrom> = {
   ...approval,
   parse: (text) => (text === '' ? 'never' : (approval.parse(text) ?? 'digest')),

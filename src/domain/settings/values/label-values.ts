@@ -10,11 +10,11 @@ export type ValueKind<Value> = {
   readonly accepted: string;
   /** Undefined when the value cannot be read. The text is trimmed and bounded. */
   readonly parse: (text: string) => Value | undefined;
-  /** Writes the value in the notation of the label; `String` where it is missing. */
+  /** Writes the value in the notation of the label; `String` by default. */
   print?(value: Value): string;
-  /** A text that says nothing when it stands in a drop-in label. */
+  /** A text without meaning in a drop-in label. */
   readonly silentDropIn?: string;
-  /** Upper limit of a duration, in milliseconds; a longer one counts as this. */
+  /** Upper limit of a duration in milliseconds. A longer one is reduced to it. */
   readonly atMostMs?: number;
 };
 
@@ -30,16 +30,16 @@ export const truthOrEmpty: ValueKind<boolean> = {
   parse: (text) => (text === '' ? false : truth.parse(text)),
 };
 
-/** The longest that an update waits for one container because its labels, or its image, say so. */
+/** The longest time that an update waits for one container because of its labels or its image. */
 export const longestWaitMs = 3_600_000;
 
-/** Milliseconds, at most an hour, because all other updates wait as long; a number without unit is seconds. */
+/** Milliseconds, at most an hour, because all other updates wait too. A number without a unit is seconds. */
 export const wait: ValueKind<number> = {
   accepted: 'a duration such as 90s, 5m or 1h30m',
   ...duration({ bareUnit: 's' }, longestWaitMs),
 };
 
-/** The same; a number without unit is minutes, as Watchtower's hook timeouts are. */
+/** The same. A number without a unit is minutes, as in Watchtower's hook timeouts. */
 export const hookWait: ValueKind<number> = {
   accepted: 'a number of minutes or a duration such as 90s or 5m',
   ...duration({ bareUnit: 'm' }, longestWaitMs),
@@ -51,7 +51,7 @@ export const cooldown: ValueKind<number> = {
   ...duration({ bareUnit: 's', months: true }, 365 * dayMs),
 };
 
-/** A quarter: an old container's image and writable layer take space as long. */
+/** A quarter of a year. An old container's image and writable layer take disk space for that time. */
 export const longestKeepMs = 90 * dayMs;
 
 /** Milliseconds, at most that quarter. */
@@ -74,13 +74,13 @@ export const healthProbe: ValueKind<HealthProbe> = {
   print: formatHealthProbe,
 };
 
-/** Container names; an empty value is an empty list, which says "depends on nothing". */
+/** Container names. An empty value is an empty list, which means "depends on nothing". */
 export const containerNames: ValueKind<readonly string[]> = {
   accepted: 'a list of at most 100 container names, separated by commas',
   parse: parseNames,
 };
 
-/** Anything printable and short; `none` and an empty value mean unscoped, an empty string here. */
+/** Any short printable text. `none` and an empty value mean unscoped, which is an empty string here. */
 export const scope: ValueKind<string> = {
   accepted: 'a name of at most 255 printable characters',
   parse: (text) => (text.length <= 255 && !/\p{C}/u.test(text) ? text.replace(/^none$/, '') : undefined),
@@ -92,18 +92,18 @@ export const stopSignal: ValueKind<string> = {
   parse: parseSignal,
 };
 
-/** A line for a shell. */
+/** A shell command line. */
 export const command: ValueKind<string> = {
   accepted: 'a command',
   parse: (text) => (text === '' || text.includes('\0') ? undefined : text),
 };
 
-/** A value as a person would write it. */
+/** A value in the notation of the user. */
 export function printValue<Value>(kind: ValueKind<Value>, value: Value): string {
   return kind.print?.(value) ?? String(value);
 }
 
-/** A numeric user or group id. Watchtower takes 0 for "the container's own user", so there it does not mean root. */
+/** A numeric user or group id. In Watchtower 0 means "the container's own user", so it does not mean root there. */
 export const userId: ValueKind<number> = {
   accepted: 'a whole number from 0 to 2147483647',
   parse: (text) => (/^\d{1,10}$/.test(text) && Number(text) <= 2_147_483_647 ? Number(text) : undefined),

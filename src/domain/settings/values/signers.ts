@@ -1,6 +1,6 @@
 import type { ValueKind } from './label-values.ts';
 
-/** Whose signature a new image needs: one of any key, of one of these keys, or none. */
+/** The signature that a new image needs: by any key, by one of these keys, or none. */
 export type Signers =
   | { readonly kind: 'any' }
   | { readonly kind: 'keys'; readonly names: readonly string[] }
@@ -14,7 +14,7 @@ export const signers: ValueKind<Signers> = {
 
 const mostNames = 20;
 
-/** A key has the name of its file, so that any character but a separator may be in it. */
+/** A key is named after its file, so the name may contain any character but a separator. */
 const keyName = /^[^,/\p{C}]{1,255}$/u;
 
 function readSigners(text: string): Signers | undefined {

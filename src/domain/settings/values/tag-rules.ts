@@ -1,12 +1,12 @@
 import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from '../../tags/tag-policy.ts';
 import type { ValueKind } from './label-values.ts';
 
-/** A label that cannot be read as a rule about tags. Without the rule nothing says which tags its owner means. */
+/** A label with an invalid tag rule. The wanted tags are then unknown. */
 export type UnreadableRule = { readonly kind: 'unreadable'; readonly text: string; readonly fault: string };
 
 export type PolicySetting = TagPolicy | UnreadableRule;
 
-/** `none`: the rule is not there. */
+/** `none`: no rule is set. */
 export type TagPatternSetting =
   | { readonly kind: 'none' }
   | { readonly kind: 'pattern'; readonly text: string; readonly isIn: TagFilter }
@@ -19,7 +19,7 @@ export const tagPolicy: ValueKind<PolicySetting> = {
   print: printPolicy,
 };
 
-/** The same for a label: what cannot be read is a value too, so that no wider policy takes its place. */
+/** The same for a label. An unreadable text is a value too, so that no wider policy replaces it. */
 export const tagPolicyOfLabel: ValueKind<PolicySetting> = { ...tagPolicy, parse: readPolicy };
 
 /** The pattern of an option, found anywhere in a tag. */

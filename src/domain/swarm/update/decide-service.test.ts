@@ -154,6 +154,20 @@ describe('decideService(), after any looks at any swarm', () => {
     expect(told(look('preparing', 0), look('preparing', limits.proofMs))).toEqual(['wait', 'failed']);
   });
 
+  test('a way back that the swarm waits with, for a node that it lost, has ended when the old tasks run elsewhere', () => {
+    const back = serviceOf({ state: 'rollback_started', image: update.from });
+    const node = { id: 'n0', hostname: 'h0', state: 'ready' };
+    const task = { id: 't', serviceId: 's', nodeId: 'n0', slot: 1, image: update.from, desired: 'running', error: '' };
+    const look = (state: string, afterMs: number) => ({
+      ...{ service: back, tasks: [{ ...task, state }], nodes: [node], afterMs },
+    });
+    const steps = decided([
+      { ...look('preparing', 0), service: { ...back, image: update.to, labels: { [updateIdLabel]: 'tx' } } },
+      ...[look('preparing', 0), look('running', 5000), look('running', limits.windowMs)],
+    ] as never).map(({ step }) => (step.kind === 'end' ? step.outcome : step.kind));
+    expect(steps.slice(1)).toEqual(['wait', 'wait', 'rolled_back']);
+  });
+
   test('a missing image is never a fault of the version', () => {
     const ours = { [updateIdLabel]: 'tx', [updateFromLabel]: update.from };
     const paused = serviceOf({ state: 'paused', image: update.to });

@@ -7,20 +7,20 @@ import { isRollback, type ServiceWatch } from './watch-service.ts';
 
 /** Milliseconds. */
 export type ServiceLimits = {
-  /** How long the new tasks must run: the longer of the swarm's monitor and the health window. */
+  /** The time that new tasks must run: the longer of the swarm's monitor and the health window. */
   readonly windowMs: number;
-  /** How long they have for that once the swarm's updater has ended. */
+  /** The time for that proof after the end of the swarm's updater. */
   readonly proofMs: number;
-  /** Nothing has moved for so long: no node fits, or an image does not come. */
+  /** The time without progress after which an update has stalled: no node fits, or an image cannot be pulled. */
   readonly stallMs: number;
 };
 
 /**
- * The next step of a service's update, the same whether this process began it or finds it. The swarm's updater does the
- * work; its own word is never enough:
- * 1. The spec without our mark and with the image of before: update, or tell of a way back that has ended.
- * 2. With our mark: wait for the swarm's updater, and then for the proof; go back without it.
- * 3. Anything else is somebody else's, and stands.
+ * The next step of a service's update, whether this process began it or found it. The swarm's updater does the work;
+ * its own report is never enough:
+ * 1. The spec has the old image and not our mark: update, or report a finished rollback.
+ * 2. The spec has our mark: wait for the swarm's updater, then for the proof; without a proof, roll back.
+ * 3. Any other spec was set by another program or a person, and stays.
  */
 export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: ServiceLimits): ServiceStep {
   const { service, update } = facts;
@@ -32,16 +32,19 @@ export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: 
     return decideBack(facts, service, watch, limits);
   }
   if (!watch.isBegun && service.image === update.from) return { kind: 'update' };
-  return left('Somebody else changed the service in the meantime, and that stands');
+  return left('Somebody else changed the service in the meantime, and that change is kept');
 }
 
-/** The swarm's own way back begins where this one ends: https://github.com/moby/swarmkit/blob/master/manager/orchestrator/update/updater.go */
+/**
+ * The swarm's own rollback begins at the end of this:
+ * https://github.com/moby/swarmkit/blob/master/manager/orchestrator/update/updater.go
+ */
 export const lostNodeMs = 30_000;
 
-/** A task that never ran keeps the swarm waiting for a minute; then the old version has to be pulled and started. */
+/** The swarm waits a minute for a task that never ran. The old version must then be pulled and started. */
 export const backMs = 300_000;
 
-/** The spec that the swarm puts back has the labels of before, so that the mark is gone. */
+/** The swarm's rollback restores the earlier labels, so the mark is gone. */
 function isTakenBack({ update, previous }: SwarmService, id: string, watch: ServiceWatch): boolean {
   if (update === undefined || !isRollback(update.state)) return false;
   return watch.isBegun || previous?.labels[updateIdLabel] === id || update.startedAtMs !== watch.beforeStartedAtMs;
@@ -86,7 +89,7 @@ function decideForward(
   return back(facts, service, faultOf(watch, short));
 }
 
-/** Once is a mishap that the swarm repairs; twice at one place is a loop. */
+/** One failure is repaired by the swarm. Two in one place are a loop. */
 function hasFailedAgain({ failures }: ServiceWatch): boolean {
   const places = [...failures.values()].map(({ place }) => place);
   return new Set(places).size < places.length;
@@ -102,11 +105,12 @@ function decideBack(
   const { wanted, running } = countTasks(service, update.from, tasks, nodes);
   const progress = { running: running.length, wanted };
   const message = service.update?.message ?? '';
-  const fault = faultOf(watch, message === '' ? 'The swarm has taken the update back' : `The swarm says: ${message}`);
+  const fault = faultOf(watch, message === '' ? 'The swarm has rolled the update back' : `The swarm says: ${message}`);
+  // The state of the swarm does not count here. In a pause it still starts tasks, perhaps on a node with the old image.
+  // It also waits without end for a task on a node that was lost unnoticed.
+  if (watch.returnedSince !== undefined && nowMs - watch.returnedSince.atMs >= limits.windowMs)
+    return { kind: 'end', outcome: 'rolled_back', reason: fault.reason, fault };
   if (service.update?.state === 'rollback_paused') {
-    // The swarm starts tasks anew also then: on a node, it may be, that has the old image still.
-    if (watch.returnedSince !== undefined && nowMs - watch.returnedSince.atMs >= limits.windowMs)
-      return { kind: 'end', outcome: 'rolled_back', reason: fault.reason, fault };
     if (nowMs - (watch.settledAtMs ?? nowMs) < limits.proofMs) return { kind: 'wait', phase: 'rolling back', progress };
     const reason = `${fault.reason}; the way back failed too, and the swarm has paused it`;
     return { kind: 'end', outcome: 'failed', reason, fault };
@@ -119,14 +123,14 @@ function decideBack(
   return { kind: 'end', outcome: 'failed', reason, fault };
 }
 
-/** Only what this update replaced is gone back to: after another change `PreviousSpec` is something else. */
+/** The rollback must restore what this update replaced. After another change `PreviousSpec` is something else. */
 function back({ update }: ServiceFacts, service: SwarmService, fault: Fault): ServiceStep {
   if (service.previous?.image === update.from) return { kind: 'go back', ...fault };
   const reason = `${fault.reason}; there is no way back, because the service has been changed since`;
   return { kind: 'end', outcome: 'failed', reason, fault };
 }
 
-/** Failures that nobody saw, because the swarm keeps no history, are taken for the image's own. */
+/** The swarm keeps no history, so failures that were not seen count as the image's own. */
 function faultOf({ failures, lostSinceMs }: ServiceWatch, reason: string): Fault {
   const seen = [...failures.values()];
   const own = seen.findLast(({ isImagesOwn }) => isImagesOwn);

@@ -1,8 +1,8 @@
 import type { Platform } from '../../reference/platform.ts';
 
 /**
- * The platforms to write into a spec with its new image; undefined where it stays as it is. Docker's client writes
- * those of an index whenever it pins an image, and the swarm then starts tasks on such nodes alone:
+ * The platforms to write into a spec with its new image. Undefined if the spec keeps its own. Docker's client writes
+ * those of an index when it pins an image, and the swarm then starts tasks only on such nodes:
  * https://github.com/docker/cli/blob/master/vendor/github.com/moby/moby/client/service_create.go
  */
 export function newPlatforms(
@@ -16,7 +16,7 @@ export function newPlatforms(
     : [...after.values()];
 }
 
-/** A spec has no variants, and no architecture where it is arm, which nodes call by the variant. */
+/** A spec has no variants, and no architecture for arm, which nodes report by its variant. */
 function keysOf(platforms: readonly Platform[]): ReadonlyMap<string, Platform> {
   return new Map(
     platforms.map((platform) => {

@@ -4,9 +4,8 @@ import { countTasks } from '../service-tasks.ts';
 import type { SwarmNode, SwarmService, SwarmTask } from '../swarm-service.ts';
 
 /**
- * The update of ours that a service is in the middle of, told by its spec alone, so that no owner has to be asked;
- * undefined where there is none. One that the swarm calls completed is open for an hour: later, tasks that fail say
- * nothing of it.
+ * Our unfinished update of a service, from its spec alone, so that no owner has to be found. Undefined without one. An
+ * update that the swarm calls completed stays open for an hour; failures of tasks after that do not belong to it.
  */
 export function openUpdate(service: SwarmService, nowMs: number): ServiceUpdate | undefined {
   const { id: serviceId, image, labels, previous, update } = service;
@@ -24,12 +23,12 @@ export function openUpdate(service: SwarmService, nowMs: number): ServiceUpdate 
   return isOpen ? { id: previousId, serviceId, from: image, to: previous.image } : undefined;
 }
 
-/** Milliseconds in which a start looks after what the swarm calls ended. */
+/** The time for which a start watches an update that the swarm calls ended, in milliseconds. */
 export const openForMs = 3_600_000;
 
 /**
- * All wanted tasks run the version, and have for longer than the window: the proof that nobody was there to watch. By
- * the clocks of the swarm; `nowMs` is the manager's.
+ * Whether all wanted tasks have run the version for longer than the window, which proves it without a watcher. Times
+ * are of the swarm's clocks; `nowMs` is the manager's.
  */
 export function isLongProven(
   service: SwarmService,
@@ -41,5 +40,5 @@ export function isLongProven(
   return running.length >= wanted && running.every(({ stateAtMs }) => nowMs - stateAtMs > windowMs + clockSkewMs);
 }
 
-/** Nodes of a swarm need clocks that agree, for their certificates. */
+/** Nodes of a swarm need synchronised clocks for their certificates. */
 const clockSkewMs = 2000;

@@ -1,6 +1,6 @@
 import type { SwarmNode, SwarmService, SwarmTask } from '../swarm-service.ts';
 
-/** Why an update must not begin, before anything is touched; undefined where nothing is against it. */
+/** Why an update must not begin, before any change. Undefined without an obstacle. */
 export type ServiceRefusal = { readonly outcome: 'skipped' | 'deferred'; readonly reason: string };
 
 export function whyNotUpdated(
@@ -11,7 +11,7 @@ export function whyNotUpdated(
   const { mode, update, order, hasHostPorts } = service;
   if (isJob(service)) return { outcome: 'skipped', reason: 'It is a job, and an update would run it again' };
   if (update?.state === 'updating' || update?.state === 'rollback_started') {
-    return { outcome: 'deferred', reason: 'The swarm is at an update of somebody else' };
+    return { outcome: 'deferred', reason: 'The swarm executes an update of somebody else' };
   }
   if (order === 'start-first' && hasHostPorts && service.replicas !== 0) {
     const taken = new Set(tasks.filter(({ desired }) => desired === 'running').map(({ nodeId }) => nodeId));
@@ -33,7 +33,10 @@ function isUsable({ state, availability }: SwarmNode): boolean {
   return state === 'ready' && availability === 'active';
 }
 
-/** A constraint that we cannot read is taken as met: then the swarm decides. https://docs.docker.com/engine/swarm/services/#placement-constraints */
+/**
+ * A constraint that cannot be read here counts as met; the swarm decides.
+ * https://docs.docker.com/engine/swarm/services/#placement-constraints
+ */
 function fits(node: SwarmNode, constraints: readonly string[]): boolean {
   return constraints.every((constraint) => {
     const [, key = '', operator = '', wanted = ''] = /^\s*(\S+?)\s*(==|!=)\s*(.*?)\s*$/.exec(constraint) ?? [];

@@ -1,28 +1,28 @@
 import type { OutcomeKind } from '../../run/session.ts';
 import type { SwarmNode, SwarmService, SwarmTask, TaskProgress } from '../swarm-service.ts';
 
-/** One update of a service: the swarm itself keeps it, as labels of the spec that the update made. */
+/** One update of a service. The swarm stores it, as labels of the spec that the update made. */
 export type ServiceUpdate = {
   readonly id: string;
   readonly serviceId: string;
-  /** Verbatim, as the spec had it. */
+  /** Verbatim from the spec. */
   readonly from: string;
   readonly to: string;
 };
 
-/** One look at the swarm. */
+/** One reading of the swarm. */
 export type ServiceFacts = {
   readonly update: ServiceUpdate;
-  /** Undefined: it is gone. */
+  /** Undefined: it was removed. */
   readonly service: SwarmService | undefined;
-  /** Of the service alone. */
+  /** The tasks of this service only. */
   readonly tasks: readonly SwarmTask[];
   readonly nodes: readonly SwarmNode[];
   /** Monotonic milliseconds. */
   readonly nowMs: number;
 };
 
-/** What is to be done next about an update. */
+/** The next action of an update. */
 export type ServiceStep =
   | { readonly kind: 'update' }
   | { readonly kind: 'wait'; readonly phase: 'starting' | 'rolling back'; readonly progress: TaskProgress }
@@ -32,13 +32,13 @@ export type ServiceStep =
       readonly outcome: Extract<OutcomeKind, 'updated' | 'rolled_back' | 'failed' | 'deferred'>;
       /** A sentence without a final period; empty for `updated`. */
       readonly reason: string;
-      /** Present where the version is not to be tried again. */
+      /** Present if the version must not be tried again. */
       readonly fault?: Fault;
     };
 
-/** Why a version is taken back. */
+/** Why a version is rolled back. */
 export type Fault = {
   readonly reason: string;
-  /** It failed by itself: not for a registry, a node or a placement. */
+  /** It failed by itself, not because of a registry, a node or a placement. */
   readonly isImagesOwn: boolean;
 };

@@ -10,7 +10,7 @@ import type { SwarmNode, SwarmService } from '../swarm-service.ts';
 
 const noImage = { image: undefined } as const;
 
-/** The verdict that needs no registry; undefined where one must be asked. */
+/** The verdict without a registry. Undefined if one must be asked. */
 export function judgeServiceAlone(service: SwarmService): Verdict | undefined {
   const { update } = service;
   const image = readServiceImage(service.image, service.labels);
@@ -23,14 +23,14 @@ export function judgeServiceAlone(service: SwarmService): Verdict | undefined {
   return image.kind === 'pinned' ? { ...verdict('pinned', image.reason, noImage), digest } : undefined;
 }
 
-/** The platforms that a service's tasks can be on: those of its nodes. */
+/** The platforms of a service's nodes. */
 export function platformsOf(nodes: readonly SwarmNode[]): readonly Platform[] {
   const usable = nodes.filter(({ availability }) => availability !== 'drain');
   const platforms = (usable.length > 0 ? usable : nodes).map(({ platform }) => platform);
   return [...new Map(platforms.map((platform) => [formatPlatform(platform), platform])).values()];
 }
 
-/** A service as the registry is asked about it. */
+/** A service in the form that the registry's check needs. */
 export function subjectOfService(
   image: TaggedImage,
   failures: readonly FailedServiceVersion[],
@@ -43,12 +43,12 @@ export function subjectOfService(
     isNamedByLabel: false,
     failedVersions: failures.map(asFailedVersion),
     ...settings,
-    // No engine pulls here: whatever is said about this one's images has no effect on those of the nodes.
+    // This engine does not pull, and its images say nothing about those of the nodes.
     inForce: { ...settings.inForce, noPull: false, tagPolicy: { kind: 'digest' } },
   };
 }
 
-/** One verdict of those for each platform: a platform that the image is not made for runs no task of it. */
+/** Combines the verdicts for all platforms. A platform without an image runs no task of the service. */
 export function joinVerdicts(
   service: SwarmService,
   image: TaggedImage,
@@ -70,7 +70,7 @@ export function joinVerdicts(
     };
   }
   if (!retryFailed && !isRemembered(service, failures) && isTakenBack(service, joined)) {
-    const reason = `${joined.reason}, but the swarm has taken its last update back: ${service.update?.message}`;
+    const reason = `${joined.reason}, but the swarm has rolled its last update back: ${service.update?.message}`;
     return { ...joined, status: 'held', hold: 'failed', reason };
   }
   if (image.digest !== undefined) return joined;
@@ -79,12 +79,12 @@ export function joinVerdicts(
 }
 
 type Known = {
-  /** Of the service. */
+  /** The failures of this service. */
   readonly failures: readonly FailedServiceVersion[];
   readonly retryFailed: boolean;
 };
 
-/** The version of the last way back is among those that are remembered; a failure is noted after it. */
+/** Whether the version of the last rollback is among the stored failures. A failure is stored after the rollback. */
 function isRemembered({ update }: SwarmService, failures: readonly FailedServiceVersion[]): boolean {
   return failures.some(({ atMs }) => atMs + clockSkewMs >= (update?.startedAtMs ?? 0));
 }
@@ -96,8 +96,8 @@ const gravest: readonly Verdict['status'][] = ['unknown', 'held', 'stale'];
 type TaggedImage = Extract<ServiceImage, { kind: 'tagged' }>;
 
 /**
- * For a failure that nobody could note: the swarm has taken its last update back, and the tag points at that version
- * still. It tells which it was only where somebody asked for the way back.
+ * For a failure that could not be stored: the swarm has rolled its last update back, and the tag still points at that
+ * version. The swarm shows the version only if the rollback was requested.
  */
 function isTakenBack({ update, previous }: SwarmService, { latestDigest, newest }: Verdict): boolean {
   if (update?.state !== 'rollback_completed') return false;
@@ -105,7 +105,7 @@ function isTakenBack({ update, previous }: SwarmService, { latestDigest, newest 
   return (newest?.createdAtMs ?? 0) < (update.startedAtMs ?? 0);
 }
 
-/** An image that a service runs is known by its digest alone. */
+/** Only the digest of a service's image is known. */
 function asFailedVersion({ digest, atMs, configId }: FailedServiceVersion): FailedVersion {
   return { tag: configId, imageId: parseDigest(digest) ?? '', nameKey: '', atMs };
 }

@@ -6,15 +6,18 @@ import type { Fault } from './service-update.ts';
 
 export type TakenBack = { readonly image: string; readonly fault: Fault };
 
-/** Whether the swarm's own rollback has ended lately; it leaves no `PreviousSpec`, so that the spec tells of no version. */
+/**
+ * Whether the swarm's own rollback has ended recently. It leaves no `PreviousSpec`, so the spec does not show the
+ * version.
+ */
 export function isTakenBackAlone({ update, previous }: SwarmService, nowMs: number): boolean {
   if (update?.state !== 'rollback_completed' || previous !== undefined) return false;
   return update.completedAtMs === undefined || nowMs - update.completedAtMs < openForMs;
 }
 
 /**
- * The version that the swarm has taken back by itself, by its newest task, which failed; undefined where its history
- * keeps none. Of another tag it says nothing about what a check finds.
+ * The version that the swarm has rolled back by itself, from its newest task, which failed. Undefined if its history
+ * has none. For another tag it means nothing to a check.
  */
 export function takenBackBySwarm(
   { image, labels, update }: SwarmService,

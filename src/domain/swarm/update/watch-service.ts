@@ -2,36 +2,36 @@ import type { ServiceFacts } from './service-update.ts';
 import { countTasks, distanceOf, hasFailed, isImagesOwnFault, placeOf, wordsOf } from '../service-tasks.ts';
 import type { SwarmService, SwarmTask, UpdateWord } from '../swarm-service.ts';
 
-/** What looks at an update have shown together; times are monotonic milliseconds. */
+/** The combined result of the readings during an update. Times are monotonic milliseconds. */
 export type ServiceWatch = {
-  /** Tasks that had failed before; they say nothing about this update. */
+  /** Tasks that had failed before the update. They do not count. */
   readonly before: ReadonlySet<string>;
-  /** The swarm's update of before ours. */
+  /** The start time of the swarm's update before ours. */
   readonly beforeStartedAtMs: number | undefined;
-  /** The spec has been seen with our mark, or the swarm has said that it took it. */
+  /** The spec was seen with our mark, or the swarm has accepted it. */
   readonly isBegun: boolean;
-  /** Since when all wanted tasks have been running the new image, always the same ones. */
+  /** The time since which all wanted tasks have been running the new image, without a change of tasks. */
   readonly provenSince: { readonly atMs: number; readonly tasks: string } | undefined;
-  /** The same of the image of before, once the spec has it again. */
+  /** The same for the old image, once the spec has it again. */
   readonly returnedSince: { readonly atMs: number; readonly tasks: string } | undefined;
-  /** The farthest that a task came, by its place. */
+  /** The farthest state that a task has reached, by its place. */
   readonly distances: ReadonlyMap<string, number>;
   readonly state: UpdateWord | undefined;
-  /** When a task, or the swarm's own word, last moved. */
+  /** The time of the last progress of a task or of the swarm's updater. */
   readonly movedAtMs: number;
-  /** When the swarm's updater had ended, well or not. */
+  /** The time at which the swarm's updater ended, with or without success. */
   readonly settledAtMs: number | undefined;
-  /** Since when a task of the new image has been on a node that is down. */
+  /** The time since which a task of the new image has been on a lost node. */
   readonly lostSinceMs: number | undefined;
   /** Failures of tasks of the new image, the oldest first. */
   readonly failures: ReadonlyMap<string, TaskFailure>;
-  /** The swarm's way back has been seen since. */
+  /** The time at which the swarm's rollback was seen. */
   readonly backSinceMs: number | undefined;
 };
 
 export type TaskFailure = { readonly place: string; readonly words: string; readonly isImagesOwn: boolean };
 
-/** Before the first look at an update; `tasks` are those of before it. */
+/** The state before the first reading. `tasks` are those before the update. */
 export function beginWatch(
   service: Pick<SwarmService, 'update'>,
   tasks: readonly SwarmTask[],
@@ -53,7 +53,7 @@ export function beginWatch(
   };
 }
 
-/** The watch after one more look. */
+/** The state after one more reading. */
 export function watchService(watch: ServiceWatch, facts: ServiceFacts): ServiceWatch {
   const { service, update, tasks, nodes, nowMs } = facts;
   if (service === undefined) return watch;
@@ -126,5 +126,5 @@ function failuresOf(
   return new Map([...watch.failures, ...told]);
 }
 
-/** More tell nothing new. */
+/** More failures add no information. */
 const mostFailures = 1000;

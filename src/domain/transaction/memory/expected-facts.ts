@@ -5,9 +5,9 @@ import type { Decision, Step, StepKind } from '../step.ts';
 import type { TransactionMemory } from './transaction-memory.ts';
 
 /**
- * The facts that the engine must show after a step that it has done, so that they need not be read; undefined where
- * only the engine can tell. Expectations serve an update on its way forward. A way back and a recovery read each time:
- * there something has gone wrong already.
+ * The facts that the engine must show after a completed step, so that they need not be read. Undefined if only the
+ * engine knows them. Expectations are used only by an update on its way forward. A rollback and a recovery read the
+ * facts each time, because something has gone wrong there.
  */
 export function expectAfter(
   facts: TransactionFacts,
@@ -22,8 +22,8 @@ export function expectAfter(
 }
 
 /**
- * A stand-in changes places with the old container when that stops: too much at once to be foreseen. An old container
- * that has ended by itself may be started by its engine at any moment.
+ * A replica takes the place of the old container when that stops, which is too much to predict. The engine may start an
+ * old container that has exited by itself at any time.
  */
 function isForeseeable({ needsAutoRemoveReplica, spare, standsIn, old, wasRunning }: MemberFacts): boolean {
   if (needsAutoRemoveReplica || spare !== undefined || standsIn) return false;
@@ -31,9 +31,9 @@ function isForeseeable({ needsAutoRemoveReplica, spare, standsIn, old, wasRunnin
 }
 
 /**
- * Whether a decision may rest on expected facts. Its step changes nothing that runs and nothing that cannot be changed
- * back, and the engine refuses it if its object has gone or a name is taken. Nothing is stopped, started or removed, and
- * no mark is taken away, unless the facts were read just before.
+ * Whether a decision may be based on expected facts. Its step must not affect anything that runs, must be reversible,
+ * and the engine must refuse it if its object has gone or a name is taken. The facts are always read just before a
+ * stop, a start, a removal, and the removal of a mark.
  */
 export function mayRestOnExpectation(decision: Decision): boolean {
   if (decision.kind === 'end') return decision.result === 'committed';
@@ -51,7 +51,7 @@ const effects: Partial<Record<StepKind, Effect>> = {
   rename: (member, step) => (step.kind === 'rename' ? renamed(member, step.id, step.to) : member),
   policy: (member, step) =>
     step.kind === 'policy' ? ofOne(member, step.id, (one) => ({ ...one, policy: step.policy })) : member,
-  // The engine alone knows the time; the gate reads what has become of it.
+  // Only the engine knows the time. The gate reads the result.
   start: (member, step) =>
     step.kind === 'start'
       ? ofOne(member, step.id, (one) => ({ ...one, status: 'running', startedAt: unreadTime }))
@@ -60,7 +60,7 @@ const effects: Partial<Record<StepKind, Effect>> = {
     step.kind === 'remove' && member.old?.id === step.id ? { ...member, old: undefined } : member,
 };
 
-/** Stands for the time of a start that has not been read. */
+/** Placeholder for a start time that was not read. */
 const unreadTime = 'unread';
 
 function ofOne(member: MemberFacts, id: string, change: (standing: Standing) => Standing): MemberFacts {

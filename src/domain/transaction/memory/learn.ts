@@ -8,14 +8,14 @@ import { noteFailure, turnBack, type TransactionMemory, withEntry, withOne } fro
 
 export type StepDecision = Extract<Decision, { kind: 'step' }>;
 
-/** The memory after a step, and the one thing to do before the next: a pause, or reading the log of a failed successor. */
+/** The memory after a step, and an action before the next one: a pause, or reading the log of a failed successor. */
 export type Learned = {
   readonly memory: TransactionMemory;
   readonly pauseMs?: number;
   readonly logOf?: string;
 };
 
-/** Learns the outcome of a step that was decided on these facts. */
+/** Learns the outcome of a step that was decided on the given facts. */
 export function learn(
   before: TransactionMemory,
   { step, phase }: StepDecision,
@@ -102,7 +102,7 @@ function failForward(
   return { memory: turnBack(noted, `the new version of "${nameOf(seen, id)}" failed: ${message}`, false), logOf: id };
 }
 
-/** A bug, or somebody who undoes every step, must not keep us here for ever. */
+/** A bug, or a program that undoes every step, must not cause an endless loop. */
 function surrender(memory: TransactionMemory, key: string, why: string): TransactionMemory {
   const givenUp = withOne(memory.givenUp, key);
   if (memory.wish === 'back') return { ...memory, givenUp };

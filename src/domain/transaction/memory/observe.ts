@@ -34,7 +34,9 @@ function isParked(place: Place): boolean {
   return place === 'old' || place === 'drop' || place === 'kept';
 }
 
-/** A transaction that was handed over with all prepared goes forward from there, once. Later it is recovered like any other. */
+/**
+ * A transaction that was handed over fully prepared continues forward once. After that it is recovered like any other.
+ */
 export function takeUp(memory: TransactionMemory, { members }: Pick<TransactionFacts, 'members'>): TransactionMemory {
   if (memory.mode !== 'finish-as-helper' || memory.isTakenUp) return memory;
   const isPrepared = members.every(({ old, new: successor }) => old?.place === 'name' && successor?.place === 'new');
@@ -48,12 +50,12 @@ export function takeUp(memory: TransactionMemory, { members }: Pick<TransactionF
   };
 }
 
-/** True where a successor has gone while the update was going forward: the engine's events may tell why. */
+/** True if a successor has gone while the update went forward. The engine's events may show the reason. */
 export function hasLostSuccessor({ wish }: TransactionMemory, { members }: Pick<TransactionFacts, 'members'>): boolean {
   return wish === 'forward' && members.some(({ old, new: successor }) => old?.place !== 'name' && !successor);
 }
 
-/** Where the engine does not tell, a container that it removes when it stops leaves nothing behind that could tell why. */
+/** If the engine reports no events, a container removed by its stop leaves no trace of the reason. */
 export function noteVanished(memory: TransactionMemory, facts: TransactionFacts): TransactionMemory {
   let known = memory;
   for (const { oldId, new: successor, autoRemoves } of facts.members) {

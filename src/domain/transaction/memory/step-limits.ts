@@ -1,6 +1,6 @@
 import type { StepKind } from '../step.ts';
 
-/** `inVain`: how often a step may succeed without the facts changing; `failures`: how often it may fail. */
+/** `inVain`: how often a step may succeed without a change of the facts. `failures`: how often it may fail. */
 export const limits: { readonly [K in StepKind]: { readonly inVain: number; readonly failures: number } } = {
   mark: { inVain: 2, failures: 3 },
   unmark: { inVain: 2, failures: 5 },
@@ -25,8 +25,8 @@ export function backoffMs(attempt: number): number {
   return Math.min(5000, 50 * 2 ** attempt);
 }
 
-/** Longest wait for an engine that has gone away; after it, the next start of Upkeep finishes the transaction. */
+/** Longest wait for an engine that cannot be reached. After it, the next start of Upkeep finishes the transaction. */
 export const reconnectLimitMs = 600_000;
 
-/** Likewise one that answers with something else: a container that it cannot show must not hold up all others. */
+/** Longest wait for an engine that answers with errors: a container that it cannot show must not block all others. */
 export const refusalLimitMs = 60_000;

@@ -13,39 +13,39 @@ import type { ExecutionMemory, MemberFacts, TransactionFacts } from '../facts.ts
 export type TransactionMode = 'update' | 'hand-over' | 'rehearse' | 'recover' | 'finish-as-helper' | 'return';
 
 /**
- * The memory of one process about one transaction: a plain value, which `learn` and `observe` replace. After a crash
- * the engine's facts are enough to end a transaction right. The memory only saves a repeated check, bounds the
- * attempts, and says why the transaction turned back.
+ * The memory of one process about one transaction: a plain value that `learn` and `observe` replace. After a crash the
+ * engine's facts are enough to end a transaction correctly. The memory only saves repeated checks, bounds the attempts,
+ * and holds the reason of a rollback.
  */
 export type TransactionMemory = ExecutionMemory & {
   readonly mode: TransactionMode;
-  /** Why it went back or got stuck; empty otherwise. */
+  /** Why it was rolled back or got stuck; empty otherwise. */
   readonly reason: string;
-  /** It was in nobody's power here: another instance or a person was at it. */
+  /** Another instance or a person prevented it. */
   readonly busy: boolean;
-  /** A rehearsal came as far as it was to come. */
+  /** A rehearsal has reached its end. */
   readonly isRehearsed: boolean;
-  /** A helper has decided once whether it goes on forward. */
+  /** A helper has decided once whether to continue forward. */
   readonly isTakenUp: boolean;
-  /** Whether any container was stopped on the way. */
+  /** Whether any container was stopped. */
   readonly stopped: boolean;
-  /** Whether any container was started on the way. */
+  /** Whether any container was started. */
   readonly hasStarted: boolean;
-  /** There may be containers in the engine that carry the journal of this transaction. */
+  /** The engine may have containers with the journal of this transaction. */
   readonly mayHaveCreated: boolean;
-  /** By `stepKey`: how often a step was tried, and the last refusal of it. */
+  /** The number of attempts and the last refusal of each step, by `stepKey`. */
   readonly attempts: ReadonlyMap<string, number>;
   readonly refusals: ReadonlyMap<string, string>;
-  /** Ids of successors that were started here, and that nothing has happened to since but their own doing. */
+  /** Ids of successors that were started here, and that nothing from outside has affected since. */
   readonly undisturbed: ReadonlySet<string>;
-  /** The other maps are by the old container's id. The last id of each successor: */
+  /** The other maps have the old container's id as their key. This one has the last id of each successor. */
   readonly successorIds: ReadonlyMap<string, string>;
-  /** The engine's timestamps of the last end of each old container, and of the start of each successor. */
+  /** The engine's timestamps: the last end of each old container, and the start of each successor. */
   readonly endedAt: ReadonlyMap<string, string>;
   readonly startedAt: ReadonlyMap<string, string>;
-  /** Ids of images that failed for their own fault. */
+  /** Ids of images that failed by their own fault. */
   readonly failedImages: ReadonlyMap<string, string>;
-  /** Harmless failures. */
+  /** Failures without consequences. */
   readonly warnings: ReadonlyMap<string, string>;
 };
 
@@ -93,7 +93,7 @@ export function withEntry(known: ReadonlyMap<string, string>, key: string, value
   return known.get(key) === value ? known : new Map([...known, [key, value]]);
 }
 
-/** Going forward has ended; the first reason is the one that counts. */
+/** Ends the way forward. Only the first reason counts. */
 export function turnBack(
   memory: TransactionMemory,
   reason: string,
@@ -107,7 +107,7 @@ export function blame(memory: TransactionMemory, why: string): TransactionMemory
   return { ...memory, reason: memory.reason === '' ? why : `${memory.reason}; then ${why}` };
 }
 
-/** A member that is created anew of the image it has had all along failed for another reason than its version. */
+/** A member that is re-created from its present image has failed for another reason than its version. */
 export function noteFailure(memory: TransactionMemory, successorId: string, { members }: TransactionFacts) {
   const isIt = ({ oldId }: MemberFacts) => memory.successorIds.get(oldId) === successorId;
   const member = members.find(isIt);

@@ -9,7 +9,7 @@ import type { CheckReport } from '../context/application-types.ts';
 import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
 import { countsOf, statusWording } from '../words/wording.ts';
 
-/** `upkeep check`: asks, tells, changes nothing. */
+/** `upkeep check`: asks the registries and prints the results. It changes nothing. */
 export async function check(context: CommandContext): Promise<number> {
   const { settings, terminal } = context;
   const report = await watchedCheck(context);
@@ -53,7 +53,7 @@ function unfinishedCount(unfinished: CheckReport['unfinished']): string {
   return pending === 0 ? '' : `; repair pending for ${pending}, which the next run or start of Upkeep ends`;
 }
 
-/** A failed check may hide an update, so it is no "nothing to do" either. */
+/** A failed check may hide an update, so it does not count as "nothing to do". */
 function exitCodeOf({ containers, engines = [] }: CheckReport): number {
   if (containers.some(({ updateAvailable }) => updateAvailable)) return exitCodes.updatesAvailable;
   if (engines.some(({ result }) => result !== 'ran')) return exitCodes.failed;

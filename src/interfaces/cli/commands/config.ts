@@ -4,7 +4,7 @@ import type { Ask, ConfigView } from '../context/views.ts';
 import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
 import type { Table } from '../terminal/table.ts';
 
-/** `upkeep config`: every option with its value and source, or those that are not left at their default. */
+/** `upkeep config`: every option with its value and source, or only the changed ones. */
 export function createConfig(ask: Ask<ConfigView>): LookFunction {
   return async ({ settings, terminal, signal }) => {
     const { view, document } = await ask(signal);

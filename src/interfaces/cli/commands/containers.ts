@@ -7,7 +7,7 @@ import type { Ask, ContainersView, UnwatchedView } from '../context/views.ts';
 import { fleetTable } from '../render/fleet-table.ts';
 import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
 
-/** `upkeep containers`: the watched containers with the results of their last checks, and with `--all` the others. */
+/** `upkeep containers`: the watched containers with the results of their last checks. With `--all` the others too. */
 export function createContainers(ask: Ask<ContainersView>): LookFunction {
   return async ({ settings, terminal, clock, signal }) => {
     const { view, document } = await ask(signal);
@@ -31,7 +31,7 @@ export function createContainers(ask: Ask<ContainersView>): LookFunction {
   };
 }
 
-/** Engines that do not answer are named: a container of theirs may be missing in the list. */
+/** Names engines that do not answer, because their containers may be missing in the list. */
 function awayLines(away: ContainersView['away'] = []): readonly string[] {
   return away.map(({ name, error }) => `${printable(name, 100)} cannot be reached: ${printable(error, 500)}`);
 }
@@ -45,7 +45,7 @@ function chooserOf(names: readonly string[], engines: readonly string[] = []): (
     (engines.length === 0 || engine === undefined || engines.includes(engine));
 }
 
-/** Throws `not-found` for every name that means no container of the list. */
+/** Throws `not-found` for every name that matches no container of the list. */
 function refuseStrange(names: readonly string[], { containers, unwatched = [] }: ContainersView, isAll: boolean): void {
   const listed: readonly Named[] = isAll ? [...containers, ...unwatched] : containers;
   const strange = names.filter((name) => !listed.some(chooserOf([name])));
@@ -68,7 +68,7 @@ function others(unwatched: ContainersView['unwatched'], isAll: boolean): readonl
   return ['', `${unwatched.length} more not watched: --all lists them`];
 }
 
-/** The document of the API, of the containers that are named. */
+/** The API's document with only the named containers. */
 function chosenDocument(document: JsonObject, isChosen: (one: Named) => boolean, isAll: boolean): JsonObject {
   const chosen = (list: unknown) => (Array.isArray(list) ? list.filter((entry) => isChosen(namesIn(entry))) : list);
   const { unwatched, ...watched } = document;

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import { digestOf } from '../../../../test/support/scene/builders.ts';
 import type { DecisionFault, DecisionRequest } from '../../../domain/decision/decision.ts';
@@ -8,19 +8,40 @@ import { createDecide, createUnskip } from './decide.ts';
 const digest = digestOf('next');
 const short = digest.replace('sha256:', '').slice(0, 12);
 
+type SourceOptions = {
+  readonly fault?: DecisionFault;
+  readonly isKept?: boolean;
+  /** The engines with a container of that name; nothing newer is known on `idle`. */
+  readonly on?: ReadonlyMap<string, readonly string[]>;
+};
+
 /** Decisions of one process: `web` and `db` wait for a version, `calm` for none. */
-function sourceOf({ fault, isKept = true }: { readonly fault?: DecisionFault; readonly isKept?: boolean } = {}) {
+function sourceOf({ fault, isKept = true, on = new Map() }: SourceOptions = {}) {
   const decisions: KeptDecision[] = [];
   const source: DecisionSource = {
-    candidates: async (names) => names.map((name) => ({ name, digest: name === 'calm' ? undefined : digest })),
+    candidates: async ({ names, engines }) =>
+      names.flatMap((name) => {
+        const waits = { name, digest: name === 'calm' ? undefined : digest };
+        if (!on.has(name)) return [waits];
+        const having = on.get(name)?.filter((engine) => engines.length === 0 || engines.includes(engine)) ?? [];
+        return having.map((engine) => ({ ...waits, engine, ...(engine === 'idle' && { digest: undefined }) }));
+      }),
     take: async (request: DecisionRequest) => {
       if (fault !== undefined) return fault;
       const { untilMs } = request;
-      const taken: KeptDecision = { ...request, untilMs, digest, id: request.container, tag: '1.28', atMs: 0, isKept };
+      const taken: KeptDecision = {
+        ...request,
+        untilMs,
+        digest,
+        id: `${request.engine ?? ''}/${request.container}`,
+        tag: '1.28',
+        atMs: 0,
+        isKept,
+      };
       decisions.push(taken);
       return taken;
     },
-    list: async () => decisions,
+    list: async (engines) => decisions.filter(({ engine = '' }) => engines.length === 0 || engines.includes(engine)),
     withdraw: async (id) => {
       const place = decisions.findIndex((one) => one.id === id);
       return place < 0 ? undefined : decisions.splice(place, 1)[0];
@@ -67,7 +88,7 @@ test('a decision that cannot be taken or kept fails the command, and the others 
 
   const lost = createCommandScene(['skip', 'web']);
   expect(await createDecide('skip', sourceOf({ isKept: false }).source)(lost.context)).toBe(1);
-  expect(lost.fake.err()).toBe('upkeep: Cannot skip "web": it cannot be kept, as the log says\n');
+  expect(lost.fake.err()).toBe('upkeep: Cannot skip "web": it cannot be stored, as the log says\n');
 });
 
 test('without a name it is refused, with the way to find one', async () => {
@@ -84,7 +105,7 @@ test('upkeep unskip takes back what was decided, once', async () => {
   await createDecide('skip', source)(createCommandScene(['skip', 'web']).context);
   const first = createCommandScene(['unskip', 'web']);
   expect(await createUnskip(source)(first.context)).toBe(0);
-  expect(first.fake.out()).toBe(`web: taken back 1.28 (${short})\n`);
+  expect(first.fake.out()).toBe(`web: withdrawn 1.28 (${short})\n`);
   expect(decisions).toEqual([]);
   const second = createCommandScene(['unskip', 'web']);
   expect(await createUnskip(source)(second.context)).toBe(1);
@@ -99,5 +120,46 @@ test('with --json there is one document, with the errors in it', async () => {
     count: 1,
     errors: ['Cannot approve "calm": no newer version of it is known'],
     api_version: 'v1',
+  });
+});
+
+describe('with several engines', () => {
+  const on = new Map([
+    ['web', ['nas', 'pi']],
+    ['db', ['pi', 'idle']],
+  ]);
+
+  test('a name on two of them is refused without --engine, and the other names are decided about', async () => {
+    const { context, fake } = createCommandScene(['approve', 'web', 'db']);
+    const { source, decisions } = sourceOf({ on });
+    expect(await createDecide('approve', source)(context)).toBe(1);
+    expect(fake.err()).toBe(
+      'upkeep: Cannot approve "web": it is on several engines (nas, pi): name one with --engine\n',
+    );
+    expect(fake.out()).toBe(`pi/db: approved 1.28 (${short})\n`);
+    expect(decisions).toMatchObject([{ container: 'db', engine: 'pi' }]);
+  });
+
+  test('--engine names the one that is meant, or both', async () => {
+    const host = ['--host', 'nas=tcp://nas:1', '--host', 'pi=tcp://pi:1'];
+    const one = createCommandScene(['skip', 'web', '--engine', 'pi', ...host]);
+    const { source, decisions } = sourceOf({ on });
+    expect(await createDecide('skip', source)(one.context)).toBe(0);
+    expect(decisions).toMatchObject([{ container: 'web', engine: 'pi' }]);
+    const both = createCommandScene(['skip', 'web', '--engine', 'nas,pi', ...host]);
+    expect(await createDecide('skip', source)(both.context)).toBe(0);
+    expect(both.fake.out()).toBe(`nas/web: skipped 1.28 (${short})\npi/web: skipped 1.28 (${short})\n`);
+  });
+
+  test('upkeep unskip takes back the one that is named, and asks which where there are two', async () => {
+    const host = ['--host', 'nas=tcp://nas:1', '--host', 'pi=tcp://pi:1'];
+    const { source, decisions } = sourceOf({ on });
+    await createDecide('skip', source)(createCommandScene(['skip', 'web', '--engine', 'nas,pi', ...host]).context);
+    const unclear = createCommandScene(['unskip', 'web']);
+    expect(await createUnskip(source)(unclear.context)).toBe(1);
+    expect(unclear.fake.err()).toContain('it is on several engines (nas, pi): name one with --engine');
+    const named = createCommandScene(['unskip', 'web', '--engine', 'pi', ...host]);
+    expect(await createUnskip(source)(named.context)).toBe(0);
+    expect(decisions).toMatchObject([{ container: 'web', engine: 'nas' }]);
   });
 });

@@ -4,52 +4,98 @@ import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { decisionEntry } from '../../json/decision.ts';
 import { toWholeSeconds } from '../../json/timestamps.ts';
-import type { DecisionSource, KeptDecision } from '../context/decision-source.ts';
+import type { DecisionCandidate, DecisionSource, KeptDecision } from '../context/decision-source.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import { printDocument, printLines } from '../render/print.ts';
+import { shownName } from '../words/shown-name.ts';
 
 /** `upkeep approve|skip|snooze NAME…`: decides about the new version that each named container waits for. */
 export function createDecide(kind: DecisionKind, { candidates, take }: DecisionSource): LookFunction {
   return async (context) => {
     const { settings, clock, signal } = context;
     const names = namesIn(context, kind);
+    const { engines } = settings.request;
     const lastsMs = settings.request.decideForMs ?? (kind === 'snooze' ? usualSnoozeMs : undefined);
     const untilMs = lastsMs === undefined ? undefined : clock.nowMs() + lastsMs;
-    const found = await candidates(names, signal);
     const taken: KeptDecision[] = [];
     const problems: string[] = [];
-    for (const { name, digest } of found) {
-      const fault = `Cannot ${kind} ${quoted(name)}: `;
+    const { meant, ambiguous } = meantOf(await candidates({ names, engines }, signal), engines);
+    for (const { name, engines: several } of ambiguous) problems.push(severalHave(kind, name, several));
+    for (const { digest, ...one } of meant) {
+      const fault = `Cannot ${kind} ${quoted(shownName(one))}: `;
       if (digest === undefined) {
         problems.push(`${fault}no newer version of it is known`);
         continue;
       }
-      const answer = await take({ kind, container: name, digest, untilMs, by: 'command line' }, signal);
+      const { name: container, ...engine } = one;
+      const answer = await take({ kind, container, ...engine, digest, untilMs, by: 'command line' }, signal);
       if ('fault' in answer) problems.push(`${fault}${answer.fault}`);
       else if (answer.isKept) taken.push(answer);
-      else problems.push(`${fault}it cannot be kept, as the log says`);
+      else problems.push(`${fault}${notKept}`);
     }
     return report(context, taken, problems, pastOf[kind]);
   };
 }
 
-/** `upkeep unskip NAME…`: takes back what was decided about them. */
+/** `upkeep unskip NAME…`: withdraws the decisions about the named containers. */
 export function createUnskip({ list, withdraw }: DecisionSource): LookFunction {
   return async (context) => {
-    const { signal } = context;
+    const { settings, signal } = context;
     const names = namesIn(context, 'unskip');
-    const decisions = await list(signal);
+    const { engines } = settings.request;
+    const decisions = await list(engines, signal);
     const taken: KeptDecision[] = [];
     const problems: string[] = [];
     for (const name of names) {
-      const decision = decisions.find(({ container }) => container === name);
-      const ended = decision && (await withdraw(decision.id, signal));
-      if (ended === undefined) problems.push(`Cannot unskip ${quoted(name)}: nothing has been decided about it`);
-      else if (ended.isKept) taken.push(ended);
-      else problems.push(`Cannot unskip ${quoted(name)}: it cannot be kept, as the log says`);
+      const found = decisions.filter(({ container }) => container === name);
+      if (found.length === 0) problems.push(`Cannot unskip ${quoted(name)}: ${gone}`);
+      if (engines.length === 0 && found.length > 1) {
+        problems.push(severalHave('unskip', name, found.map(engineOf)));
+        continue;
+      }
+      for (const { id } of found) {
+        const ended = await withdraw(id, signal);
+        if (ended?.isKept) taken.push(ended);
+        else problems.push(`Cannot unskip ${quoted(name)}: ${ended === undefined ? gone : notKept}`);
+      }
     }
-    return report(context, taken, problems, 'taken back');
+    return report(context, taken, problems, 'withdrawn');
   };
+}
+
+const gone = 'nothing has been decided about it';
+const notKept = 'it cannot be stored, as the log says';
+
+type Meant = {
+  readonly meant: readonly DecisionCandidate[];
+  /** Names that mean a container on each of these engines. */
+  readonly ambiguous: readonly { readonly name: string; readonly engines: readonly string[] }[];
+};
+
+/** Of several engines with a container of the name, the one where it waits for a version; all that are named by `engines`. */
+function meantOf(found: readonly DecisionCandidate[], engines: readonly string[]): Meant {
+  if (engines.length > 0) return { meant: found, ambiguous: [] };
+  const sorted = [...new Set(found.map(({ name }) => name))].map((name) => {
+    const same = found.filter((one) => one.name === name);
+    const waiting = same.filter(({ digest }) => digest !== undefined);
+    return { name, same, waiting, engines: [...new Set(waiting.map(engineOf))] };
+  });
+  const isOnOne = ({ same }: (typeof sorted)[number]) => new Set(same.map(engineOf)).size === 1;
+  return {
+    meant: sorted.flatMap((one) => {
+      if (isOnOne(one)) return one.same;
+      return one.engines.length > 1 ? [] : [...one.waiting, ...one.same].slice(0, 1);
+    }),
+    ambiguous: sorted.filter((one) => one.engines.length > 1),
+  };
+}
+
+function engineOf({ engine = '' }: { readonly engine?: string }): string {
+  return engine;
+}
+
+function severalHave(what: string, name: string, engines: readonly string[]): string {
+  return `Cannot ${what} ${quoted(name)}: it is on several engines (${printable(engines.join(', '), 1000)}): name one with --engine`;
 }
 
 const usualSnoozeMs = 7 * 86_400_000;
@@ -93,8 +139,8 @@ function report(
   return problems.length > 0 ? exitCodes.failed : exitCodes.done;
 }
 
-function lineOf({ container, tag, digest, untilMs }: Decision, past: string): string {
+function lineOf({ container, engine, tag, digest, untilMs }: Decision, past: string): string {
   const version = tag === undefined ? shortDigest(digest) : `${tag} (${shortDigest(digest)})`;
   const end = untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString().slice(0, 16)}Z`;
-  return `${printable(container, 300)}: ${past} ${printable(version, 200)}${end}`;
+  return `${printable(shownName({ name: container, engine }), 300)}: ${past} ${printable(version, 200)}${end}`;
 }

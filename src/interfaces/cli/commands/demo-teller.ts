@@ -10,23 +10,26 @@ import { outcomeWording } from '../words/wording.ts';
 import type { Style } from '../terminal/style.ts';
 import { wrapText } from '../terminal/width.ts';
 
-/** How the demonstration is told. */
+/** The output of the demonstration. */
 export type DemoTeller = {
   readonly introduce: (lines: readonly string[]) => void;
   readonly round: (number: number, stories: readonly string[]) => void;
-  /** Why nothing is done in this round. */
+  /** Reports why this round does nothing. */
   readonly skip: (reason: string) => void;
   readonly conclude: (text: string) => void;
 };
 
-/** A live table on a terminal, lines in a pipe, one JSON object per line for machines, nothing beside the page's address. */
+/**
+ * A live table on a terminal, lines in a pipe, one JSON object per line for machines. With `--page-only` only the
+ * page's address.
+ */
 export function createDemoTeller(context: CommandContext): DemoTeller {
   if (context.settings.run.pageOnly) return silentTeller;
   if (context.settings.output.json) return jsonTeller(context);
   return isWatched(context.terminal, context.settings) ? liveTeller(context) : lineTeller(context);
 }
 
-/** Events stay above the table, line by line. The last state of the table stays, too. */
+/** Events stay above the table, line by line. The last state of the table stays too. */
 function liveTeller({ application, settings, terminal, clock }: CommandContext): DemoTeller {
   const style = styleFor(terminal.out, settings);
   let table: LiveTable | undefined;
@@ -34,7 +37,7 @@ function liveTeller({ application, settings, terminal, clock }: CommandContext):
   return {
     introduce: (lines) => {
       printLines(terminal.out, lines);
-      // A blank line parts it from what stays.
+      // A blank line separates it from the lines above.
       table = showLiveTable(application, { terminal, clock, style, above: () => [''] });
       stopListening = application.subscribe((event) => {
         printLines(terminal.out, linesOf(event, style, terminal.out.columns()));
@@ -54,7 +57,7 @@ function liveTeller({ application, settings, terminal, clock }: CommandContext):
   };
 }
 
-/** What became of a container, with the last words of a version that failed; empty for all that the table shows. */
+/** The result for a container, with the last log lines of a version that failed. Empty if the table shows all of it. */
 function linesOf(event: ServiceEvent, style: Style, columns: number): readonly string[] {
   const paragraph = (indent: string, text: string) =>
     wrapText(text, Math.max(1, columns - indent.length - 1)).map((line) => `${indent}${line}`);

@@ -4,14 +4,14 @@ import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } 
 import { printLines } from '../render/print.ts';
 import { createDemoTeller } from './demo-teller.ts';
 
-/** The world that the demonstration plays in. */
+/** The environment of the demonstration. */
 export type DemoStage = {
-  /** Publishes what the next round brings; tells it, one line each. */
+  /** Publishes the releases of the next round and describes them, one line each. */
   readonly nextRound: () => readonly string[];
   readonly census: () => { readonly containers: number; readonly running: number };
 };
 
-/** `upkeep demo`: the service as it is, in a world of its own that never stands still. */
+/** `upkeep demo`: the real service, in a simulated environment with new releases in every round. */
 export function createDemo(stage: DemoStage): CommandFunction {
   return async (context) => {
     const { settings, serve } = context;
@@ -39,7 +39,9 @@ export function createDemo(stage: DemoStage): CommandFunction {
   };
 }
 
-/** Undefined when a client of the API has an update under way, or when it is asked to stop: the releases are there for the next round, too. */
+/**
+ * Undefined when a client of the API has an update under way, or after a stop. The releases remain for the next round.
+ */
 async function playRound({ application, signal }: CommandContext): Promise<Session | undefined> {
   try {
     return await application.update({ images: [], containers: [], trigger: 'schedule' }, signal);
@@ -56,7 +58,7 @@ const introduction = [
   '',
 ];
 
-/** The one line to click. */
+/** The line with the link. */
 function pageLine({ address, page = address, tokens }: ServedApi): string {
   return `${page}  sign in with the token ${tokens.api}`;
 }
@@ -70,7 +72,7 @@ function apiLines({ address, page = address, tokens: { api, events } }: ServedAp
   ];
 }
 
-/** Long enough to read what became of the round before. */
+/** Time to read the result of the round. */
 const pauseMs = 3000;
 
 async function isTimeForMore({ clock, signal }: CommandContext, played: number): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { Sources } from '../context/views.ts';
 import { eventLine } from '../render/event-line.ts';
 import { styleFor } from '../render/print.ts';
 
-/** `upkeep events`: what a running service does, until the user asks to stop. */
+/** `upkeep events`: the events of a running service, until the user stops it. */
 export function createEvents(follow: Sources['follow']): LookFunction {
   return async ({ settings, terminal: { out }, signal }) => {
     const style = styleFor(out, settings);
@@ -14,7 +14,7 @@ export function createEvents(follow: Sources['follow']): LookFunction {
         out.write(`${line}\n`);
       }
     } catch (error) {
-      // To be stopped is how it ends.
+      // A stop is the normal end.
       if (!signal.aborted) throw error;
     }
     return exitCodes.done;

@@ -2,7 +2,9 @@ import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import type { Ask, PastOutcome, PastRun } from '../context/views.ts';
 import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
+import { engineResults } from '../render/engine-lines.ts';
 import { sayRoughly } from '../words/downtime.ts';
+import { shownName } from '../words/shown-name.ts';
 import { versionCell } from '../words/version-cell.ts';
 import { wordingOfOutcome } from '../words/wording.ts';
 import type { Cell } from '../terminal/cell.ts';
@@ -34,7 +36,16 @@ function tableOf(runs: readonly PastRun[]): Table {
   };
 }
 
-function rowOf({ endedAt, trigger, durationMs, scanned, updated, failed, containers }: PastRun): readonly Cell[] {
+function rowOf({
+  endedAt,
+  trigger,
+  durationMs,
+  scanned,
+  updated,
+  failed,
+  containers,
+  leftOut,
+}: PastRun): readonly Cell[] {
   return [
     { text: printable(endedAt, 40).replace(/\.\d+/, ''), style: 'plain' },
     { text: String(updated), style: updated > 0 ? 'green' : 'plain' },
@@ -42,13 +53,28 @@ function rowOf({ endedAt, trigger, durationMs, scanned, updated, failed, contain
     { text: String(scanned), style: 'plain' },
     { text: durationMs === undefined ? '' : sayRoughly(durationMs), style: 'plain' },
     { text: printable(trigger, 40), style: 'plain' },
-    { text: containers.map(sayContainer).join('\n'), style: 'plain' },
+    { text: [...containers.map(sayContainer), ...sayLeftOut(leftOut)].join('\n'), style: 'plain' },
   ];
 }
 
 /** `web updated 1.27.3 → 1.27.4`, and a reason where there is one. */
-function sayContainer({ name, outcome, reason, ...versions }: PastOutcome): string {
-  const what = [printable(name, 300), wordingOfOutcome(outcome).text, versionCell(versions).text];
+function sayContainer({ name, engine, outcome, reason, ...versions }: PastOutcome): string {
+  const what = [
+    printable(shownName({ name, engine }), 300),
+    wordingOfOutcome(outcome).text,
+    versionCell(versions).text,
+  ];
   const why = reason === '' ? '' : `: ${printable(reason, 2000)}`;
   return `${what.filter((part) => part !== '').join(' ')}${why}`;
+}
+
+/** `engines left out: nas cannot be reached, web-1 busy` */
+function sayLeftOut(engines: PastRun['leftOut']): readonly string[] {
+  if (engines.length === 0) return [];
+  const said = engines.map(({ name, result }) => `${printable(name, 100)} ${sayResult(result)}`);
+  return [`engines left out: ${said.join(', ')}`];
+}
+
+function sayResult(result: string): string {
+  return Object.entries(engineResults).find(([known]) => known === result)?.[1] ?? printable(result, 100);
 }

@@ -144,6 +144,22 @@ describe('history()', () => {
     ]);
   });
 
+  test('of several engines names those that were left out in one line, and containers with their engine', async () => {
+    const updated = { name: 'web', engine: 'nas', outcome: 'updated', reason: '', from: '1.27.3', to: '1.27.4' };
+    const engines = [
+      { name: 'nas', result: 'ran', duration_ms: 5 },
+      { name: 'pi', result: 'unreachable', error: 'refused', duration_ms: 5 },
+      { name: 'web-1', result: 'busy', error: 'busy', duration_ms: 5 },
+    ];
+    const document = { entries: [{ ...run, updated: 1, failed: 0, containers: [updated], engines }], ...closing };
+    const { fake } = await look(['history'], { history: document });
+    expect(fake.out()).toContain(
+      'nas/web updated 1.27.3 → 1.27.4; engines left out: pi cannot be reached, web-1 busy\n',
+    );
+    const json = await look(['history', '--json'], { history: document });
+    expect(JSON.parse(json.fake.out())).toEqual(document);
+  });
+
   test('is the document of the API with --json, and words when it is empty', async () => {
     const json = await look(['history', '--json'], { history: document });
     expect(JSON.parse(json.fake.out())).toEqual(document);
@@ -269,7 +285,7 @@ test.each([[[]], [['--json']]])('nothing from outside writes to the terminal by 
   }
 });
 
-/** The command on a service that answers so, in a pipe. */
+/** The command with a service that gives these answers, in a pipe. */
 async function look(
   [command = '', ...flags]: readonly string[],
   documents: Partial<Record<ServiceDocument, JsonObject>>,

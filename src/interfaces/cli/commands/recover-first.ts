@@ -11,7 +11,7 @@ export async function recoverFirst({ application, log, signal }: CommandContext)
   return codesOfRecovery(report);
 }
 
-/** One line for each, which says what became of it. */
+/** One line for each, with its result. */
 export function tellRecovered(
   log: CommandContext['log'],
   transactions: RecoveryReport['transactions'],

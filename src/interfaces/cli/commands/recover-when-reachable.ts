@@ -4,8 +4,8 @@ import type { FindingCode } from '../context/exit-code.ts';
 import { recoverFirst } from './recover-first.ts';
 
 /**
- * Recovers once the engine answers, and waits for that without a limit. A monitor learns the reason from
- * `/readyz`, which a process in a restart loop cannot answer.
+ * Recovers when the engine answers, and waits for that without a limit. Meanwhile `/readyz` shows the reason, which a
+ * process in a restart loop could not do.
  */
 export async function recoverWhenReachable(context: CommandContext): Promise<readonly FindingCode[]> {
   const { clock, log, signal } = context;
@@ -27,7 +27,7 @@ export async function recoverWhenReachable(context: CommandContext): Promise<rea
 
 const retryMs = 2000;
 
-/** Also one that cannot list its containers: that is mended there, and not by another start. */
+/** An engine that cannot list its containers counts too: another start would not help. */
 const away: readonly ErrorCode[] = ['engine-unreachable', 'engine-denied', 'engine-refused', 'timeout'];
 
 function isAway(error: unknown): boolean {

@@ -5,10 +5,10 @@ import { codesOfRecovery, gravest } from '../context/exit-code.ts';
 import { printDocument, printLines } from '../render/print.ts';
 import { recoveryLine } from './recover-first.ts';
 
-/** `upkeep recover`: the recovery of every start, as a command. */
+/** `upkeep recover`: the recovery of every start as a command. */
 export async function recover({ application, settings, terminal, signal }: CommandContext): Promise<number> {
   const { unsealed } = settings.state;
-  const report = await application.recover(signal, { unsealed });
+  const report = await application.recover(signal, { unsealed, engines: settings.request.engines });
   const { transactions } = report;
   for (const name of unsealed) {
     if (!transactions.some(({ containers }) => containers.includes(name)))

@@ -6,7 +6,7 @@ import { tellProgress } from '../render/progress.ts';
 import { recoverFirst } from './recover-first.ts';
 import { showSession } from '../render/show-session.ts';
 
-/** `upkeep rollback NAME…`: back to the image from before the last update, watched. */
+/** `upkeep rollback NAME…`: returns to the image before the last update, and shows the progress. */
 export async function rollback(context: CommandContext): Promise<number> {
   const { containers } = context.settings.request;
   if (containers.length === 0)

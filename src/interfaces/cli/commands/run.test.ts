@@ -165,10 +165,10 @@ describe('run()', () => {
   test('says that the API stands for the schedule, unless told that both count; an update at the start counts anyway', async () => {
     const api = ['--http-api-endpoints', 'health'];
     expect(await firstWords(api)).toEqual([
-      'No periodic updates, because the HTTP API is on: --http-api-periodic-polls brings them back',
+      'No periodic updates, because the HTTP API is on: --http-api-periodic-polls enables them',
     ]);
     expect(await firstWords([...api, '--http-api-periodic-polls'])).toEqual([
-      'Updates every 1d, besides those that the API is asked for',
+      'Updates every 1d, and on request over the API',
       'Next update in 1d',
     ]);
     const scene = createCommandScene(['run', ...api, '--update-on-start']);
@@ -189,7 +189,7 @@ describe('run()', () => {
     const [first] = await firstLines([...api, ...argv], environment);
     expect(first).toEqual([
       'warn',
-      `${source} has no effect. No periodic updates, because the HTTP API is on: --http-api-periodic-polls brings them back`,
+      `${source} has no effect. No periodic updates, because the HTTP API is on: --http-api-periodic-polls enables them`,
     ]);
     const [level, words] = (await firstLines([...api, '--http-api-periodic-polls', ...argv], environment))[0] ?? [];
     expect([level, words]).toEqual(['info', expect.stringMatching(/^Updates /)]);

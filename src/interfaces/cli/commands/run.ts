@@ -9,7 +9,7 @@ import { recoverFirst, tellRecovered } from './recover-first.ts';
 import { recoverWhenReachable } from './recover-when-reachable.ts';
 import { refuseStrayNames, warnOfStrayNames } from './stray-names.ts';
 
-/** `upkeep run`: the service. It speaks through the log; asked to stop, it ends at the next safe point. */
+/** `upkeep run`: the service. Its output is the log. After a stop signal it ends at the next safe point. */
 export async function run(context: CommandContext): Promise<number> {
   const { application, settings, log, signal } = context;
   if (settings.run.healthCheck) return checkHealth(context);
@@ -51,7 +51,7 @@ export async function run(context: CommandContext): Promise<number> {
   }
 }
 
-/** In a helper container. With another code than 0 the engine starts it again. */
+/** Runs in a helper container. After an exit code other than 0 the engine starts it again. */
 async function finishUpdate({ application, log }: CommandContext, transaction: string): Promise<number> {
   const { transactions } = await application.finishUpdate(transaction);
   if (transactions.length === 0) log.info('The update of Upkeep itself has come to its end already');
@@ -81,9 +81,8 @@ type ToldSchedule = {
 /** With the API on, updates run on request only, unless `periodicPolls` also enables the schedule. */
 function scheduleOf({ run: { schedule, scheduleSource, periodicPolls } }: Settings, servesApi: boolean): ToldSchedule {
   if (!servesApi) return { schedule, level: 'info', why: `Updates ${schedule.words}` };
-  if (periodicPolls)
-    return { schedule, level: 'info', why: `Updates ${schedule.words}, besides those that the API is asked for` };
-  const why = 'No periodic updates, because the HTTP API is on: --http-api-periodic-polls brings them back';
+  if (periodicPolls) return { schedule, level: 'info', why: `Updates ${schedule.words}, and on request over the API` };
+  const why = 'No periodic updates, because the HTTP API is on: --http-api-periodic-polls enables them';
   if (scheduleSource === undefined) return { schedule: undefined, level: 'info', why };
   return { schedule: undefined, level: 'warn', why: `${scheduleSource} has no effect. ${why}` };
 }

@@ -8,7 +8,10 @@ import type { CommandContext } from '../context/context.ts';
 import { failureLines } from '../context/failure.ts';
 import { printLines, styleFor } from '../render/print.ts';
 
-/** Warns of each name of the command line that means no container, and says how many: those may come later. */
+/**
+ * Warns of each name on the command line that matches no container, and returns their number. Such containers may be
+ * created later.
+ */
 export async function warnOfStrayNames({ application, settings, log, signal }: CommandContext): Promise<number> {
   const { names } = settings.service;
   if (names.length === 0 || signal.aborted) return 0;
@@ -24,7 +27,10 @@ export async function warnOfStrayNames({ application, settings, log, signal }: C
   }
 }
 
-/** Says of each such name that it is no command either. Whether there were any: somebody at a terminal sees it, and has mistyped a command. */
+/**
+ * Reports each such name that is not a command either. True if there were any: on a terminal this is a mistyped
+ * command.
+ */
 export async function refuseStrayNames({ application, settings, terminal, signal }: CommandContext): Promise<boolean> {
   const { names } = settings.service;
   if (names.length === 0) return false;

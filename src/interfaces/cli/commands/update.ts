@@ -10,7 +10,7 @@ import { recoverFirst } from './recover-first.ts';
 import { showSession } from '../render/show-session.ts';
 import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
 
-/** `upkeep update`: one update, watched; with `--dry-run` only its plan, or its rehearsal. */
+/** `upkeep update`: one update with its progress. With `--dry-run` only its plan or its rehearsal. */
 export async function update(context: CommandContext): Promise<number> {
   const { settings } = context;
   if (settings.request.dryRun) return settings.request.verify ? rehearse(context) : showPlan(context);
@@ -28,7 +28,7 @@ async function showPlan({ application, settings, terminal, signal }: CommandCont
   return gravest(codesOfCheck(answer.report));
 }
 
-/** Exits with 1 when an update would not come out as it should, which it would notice itself before it stops anything. */
+/** Exits with 1 when an update would find a difference. A real update would find it too, before the first stop. */
 async function rehearse(context: CommandContext): Promise<number> {
   const { application, settings, terminal, signal } = context;
   await recoverFirst(context);
@@ -58,7 +58,7 @@ function requestOf({ request }: CommandContext['settings']) {
   };
 }
 
-/** With a slip in the names of a request nothing at all is updated. */
+/** With a typo in a name of the request, nothing is updated. */
 async function watchedUpdate(context: CommandContext): Promise<Session> {
   const { application, settings, signal } = context;
   const request = requestOf(settings);

@@ -5,43 +5,43 @@ import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-/** All that a command works with. */
+/** Everything that a command works with. */
 export type CommandContext = {
   readonly application: Application;
   readonly settings: Settings;
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether a person sits at it: standard input or output is a terminal. */
+  /** Whether a person uses it: standard input or output is a terminal. */
   readonly isAttended: boolean;
-  /** Aborts when the user asks to stop. */
+  /** Aborts when the user stops the command. */
   readonly signal: AbortSignal;
   /** Facts for the first lines of the service's log. */
   readonly about?: { readonly version: string; readonly engine: EngineReader['info'] };
-  /** Begins to serve the HTTP API; undefined where it is not wanted. */
+  /** Starts the HTTP API. Undefined when it is off. */
   readonly serve?: () => Promise<ServedApi>;
-  /** Tells who is to be notified that the service has started; undefined where nobody is. */
+  /** Notifies that the service has started. Undefined without targets. */
   readonly announceStart?: (start: ServiceStart) => Promise<void>;
-  /** Tells them why it could not begin, or had to end. */
+  /** Notifies why the service could not start or had to stop. */
   readonly announceFailure?: (error: unknown) => void;
 };
 
 /** `schedule` is the sentence of the log. */
 export type ServiceStart = Pick<StartFacts, 'schedule' | 'nextRunAtMs' | 'runOnce' | 'updateOnStart' | 'servesApi'>;
 
-/** The HTTP API while it is served. */
+/** The running HTTP API. */
 export type ServedApi = {
   /** `http://127.0.0.1:8080` */
   readonly address: string;
-  /** To be opened in a browser: the dashboard, or the documentation where there is none. */
+  /** The page for a browser: the dashboard, or the documentation without it. */
   readonly page?: string;
   /** Tokens of the API's users; the demonstration prints them. */
   readonly tokens: { readonly api: string; readonly events: string };
-  /** Ends what it serves, and with it the updates that were asked for there, at a safe point. */
+  /** Stops the server, and the updates that its clients requested at a safe point. */
   readonly stop: () => Promise<void>;
 };
 
-/** Carries the command out and answers with the exit code. */
+/** Runs the command and returns the exit code. */
 export type CommandFunction = (context: CommandContext) => Promise<number>;
 
 /** Context of a read-only command. */
@@ -49,5 +49,5 @@ export type LookContext = Pick<CommandContext, 'settings' | 'terminal' | 'clock'
 
 export type LookFunction = (context: LookContext) => Promise<number>;
 
-/** `unsettled`: nothing failed, and yet not all is known to be well, because something could not be checked for instance. */
+/** `unsettled`: nothing failed, but not everything is known to be well, for example because a check failed. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, unsettled: 3, updatesAvailable: 10 } as const;

@@ -30,7 +30,7 @@ export function sessionDocument(session: Session): Document {
   };
 }
 
-/** The report of the check, and what an update would make of it; `after` counts transactions from 1. */
+/** The report of the check, and the resulting plan. `after` counts transactions from 1. */
 export function planDocument({ report, plan }: PlanReport): Document {
   const numbers = new Map(plan.transactions.map(({ id }, index) => [id, index + 1]));
   const transactions = plan.transactions.map(({ members, after }, index) => ({
@@ -58,7 +58,7 @@ export function planDocument({ report, plan }: PlanReport): Document {
   };
 }
 
-/** The same, and what creating the new containers aside has shown. */
+/** The same, with the results of the rehearsal. */
 export function rehearsalDocument(report: RehearsalReport): Document {
   const verified = report.rehearsals.map(({ containers, faithful, reason }) => ({ containers, faithful, reason }));
   return { ...planDocument(report), verified };

@@ -3,18 +3,18 @@ import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import type { CheckReport, RecoveryReport } from './application-types.ts';
 import { exitCodes } from './context.ts';
 
-/** The worst finding is the exit code: a failure, then an unsettled container, then success. */
+/** The worst finding decides the exit code: a failure, then an unsettled container, then success. */
 export function gravest(codes: Iterable<FindingCode>): FindingCode {
   const found = new Set(codes);
   return byGravity.find((code) => found.has(code)) ?? exitCodes.done;
 }
 
-/** For each container of a run. */
+/** A code for each container of a run. */
 export function codesOfSession({ containers, engines = [] }: Session): readonly FindingCode[] {
   return [...containers.map(({ outcome }) => codeOfOutcome[outcome]), ...codesOfEngines(engines)];
 }
 
-/** An engine that could not be reached is a failure; one that was busy for somebody else will be looked at again. */
+/** An engine that could not be reached is a failure. One that was busy is not, because the next run includes it. */
 export function codesOfEngines(engines: readonly EngineRun[]): readonly FindingCode[] {
   return engines.map(({ result }) => codeOfEngine[result]);
 }
@@ -26,13 +26,13 @@ const codeOfEngine: Readonly<Record<EngineRun['result'], FindingCode>> = {
   failed: exitCodes.failed,
 };
 
-/** For each container of a check. */
+/** A code for each container of a check. */
 export function codesOfCheck({ containers, engines = [] }: CheckReport): readonly FindingCode[] {
   const codes = containers.map(({ status }) => (status === 'unknown' ? exitCodes.unsettled : exitCodes.done));
   return [...codes, ...codesOfEngines(engines)];
 }
 
-/** For each interrupted update; what only looks like one means nothing. */
+/** A code for each interrupted update. Containers that only look like one have no code. */
 export function codesOfRecovery({ transactions, engines = [] }: RecoveryReport): readonly FindingCode[] {
   const codes = transactions.map(({ result, isPending }) => {
     if (result === 'failed') return exitCodes.failed;

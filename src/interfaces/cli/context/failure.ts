@@ -2,10 +2,7 @@ import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { Style } from '../terminal/style.ts';
 
-/**
- * Error text of a failed command: action, cause and remedy. For a bug it says only that it is one and how
- * to report it, without a stack trace.
- */
+/** Error text of a failed command: action, cause and remedy. For a bug: how to report it, without a stack trace. */
 export function failureLines(error: unknown, style: Style): readonly string[] {
   const message = describeError(error)
     .split('\n')

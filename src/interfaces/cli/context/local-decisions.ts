@@ -1,17 +1,26 @@
 import type { Application } from '../../../application/application.ts';
 import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
+import { engineEntry } from '../../json/entries.ts';
 import type { DecisionSource } from './decision-source.ts';
 
-/** Decides in this process: what a container waits for is found out by a check. */
+/** Decides in this process, with a check that finds the candidates. */
 export function createLocalDecisions({ check, decisions }: Pick<Application, 'check' | 'decisions'>): DecisionSource {
   return {
-    async candidates(names, signal) {
-      const report = await check({ images: [], containers: names }, signal);
+    async candidates({ names, engines }, signal) {
+      const report = await check({ images: [], containers: names, engines }, signal);
       refuseUnmatched(report, 'decide about');
-      return report.containers.map(({ name }) => ({ name, digest: decisions.candidateOf(name)?.digest }));
+      return report.containers.map(({ name, engine }) => ({
+        name,
+        ...engineEntry({ ...(engine !== undefined && { engine }) }),
+        digest: decisions.candidateOf(name, engine)?.digest,
+      }));
     },
     take: decisions.take,
-    list: decisions.list,
+    async list(engines) {
+      const all = await decisions.list();
+      // The decisions of one engine alone do not name it.
+      return all.filter(({ engine }) => engines.length === 0 || engine === undefined || engines.includes(engine));
+    },
     withdraw: decisions.withdraw,
   };
 }

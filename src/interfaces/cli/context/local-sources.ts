@@ -10,7 +10,7 @@ import { toWholeSeconds } from '../../json/timestamps.ts';
 import type { Answer, ContainersView, ContainerView, Sources } from './views.ts';
 
 export type LocalParts = {
-  /** Reaches the engine; asked for only where it is needed. */
+  /** Connects to the engine; called only when it is needed. */
   readonly open: () => Promise<{ readonly application: Listing; readonly close: () => Promise<void> }>;
   readonly configuration: Configuration;
   readonly clock: Clock;
@@ -18,7 +18,7 @@ export type LocalParts = {
 
 type Listing = Pick<Application, 'ready' | 'follow' | 'inventory' | 'unwatched' | 'engines' | 'close'>;
 
-/** The answers of a service started just now; it has no history and no events. */
+/** The data of a service that was just started. It has no history and no events. */
 export function createLocalSources({ open, configuration, clock }: LocalParts): Sources {
   const stamped = (document: JsonObject): JsonObject => ({
     ...document,
@@ -110,7 +110,7 @@ async function listed(application: Listing, signal: AbortSignal): Promise<Invent
 
 const listingTimeoutMs = 60_000;
 
-/** The command line is refused before: config/read/remote-settings.ts. */
+/** The command line has already been refused: config/read/remote-settings.ts. */
 function notHere(what: string): ServiceError {
   return new ServiceError('invalid-input', `Cannot show ${what} without a running service, which alone knows them`);
 }

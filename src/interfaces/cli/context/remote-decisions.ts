@@ -6,37 +6,44 @@ import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { parseTimestamp, toTimestamp } from '../../json/timestamps.ts';
 import type { DecisionSource, KeptDecision } from './decision-source.ts';
-import { listOf, rawTextOf } from './fields.ts';
+import { engineOf, listOf, rawTextOf } from './fields.ts';
 
-/** Decides in a running service, which knows what its containers wait for since its last check. */
+/** Decides in a running service, which knows the candidates from its last check. */
 export function createRemoteDecisions({ read, send }: Pick<RunningService, 'read' | 'send'>): DecisionSource {
   return {
-    async candidates(names, signal) {
-      const containers = listOf(await read('containers/details', signal), 'containers');
+    async candidates({ names, engines }, signal) {
+      const listed = listOf(await read('containers/details', signal), 'containers');
+      const containers = listed.filter((entry) => isOf(entry, engines));
       return names.flatMap((name) => {
         const isMeant = namePattern(name);
         const found = containers.filter((entry) => isMeant(rawTextOf(entry, 'name')));
-        if (found.length === 0) throw strange(name);
-        return found.map((entry) => ({ name: rawTextOf(entry, 'name'), digest: digestIn(entry) }));
+        if (found.length === 0) throw strange(name, engines);
+        return found.map((entry) => ({ name: rawTextOf(entry, 'name'), ...engineOf(entry), digest: digestIn(entry) }));
       });
     },
-    async take({ kind, container, digest, untilMs }, signal) {
+    async take({ kind, container, engine, digest, untilMs }, signal) {
       const until = untilMs === undefined ? {} : { until: toTimestamp(untilMs) };
-      const body = { container, decision: kind, digest, ...until };
+      const body = { container, ...(engine !== undefined && { engine }), decision: kind, digest, ...until };
       const answer = await send({ method: 'POST', what: 'decisions', body }, signal);
       return kept(answer);
     },
-    list: async (signal) =>
-      listOf(await read('decisions', signal), 'decisions').flatMap((entry) => readDecision(entry)),
+    list: async (engines, signal) =>
+      listOf(await read('decisions', signal), 'decisions')
+        .filter((entry) => isOf(entry, engines))
+        .flatMap((entry) => readDecision(entry)),
     withdraw: async (id, signal) =>
       kept(await send({ method: 'DELETE', what: `decisions/${encodeURIComponent(id)}` }, signal)),
   };
 }
 
-function strange(name: string): ServiceError {
-  return new ServiceError('not-found', `Cannot decide about ${quoted(name)}: no watched container has this name`, {
-    remedy: '"upkeep containers" lists what the service watches',
-  });
+function strange(name: string, engines: readonly string[]): ServiceError {
+  const where = engines.length === 0 ? '' : ` of ${engines.map((engine) => quoted(engine)).join(', ')}`;
+  const message = `Cannot decide about ${quoted(name)}: no watched container${where} has this name`;
+  return new ServiceError('not-found', message, { remedy: '"upkeep containers" lists what the service watches' });
+}
+
+function isOf(entry: JsonObject, engines: readonly string[]): boolean {
+  return engines.length === 0 || engines.includes(rawTextOf(entry, 'engine'));
 }
 
 function digestIn(entry: JsonObject) {
@@ -48,7 +55,7 @@ function kept(answer: JsonObject): KeptDecision {
   const [decision] = readDecision(answer);
   if (decision === undefined)
     throw new ServiceError('service-invalid', 'Cannot read the answer of the service: it holds no decision');
-  // A service without a folder keeps its decisions as long as it runs, and applies them.
+  // A service without a folder keeps its decisions while it runs, and applies them.
   return { ...decision, isKept: true };
 }
 
@@ -59,5 +66,7 @@ function readDecision(entry: JsonObject): readonly Decision[] {
   if (digest === undefined || atMs === undefined) return [];
   if (kind !== 'approve' && kind !== 'skip' && kind !== 'snooze') return [];
   const [id, container, by] = [rawTextOf(entry, 'id'), rawTextOf(entry, 'container'), rawTextOf(entry, 'by')];
-  return [{ id, kind, container, digest, tag: rawTextOf(entry, 'tag') || undefined, by, atMs, untilMs }];
+  return [
+    { id, kind, container, ...engineOf(entry), digest, tag: rawTextOf(entry, 'tag') || undefined, by, atMs, untilMs },
+  ];
 }

@@ -1,9 +1,11 @@
 import { isJsonObject, type JsonObject, type RunningService } from '../../../domain/run/running-service.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
-import { listOf, numberOf, rawTextOf } from './fields.ts';
+import { engineOf, listOf, numberOf, rawTextOf } from './fields.ts';
 import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun, Sources } from './views.ts';
 
-/** The answers of a running service, read with tolerance: it may be older, newer, or of the Watchtower family. */
+/**
+ * The data of a running service. It may be older, newer, or of the Watchtower family, so missing fields are tolerated.
+ */
 export function createRemoteSources({ read, follow }: Pick<RunningService, 'read' | 'follow'>): Sources {
   const ask = async <View>(what: Parameters<typeof read>[0], view: (from: JsonObject) => View, signal: AbortSignal) => {
     const document = await read(what, signal);
@@ -19,8 +21,9 @@ export function createRemoteSources({ read, follow }: Pick<RunningService, 'read
 
 function readContainers(document: JsonObject): ContainersView {
   const unfinished = document['unfinished'] === undefined ? [] : listOf(document, 'unfinished');
-  const held = new Set(unfinished.map((entry) => rawTextOf(entry, 'name')));
-  const containers = listOf(document, 'containers').filter((entry) => !held.has(rawTextOf(entry, 'name')));
+  const nameIn = (entry: JsonObject) => `${rawTextOf(entry, 'engine')}/${rawTextOf(entry, 'name')}`;
+  const held = new Set(unfinished.map(nameIn));
+  const containers = listOf(document, 'containers').filter((entry) => !held.has(nameIn(entry)));
   return {
     containers: [...unfinished.map(readUnfinished), ...containers.map(readContainer)],
     unwatched: document['unwatched'] === undefined ? undefined : listOf(document, 'unwatched').map(naming),
@@ -82,12 +85,13 @@ function readVersions(
 function naming(entry: JsonObject) {
   return {
     name: rawTextOf(entry, 'name'),
+    ...engineOf(entry),
     image: rawTextOf(entry, 'image'),
     reason: rawTextOf(entry, 'reason'),
   };
 }
 
-/** Services of the Watchtower family tell counts only, older ones of Upkeep only the failures. */
+/** Services of the Watchtower family send only counts; older ones of Upkeep only the failures. */
 function readRun(entry: JsonObject): PastRun {
   const list = ['containers', 'failures'].find((name) => entry[name] !== undefined);
   return {
@@ -98,12 +102,19 @@ function readRun(entry: JsonObject): PastRun {
     updated: numberOf(entry, 'updated'),
     failed: numberOf(entry, 'failed'),
     containers: list === undefined ? [] : listOf(entry, list).map(readOutcome),
+    leftOut: entry['engines'] === undefined ? [] : listOf(entry, 'engines').flatMap(readLeftOut),
   };
+}
+
+function readLeftOut(entry: JsonObject): PastRun['leftOut'] {
+  const [name, result] = [rawTextOf(entry, 'name'), rawTextOf(entry, 'result')];
+  return result === 'ran' ? [] : [{ name, result }];
 }
 
 function readOutcome(entry: JsonObject): PastOutcome {
   return {
     name: rawTextOf(entry, 'name'),
+    ...engineOf(entry),
     outcome: rawTextOf(entry, 'outcome'),
     reason: rawTextOf(entry, 'reason'),
     from: rawTextOf(entry, 'from'),
@@ -111,7 +122,7 @@ function readOutcome(entry: JsonObject): PastOutcome {
   };
 }
 
-/** Services of the Watchtower family list no options, but tell the settings. */
+/** Services of the Watchtower family send settings but no list of options. */
 function readConfig(document: JsonObject): ConfigView {
   const { config, options } = document;
   const hasOptions = options !== undefined || !isJsonObject(config);

@@ -3,12 +3,12 @@ import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-updat
 import type { JsonObject } from '../../../domain/run/running-service.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
 
-/** An answer for people, typed, and the same as the document of the API. */
+/** An answer as typed data for people, and as the document of the API. */
 export type Answer<View> = { readonly view: View; readonly document: JsonObject };
 
 export type Ask<View> = (signal: AbortSignal) => Promise<Answer<View>>;
 
-/** The answers to the commands that change nothing: of this process, or of a running service. Texts are as they came. */
+/** The data for commands that change nothing, of this process or of a running service. Texts are not escaped yet. */
 export type Sources = {
   readonly containers: Ask<ContainersView>;
   /** Oldest first. */
@@ -26,7 +26,7 @@ export type ContainersView = {
 };
 
 export type ContainerView = {
-  /** Versions as people name them; absent where they are not known. */
+  /** Versions for display; absent when they are not known. */
   readonly version?: string;
   readonly latestVersion?: string;
   /** Reference of the newer image. */
@@ -34,17 +34,17 @@ export type ContainerView = {
   /** When the newer image was built, milliseconds since the epoch. */
   readonly releasedAtMs?: number;
   readonly name: string;
-  /** Present where there are several. */
+  /** Present with several engines. */
   readonly engine?: string;
   readonly image: string;
-  /** `running (healthy)`; empty for a container in the middle of an update. */
+  /** `running (healthy)`; empty for a container during an update. */
   readonly state: string;
   readonly finding: Finding;
-  /** Of the last check; empty before it. */
+  /** The reason of the last check; empty before it. */
   readonly reason: string;
 };
 
-/** `told`: a service without verdicts, which says only whether there is an update. */
+/** `told`: a service without verdicts, which only reports whether there is an update. */
 export type Finding =
   | { readonly kind: 'checked'; readonly status: Staleness }
   | { readonly kind: 'told'; readonly status: 'stale' | 'held' | 'nothing found' }
@@ -56,25 +56,29 @@ export type UnwatchedView = {
   readonly name: string;
   readonly image: string;
   readonly reason: string;
-  /** Present where there are several. */
+  /** Present with several engines. */
   readonly engine?: string;
 };
 
 export type PastRun = {
   /** RFC 3339. */
   readonly endedAt: string;
-  /** Empty where it is not known. */
+  /** Empty when it is not known. */
   readonly trigger: string;
   readonly durationMs: number | undefined;
   readonly scanned: number;
   readonly updated: number;
   readonly failed: number;
-  /** The containers that the run changed, or could not. */
+  /** The containers that the run changed or failed to change. */
   readonly containers: readonly PastOutcome[];
+  /** Engines that were not worked on; empty where there is one. */
+  readonly leftOut: readonly { readonly name: string; readonly result: string }[];
 };
 
 export type PastOutcome = {
   readonly name: string;
+  /** Present where there are several. */
+  readonly engine?: string;
   readonly outcome: OutcomeKind | (string & {});
   readonly reason: string;
   readonly from?: string;
@@ -83,6 +87,6 @@ export type PastOutcome = {
 
 export type ConfigView = {
   readonly options: readonly { readonly name: string; readonly value: string; readonly source: string }[];
-  /** A sentence on which containers are watched; empty where it is not told. */
+  /** A sentence about which containers are watched; empty without one. */
   readonly watched: string;
 };

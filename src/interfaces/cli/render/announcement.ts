@@ -17,7 +17,7 @@ export type Announcement = {
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 
-/** Undefined for events that are too many to be lines. */
+/** Undefined for events that are too frequent for a line each. */
 export function announce(event: ServiceEvent): Announcement | undefined {
   const said = say(event);
   return said && { level: said[0], message: printable(said[1], longestMessage), fields: fieldsOf(event) };
@@ -37,7 +37,7 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
         `${shownName({ name: event.container, engine: event.engine })}: ${withReason(wordingOfStatus(event.status).text, event.reason)}`,
       ];
     case 'pull_progress':
-    // The repair itself has its lines.
+    // The repair itself has reported this.
     case 'earlier_updates_settled':
       return undefined;
     case 'update_started':

@@ -33,6 +33,31 @@ test('logBanner() says how many are watched where that is known already', async 
   expect((await bannerOf(true)).at(-1)).toBe('info 1 container watched, 1 not watched');
 });
 
+test('logBanner() names each engine of several, and says which is away', async () => {
+  const scene = createCommandScene(['run']);
+  const state = {
+    address: '',
+    sinceMs: 0,
+    lastRunAtMs: undefined,
+    error: undefined,
+    containers: 0,
+    updatesAvailable: 0,
+  };
+  const engines = () => [
+    { ...state, name: 'nas', kind: 'docker', version: '27.3.1', reachable: true },
+    { ...state, name: 'pi', kind: 'podman', version: '4.9.4', reachable: true },
+    { ...state, name: 'vps', kind: 'docker', version: '27.3.1', reachable: false },
+    { ...state, name: 'new', kind: undefined, version: undefined, reachable: true },
+  ];
+  const { outside } = createSandboxScene().startProcess();
+  const application = { ...createApplication(outside, defaultSettings), engines };
+  onTestFinished(() => application.close());
+  await logBanner({ ...scene.context, application, about: { version: '1.2.3', engine: outside.engine.info } });
+  expect(scene.logged[0]?.[1]).toBe(
+    'Upkeep 1.2.3 with 4 engines: nas (Docker 27.3.1), pi (Podman 4.9.4), vps (away), new',
+  );
+});
+
 test('logBanner() keeps silent about an engine that does not answer', async () => {
   const scene = createCommandScene(['run']);
   const engine = () => Promise.reject(new ServiceError('engine-unreachable', 'Cannot reach the engine'));

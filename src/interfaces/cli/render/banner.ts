@@ -2,18 +2,36 @@ import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
 
-/** Logs at the start of the service, a line each: version and engine, containers. Unknown values are left out. */
+/**
+ * Logs the version, the engine and the containers at the start of the service, a line each. Unknown values are left
+ * out.
+ */
 export async function logBanner({ about, application, log, signal }: CommandContext): Promise<void> {
   if (about === undefined || signal.aborted) return;
   try {
-    const { kind, version, apiVersion } = await about.engine(signal);
-    const engine = `${kind === 'podman' ? 'Podman' : 'Docker'} ${printable(version, 60)}`;
-    log.info(`Upkeep ${about.version} with ${engine}`, { api_version: apiVersion });
+    const engine = engineWords(await about.engine(signal));
+    const engines = application.engines?.();
+    log.info(`Upkeep ${about.version} with ${engines === undefined ? engine : fleetWords(engines)}`);
     log.info(await censusOf(application, signal));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     log.debug('The engine cannot be described', { error: describeError(error) });
   }
+}
+
+function engineWords({ kind, version }: { readonly kind: string; readonly version: string }): string {
+  return `${kind === 'podman' ? 'Podman' : 'Docker'} ${printable(version, 60)}`;
+}
+
+type Engines = ReturnType<NonNullable<CommandContext['application']['engines']>>;
+
+/** `3 engines: nas (Docker 27.3.1), pi (Podman 4.9.4), vps (away)` */
+function fleetWords(engines: Engines): string {
+  const all = engines.map(({ name, kind, version, reachable }) => {
+    if (reachable === false) return `${name} (away)`;
+    return kind === undefined || version === undefined ? name : `${name} (${engineWords({ kind, version })})`;
+  });
+  return `${all.length} engines: ${all.join(', ')}`;
 }
 
 /** From the inventory where it is kept, else with one list. */

@@ -8,7 +8,7 @@ import type { Table } from '../terminal/table.ts';
 import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
 import { mostUrgentFirst, outcomeWording, statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 
-/** One row per container, wherever containers are listed. */
+/** The columns of every list of containers. */
 export const containerColumns: readonly Column[] = [
   { title: 'CONTAINER', min: 12, keep: 'start', expendable: 0 },
   { title: 'STATUS', min: 10, keep: 'start', expendable: 1 },
@@ -25,11 +25,11 @@ type Row = {
   readonly version: Cell;
   readonly age: Cell;
   readonly image: string;
-  /** Empty where the state says it all. */
+  /** Empty if the state is enough. */
   readonly reason: string;
 };
 
-/** Unfinished updates first: they show that in place of their check. */
+/** Unfinished updates come first, with their state instead of their check. */
 export function checkTable(
   containers: readonly CheckedContainer[],
   unfinished: readonly UnfinishedContainer[],
@@ -68,7 +68,7 @@ export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
 
 const unknownVersion = { version: versionCell({}), age: ageCell(undefined, 0) };
 
-/** Only where the state does not say it all. */
+/** Only if the state is not enough. */
 function reasonOfCheck({ status, reason, error, pullDigest, latestDigest }: CheckedContainer): string {
   const isPlainUpdate = status === 'stale' && pullDigest === latestDigest;
   return isPlainUpdate || /^(?:fresh|pinned|local)$/.test(status) ? '' : (error ?? reason);
@@ -97,7 +97,7 @@ export function rowOf({ name, state, version, age, image, reason }: Row): readon
   ];
 }
 
-/** A reference as it is, but for a digest, of which twelve digits tell enough. */
+/** A reference with its digest shortened to twelve digits. */
 export function shortImage(image: string): string {
   return printable(image, longestName).replace(/@sha(?:256|512):([0-9a-f]{12})[0-9a-f]+/, '@$1');
 }

@@ -7,7 +7,7 @@ import { sayDowntime } from '../words/downtime.ts';
 import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
 
-/** An event of the stream as a line for people: when, and what. */
+/** An event of the stream as a line: time and text. */
 export function eventLine(event: JsonObject, style: Style): string {
   const type = textOf(event, 'type', 60);
   const data = isJsonObject(event['data']) ? event['data'] : {};
@@ -47,7 +47,7 @@ const tellings: Readonly<Record<string, Telling>> = {
   },
 };
 
-/** A kind that a newer service knows and we do not. */
+/** A kind of a newer service that is unknown here. */
 const other: Telling = {
   say: (data, type) => `${type} ${printable(JSON.stringify(data), longestWhy)}`,
   colour: 'plain',

@@ -17,7 +17,7 @@ const columns: readonly Column[] = [
   { title: 'WHY', min: 20, keep: 'start', expendable: 6, isSentence: true },
 ];
 
-/** The containers of an engine: first those that need a person, last those that are not watched. */
+/** The containers of an engine: first those that need attention, last those that are not watched. */
 export function fleetTable(
   containers: readonly ContainerView[],
   unwatched: readonly UnwatchedView[],
@@ -73,12 +73,12 @@ function cells({ image, update, why, state = '', version = nothing, age = nothin
 
 const nothing: Cell = { text: '', style: 'plain' };
 
-/** The state says what the reason would repeat. */
+/** True if the reason would repeat the state. */
 function isPlain(finding: Finding): boolean {
   return finding.kind === 'checked' && /^(?:fresh|stale|pinned|local)$/.test(finding.status);
 }
 
-/** That a service without verdicts found nothing may also mean that it could not look: the reason tells. */
+/** Without verdicts, no finding may also mean that the check failed. The reason shows it. */
 const toldWording = {
   'nothing found': { text: 'no update found', style: 'plain' },
   stale: statusWording.stale,
@@ -98,7 +98,7 @@ function wordingOf(finding: Finding): Wording {
   }
 }
 
-/** By the orders of the wordings. */
+/** In the order of the wordings. */
 function urgencyOf(finding: Finding): number {
   const texts = [...Object.values(unfinishedWording), ...Object.values(statusWording)].map(({ text }) => text);
   const found = texts.indexOf(wordingOf(finding).text);

@@ -13,17 +13,17 @@ export type LiveTableOptions = {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly style: Style;
-  /** Lines to show above the table; they are cut to the width, so they hold no colours. */
+  /** Lines above the table. They are cut to the width, so they contain no colours. */
   readonly above?: () => readonly string[];
 };
 
 export type LiveTable = {
-  /** All rows as they are now, for a table that stays. */
+  /** All present rows, for a table that stays on the screen. */
   readonly rows: () => readonly (readonly Cell[])[];
   readonly end: () => void;
 };
 
-/** A table of what the application announces, at the bottom of the terminal until it is ended. */
+/** A live table of the application's events at the bottom of the terminal. */
 export function showLiveTable(application: Application, options: LiveTableOptions): LiveTable {
   const { terminal, clock, style, above = noLines } = options;
   const view = createRunView(clock);
@@ -48,14 +48,14 @@ export function showLiveTable(application: Application, options: LiveTableOption
 
 const noLines = (): readonly string[] => [];
 
-/** Wide enough for every state, so that columns do not jump while one looks. */
+/** Wide enough for every state, so that columns do not move. */
 const steadyColumns = containerColumns.map((column) =>
   column.title === 'STATUS' ? { ...column, title: 'STATUS'.padEnd('pulling 100% of 1000 MB'.length) } : column,
 );
 
 const interestOrder = ['busy', 'told', 'quiet'] as const;
 
-/** All rows where they fit; else the most interesting ones, still in their order, and how many are not shown. */
+/** All rows if they fit. Otherwise the most important ones, in their order, and the number of hidden ones. */
 function tableLines(rows: readonly ViewRow[], room: Room, style: Style): readonly string[] {
   const space = Math.max(1, room.rows - 1);
   const fits = rows.length <= space;

@@ -4,7 +4,7 @@ import { printable, printableJson } from '../../../domain/text/printable.ts';
 import type { ContainerOutcome, OutcomeKind, Session } from '../../../domain/run/session.ts';
 import type { CommandContext } from '../context/context.ts';
 
-/** Prints each update's outcome for scripts, if that is wanted, until the returned function is called. */
+/** Prints each update's outcome for scripts, if requested, until the returned function is called. */
 export function printOutcomes({ application, settings, terminal }: CommandContext): () => void {
   const { porcelain } = settings.output;
   if (porcelain === 'none') return () => undefined;
@@ -14,14 +14,14 @@ export function printOutcomes({ application, settings, terminal }: CommandContex
   });
 }
 
-/** As the Watchtower family prints it with `--porcelain`, because scripts read it. */
+/** The output of the Watchtower family's `--porcelain`, which scripts read. */
 export const porcelainTexts: Readonly<Record<'v1' | 'json', (session: Session) => string>> = {
   v1: ({ containers }) =>
     containers.length === 0 ? 'no containers matched filter\n' : containers.map(lineOf).join(''),
   json: ({ containers }) => `${printableJson(JSON.stringify({ containers: containers.map(entryOf) }, undefined, 2))}\n`,
 };
 
-/** The family has no word for a rollback, nor for a deferred update. */
+/** The family has no state for a rollback or a deferred update. */
 const states: Readonly<Record<OutcomeKind, string>> = {
   updated: 'Updated',
   fresh: 'Fresh',

@@ -13,18 +13,18 @@ export function printDocument({ out }: Terminal, document: Document): void {
   out.write(`${printableJson(JSON.stringify(document, undefined, 2))}\n`);
 }
 
-/** In the terminal's width, sentences below their rows; in a pipe one line per row, however long. */
+/** On a terminal in its width, with sentences below their rows. In a pipe one line per row of any length. */
 export function printTable({ out }: Terminal, table: Table, style: Style): void {
   const width = out.isTerminal ? Math.max(1, out.columns() - 1) : Number.POSITIVE_INFINITY;
   printLines(out, layoutTable(table, { width, overflow: out.isTerminal ? 'flow' : 'cut', style }));
 }
 
-/** Colours are for terminals that can show them and users who want them. */
+/** Colours, if the terminal supports them and the user allows them. */
 export function styleFor(output: TextOutput, settings: Settings): Style {
   return createStyle(output.isTerminal && settings.output.colour);
 }
 
-/** Whether the result is watched by a person while it comes about. */
+/** Whether a person watches the progress. */
 export function isWatched({ out }: Terminal, { output }: Settings): boolean {
   return out.isTerminal && output.live && !output.json;
 }

@@ -26,7 +26,7 @@ export function writeEventLines(application: Application, output: TextOutput): (
   });
 }
 
-/** Unchanged containers are left out here; the final table lists them. */
+/** The final table lists unchanged containers. */
 function isNews(event: ServiceEvent): boolean {
   if (event.kind === 'container_checked') return event.status === 'stale' || event.status === 'unknown';
   return newsKinds.has(event.kind);

@@ -13,14 +13,14 @@ import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
 /** Progress of a run, one row per container. */
 export type RunView = {
   readonly hear: (event: ServiceEvent) => void;
-  /** In the order in which the containers were named first. */
+  /** In the order of their first event. */
   readonly rows: () => readonly ViewRow[];
 };
 
 export type ViewRow = {
   /** In the order of `containerColumns`. */
   readonly cells: readonly Cell[];
-  /** `busy`: it changes while one looks. `told`: there is something to know. `quiet`: all is as it was. */
+  /** `busy`: it is changing. `told`: it has news. `quiet`: nothing has changed. */
   readonly interest: 'busy' | 'told' | 'quiet';
 };
 
@@ -100,7 +100,7 @@ function stateCell(state: RowState, nowMs: number): Cell {
   }
 }
 
-/** How far a pull is, or the tasks of a service; of other phases how long they last, once that is worth a word. */
+/** The progress of a pull, the tasks of a service, or the time in a long phase. */
 function detailOf({ sinceMs, progress, tasks }: RowState & { kind: 'busy' }, nowMs: number): string {
   if (progress !== undefined && progress.layers > 0) return ` ${progressText(progress)}`;
   if (tasks !== undefined) return ` ${sayTasks(tasks)}`;

@@ -2,13 +2,13 @@ import type { StyleName } from './style.ts';
 
 export type Column = {
   readonly title: string;
-  /** In a table of one line per row: it is not made narrower than this while another column can give. */
+  /** In a table with one line per row, the column is not narrower than this while another one can shrink. */
   readonly min: number;
   /** End of the text that stays when it is cut. */
   readonly keep: 'start' | 'end';
-  /** Where there is no room for all columns the one with the highest number goes first; 0 stays. */
+  /** If there is no room for all columns, the one with the highest number is dropped first. 0 is never dropped. */
   readonly expendable: number;
-  /** A sentence: below its row where people read, in a column of its own where programs do. */
+  /** A sentence: below its row for people, in its own column for programs. */
   readonly isSentence?: true;
 };
 

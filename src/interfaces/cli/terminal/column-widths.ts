@@ -2,8 +2,8 @@ import type { Cell, Column } from './cell.ts';
 import { displayWidth } from './width.ts';
 
 /**
- * How wide each column may be so that all fit: undefined for one that has to go, which also frees
- * its gap. The widest gives first, so that short ones stay whole.
+ * The width of each column, so that all fit. Undefined for a dropped column, which also frees its gap. The widest
+ * column shrinks first, so that short ones stay complete.
  */
 export function columnWidths(
   columns: readonly Column[],
@@ -25,7 +25,7 @@ export function columnWidths(
   }
 }
 
-/** One by one: a call takes some hundred thousand arguments at most. */
+/** A loop, because a call accepts only some hundred thousand arguments. */
 function naturalWidth(rows: readonly (readonly Cell[])[], column: number): number {
   let width = 0;
   for (const row of rows) width = Math.max(width, displayWidth(row[column]?.text ?? ''));

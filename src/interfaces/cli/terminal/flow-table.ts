@@ -3,8 +3,8 @@ import type { Style } from './style.ts';
 import { displayWidth, wrapText } from './width.ts';
 
 /**
- * Lines of a table for people, titles first. Sentences stand below their row, and so does a cell that finds no room
- * in it: a whole column where the rows are too narrow for it, else the last cell of a row alone.
+ * Lines of a table for people, titles first. Sentences are below their row. So are cells without room: a whole column
+ * if the rows are too narrow for it, else the last cell of one row.
  */
 export function flowTable(
   columns: readonly Column[],
@@ -22,7 +22,7 @@ export function flowTable(
   });
 }
 
-/** The columns that stand in the rows, all but the last in full. */
+/** The columns within the rows. All but the last have their full width. */
 function columnsInRow(
   columns: readonly Column[],
   rows: readonly (readonly Cell[])[],
@@ -36,7 +36,7 @@ function columnsInRow(
   return inRow;
 }
 
-/** The last column can give down to its minimum. */
+/** The last column can shrink to its minimum. */
 function neededWidth(columns: readonly Column[], rows: readonly (readonly Cell[])[], inRow: readonly number[]): number {
   let needed = gap.length * (inRow.length - 1);
   for (const index of inRow) {
@@ -46,7 +46,7 @@ function neededWidth(columns: readonly Column[], rows: readonly (readonly Cell[]
   return needed;
 }
 
-/** The first column stays. */
+/** Never the first column. */
 function mostExpendable(columns: readonly Column[], inRow: readonly number[]): number {
   const [, ...others] = inRow;
   const [most = 0] = others.toSorted((one, other) => rank(columns, other) - rank(columns, one));

@@ -2,25 +2,25 @@ import { ServiceError } from '../../../domain/errors.ts';
 
 /** Handling of Ctrl-C and other stop signals. */
 export type Interrupt = {
-  /** Aborts with the first of them. */
+  /** Aborts with the first signal. */
   readonly signal: AbortSignal;
   readonly hear: (name: SignalName) => void;
-  /** The exit code once one was heard, 128 and the signal's number; undefined before. */
+  /** The exit code after a signal: 128 plus its number. Undefined before. */
   readonly exitCode: () => number | undefined;
 };
 
-/** A terminal that is closed sends SIGHUP; Node makes of SIGPIPE an error of the stream. */
+/** A closed terminal sends SIGHUP. Node turns SIGPIPE into an error of the stream. */
 export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE';
 
 export type InterruptOptions = {
-  /** Told at the first one. */
+  /** Called at the first signal. */
   readonly say: (line: string) => void;
   /** Must end the process. */
   readonly quit: (exitCode: number, lastWords: string) => void;
-  /** Whether the running work could be left half done. */
+  /** Whether the running work can be interrupted half-way. */
   readonly hasSafePoints: boolean;
   readonly monotonicMs: () => number;
-  /** The containers whose update has been begun and is not over, safe to print. */
+  /** The containers with an update under way, safe to print. */
   readonly underWay: () => readonly string[];
 };
 
@@ -38,7 +38,7 @@ export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWa
       if (heard === undefined) {
         heard = { exitCode: codes[name], atMs: monotonicMs() };
         if (hasSafePoints) say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2 s quits at once` : stopLine);
-        controller.abort(new ServiceError('cancelled', `Cannot go on: stopped by ${name}`));
+        controller.abort(new ServiceError('cancelled', `Cannot continue: stopped by ${name}`));
       } else if (monotonicMs() - heard.atMs >= sameWishMs) {
         quit(codes[name], hasSafePoints ? quitLine(underWay()) : '');
       }
@@ -60,5 +60,5 @@ function quitLine(underWay: readonly string[]): string {
   return `${line}, the update of ${underWay.slice(0, mostNamed).join(', ')}${more}`;
 }
 
-/** A line that people read at a glance. */
+/** More names make the line hard to read. */
 const mostNamed = 10;

@@ -2,20 +2,20 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Terminal } from './terminal.ts';
 import { displayWidth } from './width.ts';
 
-/** The lowest lines of a terminal, drawn anew when they change. */
+/** The bottom lines of a terminal, redrawn when they change. */
 export type LiveRegion = {
-  /** Marks the drawn lines as out of date. */
+  /** Marks the lines as outdated. */
   readonly changed: () => void;
-  /** Removes the lines for good; later output begins in their place. */
+  /** Removes the lines. Later output begins in their place. */
   readonly end: () => void;
 };
 
-/** Size of the drawing area; lines must fit in it. */
+/** Size of the drawing area. Lines must fit into it. */
 export type Room = { readonly columns: number; readonly rows: number };
 
 /**
- * Keeps the lines at the bottom of the terminal. Draws them after a change, every second if they show
- * time, and after a resize, but at most ten times a second.
+ * Keeps lines at the bottom of the terminal. Redraws them after a change, every second if they show time, and after a
+ * resize, but at most ten times a second.
  */
 export function createLiveRegion(
   terminal: Terminal,
@@ -79,17 +79,14 @@ const tickMs = 1000;
 const clearLine = '\u001b[K';
 const clearBelow = '\u001b[J';
 
-/**
- * To the first of the lines that are drawn. A terminal that has become narrower since has broken
- * them into more rows than there are lines.
- */
+/** Moves to the first drawn line. A terminal that has become narrower has wrapped the lines into more rows. */
 function upTo(drawn: readonly string[], columns: number): string {
   let rows = 0;
   for (const line of drawn) rows += Math.max(1, Math.ceil(displayWidth(line) / columns));
   return rows === 0 ? '' : `\u001b[${rows}A\r`;
 }
 
-/** False when it was woken by the end. */
+/** False when the end woke it. */
 async function sleptWell(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, signal);

@@ -1,4 +1,4 @@
-/** Colours, or nothing where none are wanted. */
+/** Colours, or empty texts when they are off. */
 export type Style = Readonly<Record<StyleName, (text: string) => string>>;
 
 export type StyleName = 'plain' | 'bold' | 'grey' | 'red' | 'green' | 'yellow' | 'cyan';

@@ -6,19 +6,19 @@ import { fit } from './width.ts';
 
 export type Table = {
   readonly columns: readonly Column[];
-  /** Cells hold printable text, in the order of the columns; of sentences several, each on a line. */
+  /** Cells contain printable text, in the order of the columns. Several sentences are separate lines. */
   readonly rows: readonly (readonly Cell[])[];
 };
 
 export type TableSpace = {
-  /** `Infinity` where lines may be as long as they like. */
+  /** `Infinity` for lines of any length. */
   readonly width: number;
-  /** `flow`: cells without room continue below their row, so nothing is lost. `cut`: one line per row. */
+  /** `flow`: cells without room continue below their row. `cut`: one line per row. */
   readonly overflow: 'flow' | 'cut';
   readonly style: Style;
 };
 
-/** The lines of a table, titles first, none wider than the space. A column without a text is left out. */
+/** The lines of a table, titles first, none wider than the space. A column without text is left out. */
 export function layoutTable(table: Table, { width, overflow, style }: TableSpace): readonly string[] {
   const { columns, rows } = withoutEmptyColumns(table);
   const lines = [columns.map(({ title }): Cell => ({ text: title, style: 'grey' })), ...rows];

@@ -1,10 +1,10 @@
-/** Where a command writes: the result to `out`, everything else to `err`. */
+/** The output of a command: its result to `out`, everything else to `err`. */
 export type Terminal = {
   readonly out: TextOutput;
   readonly err: TextOutput;
   /**
-   * Gives the lowest lines of `out` to one owner. Whatever others write meanwhile, log lines
-   * included, goes above: the owner is asked to step aside first and to come back afterwards.
+   * Gives the bottom lines of `out` to one owner. Other output, such as log lines, goes above: the owner is asked to
+   * remove its lines first and to redraw them afterwards.
    */
   readonly lease: (owner: ScreenOwner) => Lease;
 };
@@ -14,7 +14,7 @@ export type TextOutput = {
   readonly write: (text: string) => void;
   readonly columns: () => number;
   readonly rows: () => number;
-  /** Returns the way to stop listening. */
+  /** Returns a function that unsubscribes. */
   readonly onResize: (listener: () => void) => () => void;
 };
 
@@ -22,7 +22,7 @@ export type ScreenOwner = { readonly stepAside: () => void; readonly comeBack: (
 
 export type Lease = { readonly write: (text: string) => void; readonly release: () => void };
 
-/** The part of Node's `tty.WriteStream` that is used, so that a test can be one. */
+/** The part of Node's `tty.WriteStream` that is used here, so that tests can replace it. */
 export type TextStream = {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -57,7 +57,7 @@ export function createTerminal(stdout: TextStream, stderr: TextStream): Terminal
   };
 }
 
-/** Size of a pipe, and of a terminal that does not report one. */
+/** Size for a pipe, and for a terminal that does not report one. */
 const usual = { columns: 80, rows: 24 };
 
 function outputOn(stream: TextStream, write: (text: string) => void): TextOutput {

@@ -1,7 +1,7 @@
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import { printable } from '../../../domain/text/printable.ts';
 
-/** Updates that have changed the engine and have not ended; an exit now leaves them unfinished. */
+/** Updates that have changed the engine and have not ended. An exit now would leave them unfinished. */
 export function createUnderWay(): {
   readonly hear: (event: ServiceEvent) => void;
   /** Names of containers, safe to print. */

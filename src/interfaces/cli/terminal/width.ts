@@ -1,10 +1,10 @@
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 
-/** Columns of a text on a terminal; colours take none. */
+/** The width of a text in columns. Colours count as none. */
 export const displayWidth: (text: string) => number = stringWidth;
 
-/** The text in exactly so many columns: padded, or cut with `…` at its end (at its start to keep the end). */
+/** The text in exactly that many columns: padded, or cut with `…` at its end, or at its start to keep the end. */
 export function fit(text: string, width: number, keep: 'start' | 'end' = 'start'): string {
   const taken = displayWidth(text);
   if (taken <= width) return text + ' '.repeat(width - taken);
@@ -23,7 +23,9 @@ export function fit(text: string, width: number, keep: 'start' | 'end' = 'start'
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Breaks a text into lines of at most so many columns: at spaces, and inside of a word only if it is longer than a line. */
+/**
+ * Wraps a text into lines of at most that many columns: at spaces, and inside a word only if it is longer than a line.
+ */
 export function wrapText(text: string, width: number): readonly string[] {
   return wrapAnsi(text, Math.max(1, width), { hard: true })
     .split('\n')

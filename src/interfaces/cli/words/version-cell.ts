@@ -2,7 +2,7 @@ import { formatDuration } from '../../../domain/text/duration.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { Cell } from '../terminal/cell.ts';
 
-/** Versions of an image as people name them; a reply may lack both. */
+/** Versions of an image for display. A reply may lack both. */
 export type Versions = { readonly from?: string | undefined; readonly to?: string | undefined };
 
 /** `1.27.3 → 1.27.4`, or the one that is known. */
@@ -12,13 +12,13 @@ export function versionCell({ from = '', to = '' }: Versions): Cell {
   return { text, style: isChange ? 'bold' : 'plain' };
 }
 
-/** `nginx:1.27 → 1.28`, where the newer image has another tag; else the reference. */
+/** `nginx:1.27 → 1.28` if the newer image has another tag, else the reference. */
 export function imageChange(image: string, candidate: string | undefined): string {
   const tag = candidate === image ? undefined : /:([^:/@]+)$/.exec(candidate ?? '')?.[1];
   return tag === undefined ? image : `${image} → ${tag}`;
 }
 
-/** For how long a new version has been out, in its largest unit: `2d`; empty where that is not known. */
+/** The age of a new version in its largest unit: `2d`; empty when it is not known. */
 export function ageCell(releasedAtMs: number | undefined, nowMs: number): Cell {
   if (releasedAtMs === undefined || releasedAtMs > nowMs) return { text: '', style: 'plain' };
   const ageMs = nowMs - releasedAtMs;

@@ -4,7 +4,7 @@ import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-updat
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { StyleName } from '../terminal/style.ts';
 
-/** Text and colour of a state. The tables below begin with the states that need a person; lists follow their order. */
+/** Text and colour of a state. The tables begin with the states that need attention, and lists follow their order. */
 export type Wording = { readonly text: string; readonly style: StyleName };
 
 export const statusWording: Readonly<Record<Staleness, Wording>> = {
@@ -42,7 +42,7 @@ export function wordingOfOutcome(outcome: string): Wording {
   return isOutcome(outcome) ? outcomeWording[outcome] : { text: printable(outcome, 40), style: 'plain' };
 }
 
-/** The items in the order of a table of wordings; those of one kind stay in their own order. */
+/** Sorts items by a table of wordings. Items of one kind keep their order. */
 export function mostUrgentFirst<Item, Kind extends string>(
   items: readonly Item[],
   wordings: Readonly<Record<Kind, Wording>>,
@@ -52,13 +52,13 @@ export function mostUrgentFirst<Item, Kind extends string>(
   return items.toSorted((one, other) => order.indexOf(kindOf(one)) - order.indexOf(kindOf(other)));
 }
 
-/** `12 containers: 2 update ready, 10 up to date`: how many of each, in the order of the table of wordings. */
+/** `12 containers: 2 update ready, 10 up to date`: the count of each kind, in the order of the table. */
 export function countsOf<Kind extends string>(
   kinds: readonly Kind[],
   wordings: Readonly<Record<Kind, Wording>>,
 ): string {
   const total = kinds.length === 1 ? '1 container' : `${kinds.length} containers`;
-  // The keys of a record over the union are the union.
+  // The keys of the record are the union's members.
   const parts = (Object.keys(wordings) as Kind[]).flatMap((kind) => {
     const count = kinds.filter((each) => each === kind).length;
     return count === 0 ? [] : [`${count} ${wordings[kind].text}`];

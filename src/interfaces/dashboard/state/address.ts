@@ -1,4 +1,4 @@
-/** Everything that a reload must bring back: `#/c/NAME?show=ready&group=project&q=text&engine=name`. */
+/** The state that a reload must restore: `#/c/NAME?show=ready&group=project&q=text&engine=name`. */
 export type Address = {
   readonly page: 'containers' | 'history' | 'settings';
   /** Name of the container in the drawer; empty: none. */
@@ -14,7 +14,7 @@ export type Shown = (typeof shownKinds)[number];
 
 export const startAddress: Address = { page: 'containers', open: '', show: 'all', group: 'status', q: '', engine: '' };
 
-/** Reads the fragment of a URL; what makes no sense in it is left out. */
+/** Reads the fragment of a URL. Invalid parts are left out. */
 export function readAddress(hash: string): Address {
   const [path = '', query = ''] = split(hash.replace(/^#/, ''));
   const [, page = '', name = ''] = path.split('/');

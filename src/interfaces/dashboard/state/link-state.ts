@@ -1,7 +1,7 @@
-/** How the page hears of changes. */
+/** How the page gets changes. */
 export type LinkState = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'offline';
 
-/** What the top bar calls it; before the first answer nothing. */
+/** The text in the top bar; empty before the first answer. */
 export const linkWords: Readonly<Record<LinkState, string>> = {
   connecting: '',
   live: 'Live',

@@ -21,7 +21,7 @@ export type AskOptions = {
   readonly signal?: AbortSignal;
 };
 
-/** Asks the API that serves this page, with the token in the header: a URL is logged by proxies. */
+/** Sends requests to the API of this page. The token is in a header, because proxies log URLs. */
 export function createAsk(tokens: Tokens): Ask {
   return async (path, { method = 'GET', body, timeoutMs = 30_000, signal } = {}) => {
     const limit = AbortSignal.timeout(timeoutMs);
@@ -52,7 +52,7 @@ export function createAsk(tokens: Tokens): Ask {
   };
 }
 
-/** The error that the API names; an error page of a proxy has none. */
+/** The error in the API's format. An error page of a proxy has none. */
 function errorIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { readonly error?: unknown };

@@ -1,7 +1,7 @@
 /** One frame of a stream of server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export type Frame = { readonly id: string; readonly data: string };
 
-/** Takes text as it comes, and returns the frames that it completes. A frame beyond the bound is dropped. */
+/** Reads text in pieces, and returns each complete frame. A frame beyond the bound is dropped. */
 export function createFrameReader(mostCharacters = 1_000_000): (text: string) => readonly Frame[] {
   let rest = '';
   let isSkipping = false;

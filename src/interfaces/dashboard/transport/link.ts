@@ -4,9 +4,9 @@ import type { Tokens } from './tokens.ts';
 
 export type LinkParts = {
   readonly tokens: Tokens;
-  /** Whether the service would let this page follow the events: a refusal would leave an error in the console. */
+  /** Whether the service allows this page to follow events. A refused request would leave an error in the console. */
   readonly mayFollow: () => boolean;
-  /** Reads everything anew. `refused`: nobody is signed in any more. */
+  /** Reads everything again. `refused`: the session is no longer signed in. */
   readonly read: (signal: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
   readonly onState: (state: LinkState, nextTryMs?: number) => void;
   readonly onEvent: (text: string) => void;
@@ -14,14 +14,14 @@ export type LinkParts = {
 };
 
 export type Link = {
-  /** Reads now instead of later. */
+  /** Reads now instead of at the next interval. */
   readonly tryNow: () => void;
   readonly stop: () => void;
 };
 
 /**
- * Keeps the page up to date until it is stopped: reads everything, then follows the events, or asks every 10 s where
- * there are none. After a failure it waits 1, 2, 5, 10, then 30 s.
+ * Keeps the page up to date until it is stopped: reads everything, then follows the events, or polls every 10 s without
+ * them. After failures it waits 1, 2, 5, 10, then 30 s.
  */
 export function startLink(parts: LinkParts): Link {
   const stopped = new AbortController();
@@ -91,7 +91,7 @@ export function startLink(parts: LinkParts): Link {
     await pause(waitMs);
   }
 
-  /** Ends early at `tryNow`. */
+  /** `tryNow` ends it early. */
   async function pause(ms: number): Promise<void> {
     const { signal: inHurry } = hurry;
     await new Promise<void>((resolve) => {
@@ -111,5 +111,5 @@ export function startLink(parts: LinkParts): Link {
 const waitsMs = [1000, 2000, 5000, 10_000, 30_000];
 const pollMs = 10_000;
 const refreshMs = 30_000;
-/** A stream that lasted this long was no failed attempt, so the waits begin anew. */
+/** A stream of this length counts as a success, so the waits begin at the first step again. */
 const steadyMs = 20_000;

@@ -2,8 +2,8 @@ import { encodedPart } from '../state/address.ts';
 import type { Watched } from '../state/documents/container.ts';
 
 /**
- * The parameters of requests about these containers, one text for each engine: the names in a request count on all
- * engines that it names.
+ * The parameters of requests about these containers, one text for each engine, because names apply to every engine of a
+ * request.
  */
 export function scopesOf(containers: readonly Pick<Watched, 'ownName' | 'engine'>[]): readonly string[] {
   const scopes = new Map<string, string>();
@@ -14,7 +14,7 @@ export function scopesOf(containers: readonly Pick<Watched, 'ownName' | 'engine'
   return [...scopes.values()];
 }
 
-/** The API takes patterns, so what means more than itself is escaped: https://github.com/google/re2/wiki/Syntax */
+/** The API accepts patterns, so special characters are escaped: https://github.com/google/re2/wiki/Syntax */
 function namePattern(name: string): string {
   return encodedPart(name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
 }

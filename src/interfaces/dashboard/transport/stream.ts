@@ -1,7 +1,7 @@
 import { createFrameReader } from './frames.ts';
 import type { Tokens } from './tokens.ts';
 
-/** Why a stream is not there: `refused` will not change by asking again, `ended` may. */
+/** Why a stream has ended. `refused` is permanent, `ended` is not. */
 export type StreamEnd = 'refused' | 'ended';
 
 export type StreamParts = {
@@ -12,8 +12,8 @@ export type StreamParts = {
 };
 
 /**
- * Follows `GET /v1/events`, the steps too, until it ends, with the token in the header. The service sends a sign of life every
- * 15 s; a stream that is silent for three of them is taken for dead.
+ * Follows `GET /v1/events` with its steps until it ends. The token is in a header. The service sends a sign of life
+ * every 15 s; a stream without three of them counts as dead.
  */
 export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamParts): Promise<StreamEnd> {
   const silence = new AbortController();
@@ -49,7 +49,7 @@ export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamPa
 
 const longestSilenceMs = 45_000;
 
-/** No such token or no such group: another attempt would end alike. */
+/** The token or the group is missing, so another attempt would fail too. */
 function isFinal(status: number): boolean {
   return status === 401 || status === 403 || status === 404;
 }

@@ -1,10 +1,10 @@
-/** The tokens of this tab; forgotten when it is closed. */
+/** The tokens of this tab. They are forgotten when it is closed. */
 export type Tokens = {
-  /** Empty: nobody is signed in. */
+  /** Empty: not signed in. */
   readonly api: () => string;
-  /** The token for the events: the API token where no other was given. */
+  /** The token for events: the API token by default. */
   readonly events: () => string;
-  /** Whether another one was given for the events. */
+  /** Whether a separate token was given for events. */
   readonly hasOwnEvents: () => boolean;
   readonly keep: (api: string, events: string) => void;
   readonly forget: () => void;
@@ -13,7 +13,7 @@ export type Tokens = {
 const apiKey = 'upkeep-token';
 const eventsKey = 'upkeep-events-token';
 
-/** Kept in the storage of the tab; where the browser refuses that, in memory for as long as the page is open. */
+/** Stored in the tab's storage. If the browser refuses that, they stay in memory while the page is open. */
 export function createTokens(): Tokens {
   const memory = new Map<string, string>();
   const read = (key: string): string => {

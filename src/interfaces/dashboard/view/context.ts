@@ -5,19 +5,19 @@ import type { PastRun } from '../state/documents/history.ts';
 import type { Fleet } from '../state/fleet/fleet.ts';
 import type { LinkState } from '../state/link-state.ts';
 
-/** What every part of the page may ask for and do. */
+/** The functions and data that every part of the page can use. */
 export type PageContext = {
   readonly fleet: Fleet;
   readonly nowMs: () => number;
   readonly address: () => Address;
-  /** Changes the address; `asStep` makes it a step that the browser's Back undoes. */
+  /** Changes the address. `asStep` adds a step to the browser's history. */
   readonly go: (change: Partial<Address>, asStep?: boolean) => void;
   readonly link: () => LinkState;
-  /** When the data was read last. */
+  /** The time of the last reading. */
   readonly readAtMs: () => number;
   /** Why the engine does not answer; undefined while it does. */
   readonly engineError: () => string | undefined;
-  /** Of several engines, those that do not answer. */
+  /** Engines that do not answer, with several engines. */
   readonly enginesAway: () => readonly EngineAway[];
   /** Whether a group of endpoints is on. */
   readonly isOn: (group: string) => boolean;
@@ -28,7 +28,7 @@ export type PageContext = {
   readonly act: Acts;
 };
 
-/** `retry`: a version that failed, too. `now`: outside of the windows, too. */
+/** `retry`: includes versions that failed. `now`: ignores windows. */
 export type UpdateKind = 'update' | 'retry' | 'now';
 
 export type Acts = {
@@ -38,7 +38,7 @@ export type Acts = {
   readonly approve: (name: string) => void;
   readonly skip: (name: string) => void;
   readonly snooze: (name: string) => void;
-  /** Takes the decision about the container's new version back. */
+  /** Withdraws the decision about the container's new version. */
   readonly withdraw: (name: string) => void;
   readonly pick: (name: string) => void;
   readonly clearPicked: () => void;
@@ -50,7 +50,7 @@ export function isLive(context: PageContext): boolean {
   return context.link() !== 'offline' && context.engineError() === undefined;
 }
 
-/** Whether an update may be begun now: one runs at a time. */
+/** Whether an update may begin. Only one runs at a time. */
 export function canUpdate(context: PageContext): boolean {
   const { fleet } = context;
   return isLive(context) && !fleet.isRunning() && !fleet.status().running && !fleet.status().repairing;

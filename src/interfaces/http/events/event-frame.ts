@@ -5,16 +5,16 @@ import type { LoggedEvent, StepEvent } from '../service/service.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
 /**
- * One event as it is sent: https://html.spec.whatwg.org/multipage/server-sent-events.html. Its id
- * begins with the stream's epoch, because numbers begin anew with every process. Kinds are ours and
- * JSON escapes line ends, so nothing can end a line early. Undefined for what is not streamed.
+ * One event as it is sent: https://html.spec.whatwg.org/multipage/server-sent-events.html. Its id begins with the
+ * stream's epoch, because numbers start again with every process. Kinds are our own and JSON escapes line ends, so no
+ * content can end a line. Undefined for events that are not streamed.
  */
 export function frameOf({ id, event, atMs }: LoggedEvent, epoch: string, options: RunOptions): string | undefined {
   const data = payloadOf(event, options);
   return data === undefined ? undefined : `id: ${epoch}-${id}\n${contentOf(event.kind, atMs, data)}`;
 }
 
-/** A step has no id: a client that resumes after the event before it gets what happened, not each step again. */
+/** A step has no id: a client that resumes gets the events, but not each step again. */
 export function stepFrameOf(event: StepEvent, atMs: number): string {
   return contentOf(event.kind, atMs, stepEntry(event));
 }
@@ -24,14 +24,20 @@ function contentOf(kind: string, atMs: number, data: object): string {
   return `event: ${kind}\ndata: ${json.replace(otherLineEnds, escaped)}\n\n`;
 }
 
-/** JSON leaves them as they are, and some clients end a line there: https://docs.python.org/3/library/stdtypes.html#str.splitlines */
+/**
+ * JSON does not escape these characters, and some clients end a line there:
+ * https://docs.python.org/3/library/stdtypes.html#str.splitlines
+ */
 const otherLineEnds = /[\u0085\u2028\u2029]/g;
 
 function escaped(character: string): string {
   return String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** The number of an id of this epoch; 0, before the first, for another epoch's; undefined for what is no id. */
+/**
+ * The number of an id of this epoch; 0, before the first event, for an id of another epoch; undefined for any other
+ * text.
+ */
 export function numberOf(lastEventId: string | undefined, epoch: string): number | undefined {
   const [, itsEpoch, number = ''] = /^([a-z\d]{1,16})-(\d{1,15})$/.exec(lastEventId ?? '') ?? [];
   if (itsEpoch === undefined) return undefined;

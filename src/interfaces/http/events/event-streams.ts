@@ -8,10 +8,10 @@ import type { EventLog } from '../service/service.ts';
 /** The open streams of events. */
 export type EventStreams = {
   readonly hasRoom: () => boolean;
-  /** Sends what came after the id, if there is one, and from then on everything; with `extra` the steps too. */
+  /** Sends the events after the id, if there is one, and all later ones. With `extra` the steps too. */
   readonly open: (response: ServerResponse, wish: StreamWish) => void;
   readonly count: () => number;
-  /** Ends them all, and takes no more. */
+  /** Ends all streams and accepts no more. */
   readonly close: () => void;
 };
 
@@ -23,14 +23,13 @@ export type EventStreamsParts = {
   readonly limits: Pick<HttpLimits, 'mostStreams' | 'streamBufferBytes' | 'heartbeatMs'>;
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   readonly log: Log;
-  /** Letters and digits that no other process has had. */
+  /** Letters and digits, unique to this process. */
   readonly epoch: string;
 };
 
 /**
- * Publishing costs the publisher one push: what has been published is written to the streams later, a
- * batch of them at a time. A reader too slow for its buffer is disconnected, and resumes by the id of
- * the last event that it has.
+ * Publishing only adds to a queue. The queue is written to the streams later, in batches. A reader that is too slow for
+ * its buffer is disconnected, and resumes by the id of its last event.
  */
 export function createEventStreams(parts: EventStreamsParts): EventStreams {
   const { eventLog, runOptions, limits, clock, log, epoch } = parts;
@@ -60,7 +59,7 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
   async function pump(): Promise<void> {
     isPumping = true;
     await nextTurn();
-    // Closing empties the set of those to be written to.
+    // `close` empties the set of streams.
     while (pending.length > 0) {
       const frames = pending.map(({ place, extra, text }) => ({ place, extra, text: text() }));
       pending = [];
@@ -100,7 +99,7 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
       streams.add(stream);
       response.once('close', () => streams.delete(stream));
       response.on('error', () => undefined);
-      // The bound is for readers that fall behind; missed events may be larger than it.
+      // The bound is for readers that fall behind. The missed events may be larger.
       response.write(`retry: 5000\n\n${missedSince(lastEventId)}`);
     },
     count: () => streams.size,
@@ -126,13 +125,13 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
 
 type Stream = {
   readonly response: ServerResponse;
-  /** Whether it wants the steps. */
+  /** Whether it also gets the steps. */
   readonly extra: boolean;
   /** Place of the last event sent to it, or published before it connected. */ lastPlace: number;
 };
 
 type Frame = {
-  /** 1 for the first of this process, and one more each time. */
+  /** Starts at 1 and grows by one. */
   readonly place: number;
   readonly extra: boolean;
   readonly text: () => string;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { StepEvent } from '../service/service.ts';
 
-/** Says of each step whether it is told: all of them but what a pull says more often than four times a second for one container. */
+/** Decides which steps are sent: all, but at most four a second about one container's pull. */
 export function createPullPace(clock: Pick<Clock, 'monotonicMs'>): (event: StepEvent) => boolean {
   const toldAtMs = new Map<string, number>();
   return (event) => {

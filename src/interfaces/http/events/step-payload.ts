@@ -2,7 +2,7 @@ import { percentOf } from '../../../domain/run/pull-percent.ts';
 import { known } from '../../json/known.ts';
 import type { StepEvent } from '../service/service.ts';
 
-/** Data of a step, sent only with `extra=true`; facts that are not known are absent. */
+/** Data of a step, sent only with `extra=true`. Unknown values are absent. */
 export function stepEntry(event: StepEvent): Readonly<Record<string, unknown>> {
   return { ...ownEntry(event), ...known(event.engine, (engine) => ({ engine })) };
 }

@@ -14,10 +14,10 @@ export type Access = {
 };
 
 /**
- * Writes one line for each request whose reply has ended, or whose reader has gone; the query stays out,
- * since it may hold a token. The lines wait for the end of the turn: replies go out first, and a route that
- * notices that its client has gone has decided on a status by then. Of what is refused, only a client's
- * first in a minute have lines of their own: nobody may fill the disk by asking.
+ * Writes one line for each request whose reply has ended, or whose client has left. The query is left out, because it
+ * may contain a token. Lines are written after the present tick: replies go first (test/bench/http.bench.ts), and the
+ * status of a request whose client has left is known by then. Of refused requests, only the first of each client in a
+ * minute get their own lines, so that nobody can fill the disk with requests.
  */
 export function createAccessLog(clock: Clock, log: Log): AccessLog {
   const refusals = createRefusals(log);
@@ -45,13 +45,13 @@ export function createAccessLog(clock: Clock, log: Log): AccessLog {
 
 export type AccessLog = {
   readonly add: (access: Access) => void;
-  /** Tells what it has not told yet. */
+  /** Writes the remaining counts. */
   readonly close: () => void;
 };
 
 /**
- * Kind of an uninteresting reply, logged by count after the first: errors 4xx, and preflights, which the
- * rate limit does not count.
+ * Kind of a reply that is counted after the first lines: 4xx errors, and preflights, which the rate limit does not
+ * count.
  */
 function refusalOf(status: number, method: string): RefusalKind | undefined {
   if (mistakes.has(status)) return 'mistake';
@@ -80,5 +80,5 @@ function statusOf({ headersSent, statusCode }: ServerResponse): number {
 
 const longestPath = 300;
 
-/** nginx's code for a reader that went before there was a reply. */
+/** nginx's code for a client that left before the reply. */
 const clientClosedRequest = 499;

@@ -7,22 +7,22 @@ import { type NamedToken, readTokens } from '../../../domain/settings/named-toke
 import type { RawQuery } from '../requests/query.ts';
 import { watchFiles } from './watched-file.ts';
 
-/** Returns the name of the token, if it has one. Throws 401 unless the request carries the credentials that a route asks for. */
+/** Returns the name of the token, if it has one. Throws 401 unless the request has the required credentials. */
 export type Authenticate = (request: IncomingMessage, query: RawQuery) => string | undefined;
 
 export type TokenParts = {
   readonly source: TokenSource;
-  /** Whether the token may also come as `access_token`, for an `EventSource`, which cannot set headers. */
+  /** Whether the token may also be sent as `access_token`, for an `EventSource`, which cannot set headers. */
   readonly inQuery: boolean;
   readonly log: Log;
 };
 
-/** Compares in constant time. `Bearer` may be missing, because documentation pages send the bare value. */
+/** Compares in constant time. `Bearer` is optional, because documentation pages send the bare value. */
 export function createAuthentication({ source, inQuery, log }: TokenParts): Authenticate {
   const expected = readToken(source, log);
   return ({ headers: { authorization } }, query) => {
     const find = expected();
-    // Headers come as one character for each byte.
+    // Node decodes headers with one character for each byte.
     const inHeader = authorization === undefined ? undefined : find(bearerOf(authorization), 'latin1');
     if (inHeader !== undefined) return inHeader.name;
     const { access_token: inUrl } = query;
@@ -41,7 +41,7 @@ function readToken(source: TokenSource, log: Log): () => FindToken {
 
 type FindToken = (given: string, encoding: 'latin1' | 'utf8') => NamedToken | undefined;
 
-/** Compares with all of them, whichever it is. */
+/** Compares with all tokens, whichever matches. */
 function createFindToken(tokens: readonly NamedToken[]): FindToken {
   const tests = tokens.map((one) => ({ one, isIt: createTokenTest(one.token) }));
   return (given, encoding) => tests.filter(({ isIt }) => isIt(given, encoding))[0]?.one;
@@ -49,7 +49,7 @@ function createFindToken(tokens: readonly NamedToken[]): FindToken {
 
 type TokenTest = (given: string, encoding: 'latin1' | 'utf8') => boolean;
 
-/** Takes as long for any token that is given, right or wrong: both are compared at a length that tells nothing. */
+/** Takes the same time for every given token: both are compared at a fixed length. */
 function createTokenTest(text: string): TokenTest {
   const token = Buffer.from(text);
   if (token.length === 0) throw new Error('the file is empty');
@@ -65,7 +65,7 @@ function createTokenTest(text: string): TokenTest {
   };
 }
 
-/** Bytes; longer than any token in use. */
+/** In bytes; longer than any token in use. */
 const shortestRoom = 256;
 
 /** https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */

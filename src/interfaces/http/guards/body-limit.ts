@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorBody, jsonType } from '../replies/errors.ts';
 
-/** 1 MiB: nothing is done with a body, but a client may send one. */
+/** 1 MiB. Bodies are ignored, but a client may send one. */
 export const bodyLimitBytes = 1_048_576;
 
-/** Calls `next` once the body has come and been thrown away, at once without a body; answers 413 to one that is too large. */
+/**
+ * Calls `next` after the body was read and discarded, or at once without a body. Answers 413 to a body that is too
+ * large.
+ */
 export function passBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -19,13 +22,13 @@ export function passBody(
   });
 }
 
-/** Whether the request announces a body; without one there is nothing to wait for. */
+/** Whether the request announces a body. */
 function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** Whether the body says itself that it is too large. */
+/** Whether the announced length is too large. */
 function announcesTooMuch({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > bodyLimitBytes;
 }
@@ -36,8 +39,8 @@ function waitsForContinue({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads the body to its end and throws it away, then says whether it was within the limit; says so as
- * soon as it is not. Never calls back for a client that has gone.
+ * Reads and discards the body, then reports whether it was within the limit, or as soon as it is not. Never calls back
+ * for a client that has left.
  */
 function skipBody(request: IncomingMessage, callback: (outcome: 'ended' | 'too large') => void): void {
   let bytes = 0;
@@ -66,8 +69,8 @@ async function refuseBody(request: IncomingMessage, response: ServerResponse, no
 }
 
 /**
- * Resolves when the rest of a body that was refused has come, or enough of it: closing a connection
- * at once would reset it, and the client might never read the reply.
+ * Resolves when enough of a refused body has been read. An immediate close would reset the connection, and the client
+ * might not get the reply.
  */
 function drainBriefly(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {

@@ -10,15 +10,14 @@ import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 
 /** Client of a request, direct or behind trusted proxies. */
 export type Caller = {
-  /** The one spelling of its IP address; empty for a socket that has none any more. */
+  /** Its IP address in canonical form; empty for a socket without one. */
   readonly address: string;
   readonly scheme: 'http' | 'https';
 };
 
 /**
- * The socket's peer, unless that is a trusted proxy: then the last address in its header that is not
- * a trusted proxy too, and the scheme that it reports. What others write into such headers counts
- * for nothing, and neither does what cannot be read.
+ * The socket's peer, or behind a trusted proxy the last address in its header that is not a trusted proxy, and the
+ * scheme that the proxy reports. Headers of other clients are ignored, and so are unreadable values.
  */
 export function createCallerReader(
   settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,
@@ -53,8 +52,7 @@ function textOf(value: string | readonly string[] | undefined): string {
 }
 
 /**
- * Read from the right, because each proxy appends the address of its client. Where all are trusted, the first one
- * counts.
+ * Read from the right, because each proxy appends the address of its client. If all are trusted, the first one counts.
  */
 function firstStranger(chain: string, trusted: readonly IpRange[]): string | undefined {
   let last: string | undefined;

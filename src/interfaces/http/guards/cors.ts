@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isAllowedOrigin, type OriginPattern, parseOriginPattern } from '../../../domain/settings/web-origin.ts';
 
-/** Tells browsers which pages may read our replies. */
+/** Controls which pages browsers let read our replies. */
 export type Cors = {
-  /** Sets the headers of a reply; says `preflight` when it is one, which wants nothing else. */
+  /** Sets the headers of a reply. Returns `preflight` for a preflight, which needs no other reply. */
   readonly apply: (request: IncomingMessage, response: ServerResponse) => 'preflight' | 'request';
-  /** Whether a page of this origin may follow the events: its own pages always may. */
+  /** Whether a page of this origin may follow the events. Our own pages always may. */
   readonly admits: (request: IncomingMessage) => boolean;
 };
 
@@ -47,7 +47,7 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }
 
-/** The host that the request was sent to; the scheme may differ, since TLS may end before us. */
+/** The host of the request. The scheme may differ, because TLS may end at a proxy. */
 function isOwn(origin: string, host: string): boolean {
   const [scheme = ''] = origin.split('://', 1);
   const own: readonly OriginPattern[] = [parseOriginPattern(`${scheme}://${host}`)].flatMap((pattern) =>

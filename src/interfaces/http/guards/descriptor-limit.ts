@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * How many connections may be open at once, so that descriptors are left for the engine, registries and
- * files. Node raises the limit of its process to the most it is allowed.
+ * The highest number of open connections that leaves enough descriptors for the engine, registries and files. Node
+ * raises its limit to the permitted maximum.
  */
 export function mostConnectionsWithin(descriptors: number): number {
   const reserved = Math.min(reservedDescriptors, Math.floor(descriptors / 2));
   return Math.max(fewestConnections, Math.min(mostConnections, descriptors - reserved));
 }
 
-/** Limit of open files of this process; the usual default where the system does not tell. */
+/** Limit of open files of this process, or the usual default if the system does not report it. */
 export function descriptorLimit(): number {
   try {
     // https://man7.org/linux/man-pages/man5/proc_pid_limits.5.html
@@ -23,10 +23,10 @@ export function descriptorLimit(): number {
 /** `ulimit -n` of most systems. */
 const usualLimit = 1024;
 
-/** 256 connections to an engine, some dozens to registries, and what Node has open itself. */
+/** 256 connections to an engine, some dozens to registries, and Node's own files. */
 const reservedDescriptors = 512;
 
 const fewestConnections = 16;
 
-/** An idle one takes about 10 kB; event streams may be ten thousand. */
+/** An idle connection takes about 10 kB, and there may be ten thousand event streams. */
 const mostConnections = 12_000;

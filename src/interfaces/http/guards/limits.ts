@@ -1,7 +1,7 @@
 import { descriptorLimit, mostConnectionsWithin } from './descriptor-limit.ts';
 import type { HttpLimits, HttpParts } from '../service/parts.ts';
 
-/** The bounds in force; event streams never take the last quarter of the connections. */
+/** The effective bounds. Event streams never use the last quarter of the connections. */
 export function limitsOf({ limits = {} }: Pick<HttpParts, 'limits'>): HttpLimits {
   const mostConnections = limits.mostConnections ?? mostConnectionsWithin(descriptorLimit());
   const mostStreams = Math.min(10_000, Math.floor(mostConnections * 0.75));

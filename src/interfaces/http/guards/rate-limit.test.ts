@@ -69,7 +69,7 @@ describe('createRateLimiter()', () => {
   test('hundreds of thousands of addresses take bounded memory, and the last costs no more than the first', () => {
     let nowMs = 0;
     const limiter = createRateLimiter({ limit: 60, windowMs: 60_000, monotonicMs: () => (nowMs += 0.001) });
-    /** In CPU time, which other processes take nothing from. */
+    /** In CPU time, which does not depend on other processes. */
     const costs = Array.from({ length: 10 }, (_, tenth) => {
       const before = process.cpuUsage();
       for (let client = 0; client < 30_000; client += 1) limiter.take(`2001:db8:${tenth}::${client.toString(16)}`);
@@ -77,7 +77,7 @@ describe('createRateLimiter()', () => {
       return user + system;
     });
     expect(limiter.clients()).toBe(65_536);
-    // The first tenth is the one that is compiled on the way, and the one with room for all.
+    // The first tenth includes compiling and allocating.
     expect(costs.at(-1)).toBeLessThan(5 * Math.max(...costs.slice(0, 2)));
   });
 

@@ -1,18 +1,18 @@
 import { createRecencyList, type Used } from './recency-list.ts';
 
-/** How often a client may ask. */
+/** Limits the requests of each client. */
 export type RateLimiter = {
-  /** Counts a request, unless it is one too many: then nothing is counted, and waiting helps. */
+  /** Counts a request, unless it exceeds the limit. A refused request is not counted. */
   readonly take: (client: string) => RateVerdict;
-  /** How many clients are remembered. */
+  /** The number of remembered clients. */
   readonly clients: () => number;
 };
 
 export type RateVerdict = {
   readonly allowed: boolean;
-  /** How many more would be allowed at this moment. */
+  /** The number of further requests allowed now. */
   readonly remaining: number;
-  /** Time until the oldest counted request leaves the window; a refused client waits this long. */
+  /** Time until the oldest counted request leaves the window, which a refused client has to wait. */
   readonly resetMs: number;
 };
 
@@ -26,10 +26,10 @@ export type RateLimiterOptions = {
 };
 
 /**
- * A sliding window per client, exact: of a client's allowed requests, no more than `limit` lie within
- * any `windowMs`. It remembers each request's time in a ring, so that one costs the same whatever the
- * limit. At a bound, the clients that have been silent for longest are forgotten: who has many
- * addresses gains nothing by that, and others are not shut out.
+ * A sliding window per client. Of a client's allowed requests, no more than `limit` lie within any `windowMs`. The
+ * times of its requests are in a ring, so the cost of a request does not depend on the limit. At a bound, the clients
+ * that have been silent for longest are forgotten: an attacker with many addresses gains nothing, and others are not
+ * locked out.
  */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { limit, windowMs, monotonicMs, mostClients = 65_536, mostRequests = 1_000_000 } = options;
@@ -43,7 +43,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     return client;
   }
 
-  /** Two at each call, so that forgetting keeps up with arriving. */
+  /** Two at each call, so that cleaning up keeps pace with new clients. */
   function forgetSilent(sinceMs: number): void {
     for (let looked = 0; ; looked += 1) {
       const oldest = byRecency.oldest();
@@ -77,10 +77,10 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   };
 }
 
-/** `times` is a ring: the `count` requests that are in the window, from `first` on and around its end. */
+/** `times` is a ring with `count` requests in the window, beginning at `first`. */
 type Client = Used & { readonly name: string; times: number[]; first: number; count: number; lastMs: number };
 
-/** Drops requests; one that is exactly a window old no longer counts. */
+/** Drops requests. One that is exactly a window old no longer counts. */
 function dropUntil(client: Client, sinceMs: number): number {
   const before = client.count;
   while (client.count > 0 && (client.times[client.first] ?? 0) <= sinceMs) {
@@ -96,7 +96,7 @@ function push(client: Client, atMs: number, limit: number): void {
   client.count += 1;
 }
 
-/** Most clients ask once or twice; room for the limit is made when it is needed. */
+/** Most clients send one or two requests, so room for the limit is allocated when needed. */
 function grow(client: Client, limit: number): void {
   const { times, first, count } = client;
   const room = Math.min(limit, times.length * 4);

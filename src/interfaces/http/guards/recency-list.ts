@@ -1,7 +1,10 @@
 /** An entry of a list in the order of last use; `before` was used earlier. */
 export type Used = { before: Used | undefined; after: Used | undefined };
 
-/** Every operation costs the same, however long it is; a `Map` that is deleted from at its front does not. */
+/**
+ * Every operation takes constant time. A `Map` with deletions at its front does not: test/bench/clients.bench.ts has
+ * the difference.
+ */
 export type RecencyList<Entry extends Used> = {
   /** Adds the entry, or moves it, to the end. */
   readonly touch: (entry: Entry) => void;
@@ -30,7 +33,7 @@ export function createRecencyList<Entry extends Used>(): RecencyList<Entry> {
       ends.before = entry;
     },
     remove: unlink,
-    // Nothing but entries and the ends themselves is ever linked.
+    // Only entries and the ends themselves are linked.
     oldest: () => (ends.after === ends ? undefined : (ends.after as Entry)),
   };
 }

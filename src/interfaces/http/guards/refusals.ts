@@ -1,25 +1,24 @@
 import type { Log } from '../../../domain/outside/outside.ts';
 
-/** Keeps the log small while somebody is refused again and again. */
+/** Keeps the log small when requests are refused repeatedly. */
 export type Refusals = {
-  /** Whether this one is to be told on a line of its own; otherwise it is counted. */
+  /** Whether this request gets its own line; otherwise it is counted. */
   readonly isTold: (client: string, status: number, kind: RefusalKind) => boolean;
-  /** Tells what has been counted so far, and forgets it. */
+  /** Logs the counts and resets them. */
   readonly flush: () => void;
 };
 
 /**
- * `mistake`: a request within the rate limit for a path, method or value that does not exist; the log helps its
- * sender.
+ * `mistake`: a request within the rate limit for a path, method or value that does not exist. The log helps its sender.
  */
 export type RefusalKind = 'refusal' | 'mistake';
 
 export type RefusalBounds = {
   /** Lines about one client in a window. */
   readonly toldOfOne: Readonly<Record<RefusalKind, number>>;
-  /** Limit for all clients together, against a client with many addresses. */
+  /** Limit for all clients together, against one with many addresses. */
   readonly toldOfAll: number;
-  /** Further ones are counted together. */
+  /** Further clients are counted together. */
   readonly mostClients: number;
   readonly windowMs: number;
 };
@@ -31,7 +30,7 @@ export const refusalBounds: RefusalBounds = {
   windowMs: 60_000,
 };
 
-/** Tells of each client's first refusals in a window; at its end, of the others in one line for each client. */
+/** Logs each client's first refusals in a window, and at its end the others in one line for each client. */
 export function createRefusals(log: Log, bounds: RefusalBounds = refusalBounds): Refusals {
   let clients = new Map<string, Counted>();
   let others = newCount();

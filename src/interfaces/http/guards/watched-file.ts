@@ -31,7 +31,7 @@ export function watchFiles<Content>(
   };
 }
 
-/** Changes when a file is written, replaced, or what its links lead to is. */
+/** Changes when a file is written or replaced, or when the target of its link is. */
 function versionOf(paths: readonly string[]): string {
   return paths
     .map((path) => {

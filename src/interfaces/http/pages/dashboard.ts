@@ -7,8 +7,8 @@ import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
 
 /**
- * `GET /` and its files: the page for people. The files hold no data, so nobody is asked for a token; the page
- * itself asks the API, with the token that its user gives.
+ * `GET /` and its files: the dashboard. The files contain no data, so they need no token. The page requests data from
+ * the API with its user's token.
  */
 export function dashboardRoutes({ settings, dashboardFolder }: HttpParts): readonly Route[] {
   const files = new Map<string, File>();
@@ -26,7 +26,7 @@ export function dashboardRoutes({ settings, dashboardFolder }: HttpParts): reado
       ...shared,
       path: '/',
       summary: 'The dashboard',
-      description: 'The page for people.',
+      description: 'The dashboard.',
       replies,
       answer: ({ request }, reply) => send(fileNamed('index.html'), request, reply),
     }),
@@ -34,7 +34,7 @@ export function dashboardRoutes({ settings, dashboardFolder }: HttpParts): reado
       ...shared,
       path: '/dashboard/*',
       summary: 'Files of the dashboard',
-      description: 'Script, style and icon of the page for people.',
+      description: 'Script, style and icon of the dashboard.',
       replies,
       answer: ({ request }, reply) =>
         send(request.rest === 'index.html' ? undefined : fileNamed(request.rest), request, reply),
@@ -51,7 +51,7 @@ const types: ReadonlyMap<string, string> = new Map([
   ['icon.svg', 'image/svg+xml'],
 ]);
 
-/** The document names the groups that are on, so that the page asks for no other. */
+/** The document names the groups that are on, so that the page requests no other. */
 function readFile(path: string, type: string, groups: readonly string[]): File {
   const text = readFileSync(path, 'utf8').replace('name="upkeep-groups" content=""', () => {
     return `name="upkeep-groups" content="${groups.join(' ')}"`;
@@ -68,7 +68,7 @@ function send(file: File | undefined, { raw }: RouteRequest, reply: RouteReply):
   return reply.header('Content-Type', file.type).send(file.body);
 }
 
-/** Everything from here, and no markup from strings: https://w3c.github.io/trusted-types/dist/spec/ */
+/** Everything comes from this server, and no markup from strings: https://w3c.github.io/trusted-types/dist/spec/ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

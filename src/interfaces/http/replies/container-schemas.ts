@@ -3,7 +3,7 @@ import { array, choice, integer, type JsonSchema, map, object, text, time } from
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** The version that runs and the newer one; all may be absent. */
+/** The running version and the newer one; all may be absent. */
 export const versionFields: Fields = {
   version: text(
     'Version of its image: its label org.opencontainers.image.version, else a tag that looks like a version, else the beginning of the digest',
@@ -30,15 +30,15 @@ export const kindField: Fields = {
   kind: choice(['container', 'service'], 'With --swarm: a container, or a service of the swarm'),
 };
 
-/** Present where there are several engines. */
-export const engineField: Fields = { engine: text('Of several engines, the one that it is on') };
+/** Present with several engines. */
+export const engineField: Fields = { engine: text('Name of its engine, if there are several') };
 
-/** Why something waits or is not known; all may be absent. */
+/** Why an update waits or a check failed; all may be absent. */
 export const holdFields: Fields = {
-  candidate_digest: text('The version that an update would apply, where that is not the newest one'),
+  candidate_digest: text('Version that an update would apply, if it is not the newest one'),
   hold: choice(
     holds,
-    'Kind of reason. Of held: failed (this version was taken back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window, wave. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
+    'Kind of reason. Of held: failed (this version was rolled back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window, wave. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
   ),
   eligible_at: time('Held until then'),
   retry_at: time('Unknown, and the registry may be asked again then'),
@@ -63,11 +63,11 @@ export const outcomeFields: Fields = {
   stopping_ms: integer('The part of that in which its process was ending; absent when that is not known'),
   down_ms: integer('The rest of it, in which there was no process; absent when that is not known'),
   phases_ms: map(integer('How long this phase of the update took; absent when nothing was begun')),
-  log: text('The last log lines of a new version that failed, without what is known to be secret'),
+  log: text('The last log lines of a new version that failed, without known secrets'),
   from: text('Version before the update, when known'),
-  to: text('Version after it, or the one that was to come, when known'),
+  to: text('Version after it, or the intended one, when known'),
   from_image: text('Reference before an update to another tag; absent where the tag stays'),
-  to_image: text('Reference after it, or the one that was to come; absent where the tag stays'),
+  to_image: text('Reference after it, or the intended one; absent where the tag stays'),
   ...engineField,
   ...kindField,
 };
@@ -76,8 +76,8 @@ export const outcomeFields: Fields = {
 export const outcomeSchema = object(
   {
     name: text('Name of the container'),
-    image: text('The image reference it runs'),
-    outcome: choice(outcomeKinds, 'What became of it'),
+    image: text('Its image reference'),
+    outcome: choice(outcomeKinds, 'The result for this container'),
     reason: text('Why; empty when there is nothing to explain'),
     old_image_id: text('Image before the update'),
     new_image_id: text('Image after it'),
@@ -87,16 +87,16 @@ export const outcomeSchema = object(
   outcomeFields,
 );
 
-/** Of a run, where there are several engines. */
+/** The engines of a run, with several engines. */
 export const enginesField: Fields = {
   engines: array(
     object(
       {
         name: text('Name of the engine'),
-        result: choice(['ran', 'busy', 'unreachable', 'failed'], 'Whether it was worked on, or why not'),
+        result: choice(['ran', 'busy', 'unreachable', 'failed'], 'Whether the run included it, or why not'),
         duration_ms: integer('How long it took, in milliseconds'),
       },
-      { error: text('Why it was not worked on') },
+      { error: text('Why the run did not include it') },
     ),
   ),
 };

@@ -1,14 +1,14 @@
 import { type ErrorCode, ServiceError } from '../../../domain/errors.ts';
 import { toWholeSeconds } from '../../json/timestamps.ts';
 
-/** A reply that is no success: the words are for whoever asked, and name nothing internal. */
+/** A reply other than success. Its message is for the client and names nothing internal. */
 export type Problem = {
   readonly status: number;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** A request that cannot be answered as asked; thrown by routes. */
+/** A request that cannot be answered; thrown by routes. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly problem: Problem;
@@ -19,7 +19,7 @@ export class HttpError extends Error {
   }
 }
 
-/** The reply for an error; undefined for a bug, which the caller logs in full. */
+/** The reply for an error. Undefined for a bug, which the caller logs in full. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof HttpError) return error.problem;
   return error instanceof ServiceError ? problems[error.code] : undefined;
@@ -30,19 +30,19 @@ export const notFound: Problem = { status: 404, message: 'not found' };
 /** Reply for a bug. */
 export const internalError: Problem = { status: 500, message: 'internal error' };
 
-/** The body of every reply that is no success, but for the rate limiter's. */
+/** The body of every reply other than success, except the rate limiter's. */
 export function errorBody(message: string, nowMs: number): string {
   return JSON.stringify({ error: message, api_version: 'v1', timestamp: toWholeSeconds(nowMs) });
 }
 
 export const jsonType = 'application/json; charset=utf-8';
 
-/** Only commands ask other services. */
+/** Only commands send requests to other services. */
 const elsewhere: Problem = { status: 500, message: 'another service cannot be asked' };
 
-/** Words of our own, because the message of a `ServiceError` may name sockets, hosts and paths. */
+/** Fixed texts, because the message of a `ServiceError` may name sockets, hosts and paths. */
 const problems: Readonly<Record<ErrorCode, Problem>> = {
-  'invalid-input': { status: 400, message: 'the request cannot be understood, or asks for too much' },
+  'invalid-input': { status: 400, message: 'the request is invalid, or asks for too much' },
   'not-found': { status: 404, message: 'not found' },
   busy: { status: 429, message: 'another update is already running', headers: { 'Retry-After': '30' } },
   cancelled: { status: 503, message: 'the request was cancelled' },
@@ -54,8 +54,8 @@ const problems: Readonly<Record<ErrorCode, Problem>> = {
   'registry-unreachable': { status: 500, message: 'a registry cannot be reached' },
   'registry-denied': { status: 500, message: 'a registry denies access' },
   'registry-not-found': { status: 500, message: 'a registry does not have the image' },
-  'registry-rate-limited': { status: 500, message: 'a registry limits how often it may be asked' },
-  'registry-invalid': { status: 500, message: 'a registry gave an answer that cannot be understood' },
+  'registry-rate-limited': { status: 500, message: 'a registry limits requests' },
+  'registry-invalid': { status: 500, message: 'a registry sent an invalid answer' },
   'service-unreachable': elsewhere,
   'service-denied': elsewhere,
   'service-refused': elsewhere,

@@ -4,11 +4,11 @@ import { securityHeaders } from './security-headers.ts';
 type Given = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /**
- * A reply that carries the security headers and those of the front besides its route's own. Node checks
- * a header when it is set and once more when the head is written; these wait for the head.
+ * A reply with the security headers and those of the guards, besides its route's own. Node checks a header when it is
+ * set and again when the head is written; these are only added to the head.
  */
 export class HttpResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** Names and values in turn. */
+  /** Names and values alternate. */
   readonly commonHeaders: string[] = [];
 
   override writeHead(status: number, reason?: string | Given, given?: Given): this {

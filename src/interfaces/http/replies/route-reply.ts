@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { jsonType } from './errors.ts';
 
-/** The reply of one route. A route sends it, or returns an object: then that is sent as JSON with status 200. */
+/** The reply of one route. A route sends it, or returns an object, which is sent as JSON with status 200. */
 export class RouteReply {
   readonly raw: ServerResponse;
   readonly #headers: Record<string, string | number> = {};
@@ -31,7 +31,7 @@ export class RouteReply {
     return this.code(status).header('Location', location).send('');
   }
 
-  /** An object goes out as JSON. Node drops the body of a reply to `HEAD`, and its length stays. */
+  /** An object is sent as JSON. For `HEAD` Node drops the body but keeps its length. */
   send(body?: string | Buffer | object): this {
     const isText = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
     const bytes = isText ? body : JSON.stringify(body);

@@ -12,7 +12,7 @@ export type JsonSchema = {
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** All of these fields, perhaps some of those, and nothing else. */
+/** An object with all required fields, optional ones, and no others. */
 export function object(required: Fields, optional: Fields = {}): JsonSchema {
   return {
     type: 'object',
@@ -22,7 +22,7 @@ export function object(required: Fields, optional: Fields = {}): JsonSchema {
   };
 }
 
-/** A reply of `/v1`: what it says, when it said so, and in which version. */
+/** A reply of `/v1` with its time and API version. */
 export function stamped(required: Fields, optional: Fields = {}): JsonSchema {
   return object({ ...required, timestamp: time('When the reply was made, UTC'), api_version: version }, optional);
 }
@@ -67,7 +67,7 @@ export const summarySchema: JsonSchema = object({
 });
 
 export const errorSchema: JsonSchema = object({
-  error: text('What went wrong, for people'),
+  error: text('The message of the error, in English'),
   api_version: version,
   timestamp: time('When the reply was made, UTC'),
 });

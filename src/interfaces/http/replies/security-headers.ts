@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 
 /**
- * Headers of every reply, names and values in turn; a page has its own content security policy.
+ * Headers of every reply, names and values alternating. A page has its own content security policy.
  * https://owasp.org/www-project-secure-headers/
  */
 export function securityHeaders(own: OutgoingHttpHeaders): readonly string[] {

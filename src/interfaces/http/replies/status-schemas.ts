@@ -14,11 +14,14 @@ const phases = [
 /** The update under way. */
 export const runSchema = object({
   run_id: text('Id of the run in history and events'),
-  trigger: choice(['command', 'schedule', 'start', 'http'], 'What began it'),
+  trigger: choice(['command', 'schedule', 'start', 'http'], 'The origin of the run'),
   started_at: time('When it began'),
   containers: array(
     object(
-      { name: text('Name of a container whose update has begun'), phase: choice(phases, 'What is done to it now') },
+      {
+        name: text('Name of a container whose update has begun'),
+        phase: choice(phases, 'The current step of its update'),
+      },
       {
         percent: integer('How much of its image has been pulled, from 0 to 100'),
         tasks: object({
@@ -34,7 +37,7 @@ export const runSchema = object({
 export const unwatchedSchema = object({
   reason: text('Kind of reason'),
   count: integer('How many containers'),
-  remedy: text('How they would be watched'),
+  remedy: text('How to have them watched'),
 });
 
 export const engineSchema = object(
@@ -43,7 +46,7 @@ export const engineSchema = object(
     reachable: truth('Whether it answers, and tells of changes'),
   },
   {
-    version: text('Its version; absent until it has told it'),
-    error: text('Why it does not'),
+    version: text('Its version; absent before it has answered'),
+    error: text('Why it does not answer'),
   },
 );

@@ -4,7 +4,7 @@ import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.t
 import { engineField, enginesField, outcomeSchema } from './container-schemas.ts';
 import { array, choice, integer, object, stamped, summarySchema, text, truth } from './schemas.ts';
 
-/** The reply to one that goes on in the background. */
+/** The reply to an update that continues in the background. */
 export const acceptedSchema = stamped({
   status: choice(['accepted'], 'Always "accepted"'),
   run_id: text('Id of the run in history and events'),
@@ -14,7 +14,7 @@ const resultFields = {
   summary: summarySchema,
   timing: object({
     duration_ms: integer('How long the update took, in milliseconds'),
-    duration: text('The same for people'),
+    duration: text('The same as text, such as 1.25s'),
   }),
   run_id: text('Id of the run in history and events'),
   containers: array(outcomeSchema),
@@ -26,20 +26,20 @@ const plannedSchema = object(
   {
     name: text('Name of the container'),
     image: text('Image reference with tag'),
-    action: choice(['update', 'restart', 'skip'], 'What an update would do with it'),
-    because: text('Why, in a few words'),
-    depends_on: array(text('Name of a container that comes first')),
-    reason: text('What the check found, or why it stays as it is'),
+    action: choice(['update', 'restart', 'skip'], 'The action that an update would take'),
+    because: text('The reason, in a few words'),
+    depends_on: array(text('Name of a container that is started first')),
+    reason: text('Result of the check, or the reason for no update'),
   },
   {
-    from: text('Version that runs, when known'),
+    from: text('Running version, when known'),
     to: text('Version after the update, when known'),
     to_image: text('Reference after an update to another tag; absent where the tag stays'),
     ...engineField,
   },
 );
 
-/** Either all fields of the result, or those of the plan: the format of the description knows no alternatives. */
+/** All fields of the result, or those of the plan. OpenAPI 2.0 has no alternatives. */
 export const resultOrPlanSchema = stamped(
   {},
   {
@@ -49,7 +49,7 @@ export const resultOrPlanSchema = stamped(
     plan: array(plannedSchema),
   },
 );
-/** The reply to an update or a rollback that has ended. */
+/** The reply after the end of an update or a rollback. */
 export function resultOf(session: Session) {
   return {
     summary: summarise(session),

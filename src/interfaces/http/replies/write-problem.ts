@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { errorBody, jsonType, type Problem } from './errors.ts';
 
-/** Answers with a problem, which no cache may keep. */
+/** Answers with a problem, which caches must not store. */
 export function writeProblem(
   response: ServerResponse,
   { status, message, headers = {} }: Problem,

@@ -1,4 +1,4 @@
-/** JSON data as YAML 1.2, in block style; strings are quoted as in JSON, of which YAML is a superset. */
+/** JSON data as YAML 1.2 in block style. Strings are quoted as in JSON, which is a subset of YAML. */
 export function toYaml(value: unknown): string {
   return `${lines(value, '').join('\n')}\n`;
 }
@@ -18,7 +18,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Numbers, booleans and the like would not stay text without quotes. */
+/** Unquoted numbers, booleans and similar names would not stay text. */
 function key(name: string): string {
   return /^[a-zA-Z_$/][\w$/-]*$/.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name)
     ? name

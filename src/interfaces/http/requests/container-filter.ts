@@ -24,7 +24,7 @@ export function containerFilter({ name, image, engines }: Wanted): ((container: 
     (image === undefined || isOfImage(container.image, image));
 }
 
-/** Whether a person's filter means the image reference that is shown; a malformed one means none. */
+/** Whether a filter matches the shown image reference. A malformed filter matches nothing. */
 export function isOfImage(shown: string, filter: string): boolean {
   const reference = tryParseImageReference(shown);
   return reference !== undefined && matchesReference(filter, reference);

@@ -1,19 +1,19 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 
-/** A signal that aborts after a while, or when somebody calls it off. */
+/** A signal that aborts after a time, or when it is cancelled. */
 export type Deadline = {
   readonly signal: AbortSignal;
   readonly hasPassed: () => boolean;
-  /** Aborts the signal with the reason, unless it has been aborted already. */
+  /** Aborts the signal with the reason, unless it is already aborted. */
   readonly abort: (reason: ServiceError) => void;
   /** Rejects when the time has passed; never settles otherwise. */
   readonly passed: Promise<never>;
-  /** Stops the clock: for when the work has ended. */
+  /** Stops the clock when the work has ended. */
   readonly clear: () => void;
 };
 
-/** `what` is the late action, for the message: `update`. */
+/** `what` is the late action as the message words it: `update`. */
 export function startDeadline(clock: Clock, ms: number, what: string): Deadline {
   const controller = new AbortController();
   const timer = new AbortController();
@@ -29,7 +29,7 @@ export function startDeadline(clock: Clock, ms: number, what: string): Deadline 
       () => undefined,
     );
   });
-  // Without a race against it, the rejection must not count as unhandled.
+  // Without a race against it, the rejection would count as unhandled.
   passed.catch(() => undefined);
   return {
     signal: controller.signal,

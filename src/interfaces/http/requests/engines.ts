@@ -3,12 +3,14 @@ import { HttpError } from '../replies/errors.ts';
 import type { EngineState } from '../../../domain/fleet/engine-state.ts';
 import { list, unlisted } from './query.ts';
 
-/** Of the routes about containers. */
+/** The parameter of routes about containers. */
 export const engineParameter = {
   engine: unlisted(list('Of several engines, only these; separated by commas, and repeatable')),
 } as const;
 
-/** The engines of a request; empty: all. Throws 400 for a name that no engine has: without it much more would be done. */
+/**
+ * The engines of a request; empty: all. Throws 400 for an unknown name, because ignoring it would include all engines.
+ */
 export function enginesIn(
   { engine: names }: { readonly engine: readonly string[] },
   { engines }: { readonly engines?: () => readonly Pick<EngineState, 'name'>[] },

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
 import { HttpError } from '../replies/errors.ts';
 
-/** Keeps the body of a request, which is read and thrown away otherwise; to be called before any of it is read. */
+/** Keeps the body of a request, which is discarded otherwise. Call it before the body is read. */
 export function keepBody(request: IncomingMessage): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -14,7 +14,7 @@ export function keepBody(request: IncomingMessage): void {
   });
 }
 
-/** The JSON object in the body that was kept; throws 400 for anything else. */
+/** The JSON object in the kept body. Throws 400 for anything else. */
 export function keptObject(request: IncomingMessage): JsonObject {
   const body = bodies.get(request);
   const text = body === undefined ? '' : body();
@@ -23,12 +23,12 @@ export function keptObject(request: IncomingMessage): JsonObject {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value)) return value;
   } catch {
-    // Said below.
+    // The error is reported below.
   }
   throw new HttpError(400, 'invalid request body: expected a JSON object');
 }
 
-/** Of a decision; its texts are names, digests and times. */
+/** Enough for a decision, which has names, digests and times. */
 const mostBytes = 16_384;
 
 const bodies = new WeakMap<IncomingMessage, () => string | undefined>();

@@ -3,14 +3,17 @@ import { HttpError } from '../replies/errors.ts';
 import { parseTimestamp } from '../../json/timestamps.ts';
 import { queryOf } from './request-target.ts';
 
-/** One parameter of a query: how it is documented, and how its value is read from what was given, in order. */
+/** One parameter of a query: its documentation, and its parser for the given values in order. */
 export type Parameter<Value> = {
   readonly documentation: ParameterDocumentation;
   /** Throws 400 for a malformed value. */
   readonly read: (given: readonly string[], name: string) => Value;
 };
 
-/** Form of OpenAPI 2.0: https://swagger.io/specification/v2/#parameter-object. `hidden`: understood, but not shown. */
+/**
+ * The form of OpenAPI 2.0: https://swagger.io/specification/v2/#parameter-object. `hidden`: accepted, but not
+ * documented.
+ */
 export type ParameterDocumentation = {
   readonly type: 'string' | 'boolean' | 'integer';
   readonly description: string;
@@ -25,24 +28,24 @@ export type ValuesOf<Table extends QueryTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Parameter<infer Value> ? Value : never;
 };
 
-/** A query as `node:querystring` reads it: a list for a name that is repeated. */
+/** A query as parsed by `node:querystring`: a list for a repeated name. */
 export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The query of a request's target; a malformed escape stands for itself. */
+/** The query of a request's target. A malformed escape stays as it is. */
 export function parseQuery(target: string): RawQuery {
-  // 0: any number of names; the head of a request is bounded.
+  // 0: any number of names. The size of the request's head is bounded.
   return parse(queryOf(target), '&', '=', { maxKeys: 0 });
 }
 
-/** Reads all parameters of a table; parameters that it does not know are no concern of ours. */
+/** Reads all parameters of a table. Unknown parameters are ignored. */
 export function readQuery<Table extends QueryTable>(table: Table, raw: RawQuery): ValuesOf<Table> {
   const values: Record<string, unknown> = {};
   for (const name in table) values[name] = table[name]?.read(given(raw, name), name);
-  // Every name of the table has the value that its own reader made.
+  // Every name of the table has the value of its own reader.
   return values as ValuesOf<Table>;
 }
 
-/** Repeatable, and each a comma-separated list; nothing left is an empty list. */
+/** Repeatable, each value a comma-separated list. Without items the list is empty. */
 export function list(description: string): Parameter<readonly string[]> {
   return {
     documentation: { type: 'string', description },
@@ -54,7 +57,7 @@ export function list(description: string): Parameter<readonly string[]> {
   };
 }
 
-/** The first that was given; empty counts as not given. */
+/** The first value. An empty one counts as not given. */
 export function text(description: string): Parameter<string | undefined> {
   return { documentation: { type: 'string', description }, read: ([first]) => first || undefined };
 }
@@ -67,13 +70,13 @@ export function flag(description: string): Parameter<boolean> {
   };
 }
 
-/** A moment in RFC 3339, in milliseconds; undefined when it was not given, 400 when it is empty or malformed. */
+/** A time in RFC 3339, in milliseconds. Undefined when it is not given, 400 when it is empty or malformed. */
 export function moment(description: string): Parameter<number | undefined> {
   return {
     documentation: { type: 'string', format: 'date-time', description },
     read: ([first], name) => {
       if (first === undefined) return undefined;
-      // A `+` of an offset that was not escaped arrives as a space.
+      // An unescaped `+` of an offset arrives as a space.
       const ms = parseTimestamp(first.replace(/ (?=\d\d:\d\d$)/, '+'));
       if (ms === undefined) throw new HttpError(400, `invalid query parameter "${name}": expected an RFC 3339 time`);
       return ms;
@@ -81,7 +84,7 @@ export function moment(description: string): Parameter<number | undefined> {
   };
 }
 
-/** Undefined for all of it: when it is not given, empty, or 0. */
+/** Undefined when it is not given, empty, or 0. */
 export function count(description: string): Parameter<number | undefined> {
   return {
     documentation: { type: 'integer', minimum: 0, description },
@@ -93,12 +96,12 @@ export function count(description: string): Parameter<number | undefined> {
   };
 }
 
-/** Understood, and told of in the words of its route: the specification closes the list of parameters. */
+/** Accepted, but only described in the text of its route, because the specification closes the list of parameters. */
 export function unlisted<Value>({ documentation, read }: Parameter<Value>): Parameter<Value> {
   return { documentation: { ...documentation, hidden: true }, read };
 }
 
-/** A name that looks like another's plural: ignoring it would do much more than was asked. */
+/** A misspelt name that must be refused, because ignoring it would do much more than requested. */
 export function misspelling(right: string): Parameter<undefined> {
   return {
     documentation: { type: 'string', description: '', hidden: true },

@@ -1,4 +1,4 @@
-/** The path of a request's target, as it was written: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
+/** The path of a request's target as written: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
 export function pathOf(target: string): string {
   const local = localTarget(target);
   const query = local.search(/[?#]/);
@@ -12,7 +12,7 @@ export function queryOf(target: string): string {
   return begin === -1 ? '' : local.slice(begin + 1);
 }
 
-/** The target without a scheme and host, and on `/v1/` without a trailing slash. */
+/** The target without scheme and host, and under `/v1/` without a trailing slash. */
 export function normalTarget(target: string): string {
   const local = localTarget(target);
   const path = pathOf(local);

@@ -21,12 +21,12 @@ export const selectionParameters = {
   containers: misspelling('container'),
 } as const;
 
-/** Milliseconds, at most the option's; the option's when it is not given or makes no sense. */
+/** Milliseconds, at most the option's value, which also applies when it is not given or invalid. */
 export function timeoutUpTo(longestMs: number, hidden: { readonly hidden?: true } = {}): Parameter<number> {
   return {
     documentation: {
       type: 'string',
-      description: 'Longest time to take, such as 30s or 2m; capped by the option of the service',
+      description: 'Timeout, such as 30s or 2m; at most the value of the option of the service',
       ...hidden,
     },
     read: ([first = '']) => {
@@ -51,7 +51,7 @@ function bounded({ documentation, read }: ListParameter): ListParameter {
 
 const mostItems = 100;
 
-/** Patterns are compiled and matched while nothing else is answered. */
+/** Compiling and matching patterns blocks the event loop. */
 function withinBudget({ documentation, read }: ListParameter): ListParameter {
   return {
     documentation,
@@ -63,5 +63,5 @@ function withinBudget({ documentation, read }: ListParameter): ListParameter {
   };
 }
 
-/** Instructions of all patterns of a request together: a hundred short ones, or two that are as large as one may be. */
+/** Instructions of all patterns of a request together: a hundred short ones, or two of the largest size. */
 const largestPatterns = 3000;

@@ -4,14 +4,14 @@ import { defineRoute, type Route } from '../service/route.ts';
 import { array, object, stamped, text, truth } from '../replies/schemas.ts';
 import { stamp } from '../replies/stamp.ts';
 
-/** `GET /v1/config`: the settings in force, without secrets. */
+/** `GET /v1/config`: the effective settings without secrets. */
 export function configRoute({ configuration, clock }: HttpParts): Route {
   return defineRoute({
     group: 'config',
     path: '/v1/config',
     access: 'api token',
-    summary: 'Show the settings in force',
-    description: 'Shows the settings in force, and every option with where its value came from. Secrets are redacted.',
+    summary: 'Show the settings in effect',
+    description: 'Shows the settings in effect, and every option with the origin of its value. Secrets are redacted.',
     query: {},
     replies: { 200: { description: 'The settings', schema: replySchema } },
     answer: () => ({ ...configurationEntry(configuration()), ...stamp(clock) }),
@@ -29,7 +29,7 @@ const replySchema = stamped({
     include_restarting: truth('Restarting containers are watched too'),
     lifecycle_hooks: truth('Hooks of containers are run'),
     label_enable: truth('Only containers with the enable label are watched'),
-    filter_desc: text('Which containers are watched'),
+    filter_desc: text('The filter of containers, in words'),
     scope: text('Only containers of this scope are watched; empty for those without one'),
   }),
   options: array(
@@ -37,7 +37,7 @@ const replySchema = stamped({
       name: text('Name of the option'),
       value: text('Value of the option; secrets are redacted'),
       source: text('The flag or variable it came from, or "default"'),
-      meaning: text('What it is for'),
+      meaning: text('Meaning of the option'),
     }),
   ),
 });

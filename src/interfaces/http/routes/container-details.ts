@@ -15,7 +15,7 @@ import { array, choice, integer, map, object, stamped, text, time, truth } from 
 import { unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 
-/** `GET /v1/containers/details`: all that is known of the watched containers, from memory. */
+/** `GET /v1/containers/details`: all data about the watched containers, from memory. */
 export function containerDetailsRoute({ service, clock }: HttpParts): Route {
   const list = createCachedList(
     {
@@ -32,7 +32,7 @@ export function containerDetailsRoute({ service, clock }: HttpParts): Route {
     path: '/v1/containers/details',
     access: 'api token',
     summary: 'List watched containers in detail',
-    description: 'Lists the watched containers with their state and what is in force for them, from memory.',
+    description: 'Lists the watched containers with their state and the settings in effect, from memory.',
     query: { ...containerParameters, ...engineParameter },
     replies: {
       200: { description: 'The watched containers', schema: listSchema },
@@ -90,26 +90,27 @@ const entrySchema = object(
     id: text('Container id'),
     created: time('When the container was created'),
     status: choice(states, 'State of the container'),
-    health: choice(['none', 'starting', 'healthy', 'unhealthy'], 'Health as its HEALTHCHECK tells'),
+    health: choice(['none', 'starting', 'healthy', 'unhealthy'], 'Result of its HEALTHCHECK'),
     update_available: truth('A newer image is available'),
     latest_digest: text('Newest registry digest, when known'),
-    reason: text('What the last check found'),
+    reason: text('Result of the last check'),
     depends_on: array(text('Name of a container')),
     labels_in_effect: map(text('Value of the label')),
     settings: array(settingSchema),
     can_roll_back: truth('Whether POST /v1/rollback has something to go back to'),
   },
   {
+    started_at: time('When its process was started; absent where it has none, or where that is not known'),
     checked_at: time('When it was last checked; absent before the first check'),
     project: text('Its Compose project'),
-    verdict: choice(verdicts, 'What the last check found; absent before the first'),
+    verdict: choice(verdicts, 'Result of the last check; absent before the first'),
     ...versionFields,
     ...holdFields,
     ...engineField,
     ...kindField,
     mode: choice(modes, 'Of a service: its mode'),
     replicas: object({ wanted: integer('Tasks that should run'), running: integer('Tasks that run') }),
-    update_state: choice(updateWords, 'Of a service: what the swarm says of its last update'),
+    update_state: choice(updateWords, 'Of a service: the state of its last update in the swarm'),
     last: lastSchema,
   },
 );

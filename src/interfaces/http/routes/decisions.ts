@@ -1,4 +1,5 @@
 import type { DecisionFault, DecisionKind } from '../../../domain/decision/decision.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import type { JsonObject } from '../../../domain/run/running-service.ts';
 import { decisionEntry } from '../../json/decision.ts';
 import { parseTimestamp } from '../../json/timestamps.ts';
@@ -7,7 +8,6 @@ import { array, choice, integer, object, stamped, text, time, truth } from '../r
 import { stamp } from '../replies/stamp.ts';
 import { keptObject } from '../requests/kept-body.ts';
 import { engineField } from '../replies/container-schemas.ts';
-import { enginesIn } from '../requests/engines.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
@@ -16,15 +16,15 @@ const kinds: readonly DecisionKind[] = ['approve', 'skip', 'snooze'];
 const fields = {
   id: text('Id of the decision'),
   container: text('Name of the container'),
-  decision: choice(kinds, 'What was decided'),
-  digest: text('The new version that it is about, and no other'),
-  by: text('Who decided: the name of a token, API token where it has none, or command line'),
+  decision: choice(kinds, 'The decision'),
+  digest: text('The new version; the decision holds for no other'),
+  by: text('Origin of the decision: the name of a token, API token if it has no name, or command line'),
   at: time('When'),
 };
 
 const optionalFields = {
   ...engineField,
-  tag: text('Tag of that version, where it has one'),
+  tag: text('Tag of that version, if it has one'),
   until: time('When it ends; absent: with its version'),
 };
 
@@ -33,17 +33,17 @@ const keptField = { kept: truth('Whether it is on the disk, and outlasts the ser
 /** `GET` and `POST /v1/decisions`, `DELETE /v1/decisions/ID`. */
 export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] {
   const shared = { group: 'decisions', access: 'api token', query: {} } as const;
-  const isKnown = (container: string) =>
-    service.decisions.candidateOf(container) !== undefined ||
-    service.inventory().containers.some(({ name }) => name === container);
+  const isKnown = (container: string, engine: string | undefined) =>
+    service.decisions.candidateOf(container, engine) !== undefined ||
+    service.inventory().containers.some((one) => one.name === container && (engine ?? one.engine) === one.engine);
   const list = defineRoute({
     ...shared,
     path: '/v1/decisions',
     summary: 'List decisions about new versions',
-    description: 'Lists what people have decided about new versions, oldest first. A decision ends with its version.',
+    description: 'Lists the decisions about new versions, oldest first. A decision ends with its version.',
     replies: {
       200: {
-        description: 'The decisions in force',
+        description: 'The decisions in effect',
         schema: stamped({ decisions: array(object(fields, optionalFields)), count: integer('Number of entries') }),
       },
     },
@@ -58,30 +58,36 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     methods: ['POST'],
     summary: 'Decide about a new version',
     description:
-      'Approves, skips or snoozes the new version that a container waits for. The digest is that of the version which was seen, candidate_digest or else latest_digest of the container: where another one has come meanwhile, nothing is decided.',
+      'Approves, skips or snoozes the new version that a container waits for. The digest is that of the version that the client has seen: candidate_digest or else latest_digest of the container. If another version is pending, the request is refused.',
     body: object(
       {
         container: text('Name of the container'),
-        decision: choice(kinds, 'What to do with the version'),
-        digest: text('The version that was seen'),
+        decision: choice(kinds, 'The decision about the version'),
+        digest: text('The version that the client has seen'),
       },
       { until: time('When the decision ends; needed for snooze'), ...engineField },
     ),
     replies: {
       201: { description: 'The decision', schema: stamped({ ...fields, ...keptField }, optionalFields) },
-      400: { description: 'The body cannot be understood' },
+      400: { description: 'The body is malformed' },
       404: { description: 'No watched container has that name' },
-      409: { description: 'The container waits for another version, or for none; the error says so' },
+      409: { description: 'No update of the container to this version is pending; the error says so' },
     },
     answer: async ({ request }, reply) => {
       const body = keptObject(request.raw);
       const container = textIn(body, 'container').replace(/^\//, '');
       const kind = kinds.find((each) => each === body['decision']);
       if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
-      const engine = engineIn(body, service);
-      const order = { kind, container, ...engine, digest: textIn(body, 'digest'), untilMs: timeIn(body, 'until') };
+      const engine = body['engine'] === undefined ? undefined : engineIn(body, service);
+      const order = {
+        kind,
+        container,
+        ...(engine !== undefined && { engine }),
+        digest: textIn(body, 'digest'),
+        untilMs: timeIn(body, 'until'),
+      };
       const taken = await service.decisions.take({ ...order, by: request.tokenName ?? 'API token' });
-      if ('fault' in taken) throw refusal(taken, kind, isKnown(container));
+      if ('fault' in taken) throw refusal(taken, kind, isKnown(container, engine));
       reply.code(201);
       return { ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock) };
     },
@@ -92,9 +98,9 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     describedAs: ['/v1/decisions/{id}'],
     methods: ['DELETE'],
     summary: 'Take a decision back',
-    description: 'Takes a decision back, as if it had not been taken.',
+    description: 'Withdraws a decision, as if it had not been made.',
     replies: {
-      200: { description: 'The decision that was', schema: stamped({ ...fields, ...keptField }, optionalFields) },
+      200: { description: 'The withdrawn decision', schema: stamped({ ...fields, ...keptField }, optionalFields) },
       404: { description: 'There is no decision with this id' },
     },
     answer: async ({ request }) => {
@@ -111,11 +117,11 @@ function refusal({ kind, fault }: DecisionFault, what: DecisionKind, isKnown: bo
   return new HttpError(kind === 'conflict' ? 409 : 400, `cannot ${what} the new version: ${fault}`);
 }
 
-function engineIn(body: JsonObject, service: Pick<HttpParts['service'], 'engines'>) {
-  if (body['engine'] === undefined) return {};
+function engineIn(body: JsonObject, { engines }: Pick<HttpParts['service'], 'engines'>): string {
   const engine = textIn(body, 'engine');
-  enginesIn({ engine: [engine] }, service);
-  return { engine };
+  if (engines === undefined) throw invalid('engine', 'this service works on one engine alone');
+  if (engines().some(({ name }) => name === engine)) return engine;
+  throw invalid('engine', `no engine is called ${quoted(engine, 100)}`);
 }
 
 function textIn(body: JsonObject, name: string): string {

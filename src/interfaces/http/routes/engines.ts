@@ -6,7 +6,7 @@ import { stamp } from '../replies/stamp.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
-/** `GET /v1/engines`: the engines and whether they answer, from memory; where there is one, there is no such route. */
+/** `GET /v1/engines`: the engines and whether they answer, from memory. The route exists with several engines only. */
 export function enginesRoutes({ service: { engines }, clock }: HttpParts): readonly Route[] {
   if (engines === undefined) return [];
   const route = defineRoute({

@@ -4,7 +4,7 @@ import type { EventStreams } from '../events/event-streams.ts';
 import { flag, unlisted } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
-/** `GET /v1/events`: what happens, as it happens. */
+/** `GET /v1/events`: the stream of events. */
 export function eventsRoute(cors: Cors, streams: EventStreams): Route {
   return defineRoute({
     group: 'events',

@@ -15,9 +15,9 @@ export function healthRoutes({ service, clock, log, ...parts }: HttpParts): read
       ...open,
       path: '/livez',
       summary: 'Whether the service lives',
-      description: 'Answers as long as the process runs.',
+      description: 'Answers while the process runs.',
       query: {},
-      replies: { 200: { description: 'It does', schema: okSchema } },
+      replies: { 200: { description: 'The process runs', schema: okSchema } },
       answer: () => ok,
     }),
     defineRoute({
@@ -25,11 +25,11 @@ export function healthRoutes({ service, clock, log, ...parts }: HttpParts): read
       path: '/readyz',
       summary: 'Whether the container engine can be reached',
       description:
-        'Asks the container engine for a sign of life. Says so while what an interrupted update left is being repaired, which may begin updates late.',
+        'Pings the container engine. The reply also tells if the remains of an interrupted update are being repaired, which may delay the next update.',
       query: {},
       replies: {
-        200: { description: 'It can', schema: readySchema },
-        503: { description: 'It cannot, with the reason' },
+        200: { description: 'The service is ready', schema: readySchema },
+        503: { description: 'The service is not ready; the reason is in the reply' },
       },
       answer: async () => {
         const deadline = startDeadline(clock, readinessTimeoutMs, 'reach the container engine');
@@ -54,7 +54,7 @@ export function healthRoutes({ service, clock, log, ...parts }: HttpParts): read
       summary: 'Whether the service has started',
       description: 'Answers once the service has started.',
       query: {},
-      replies: { 200: { description: 'It has', schema: okSchema } },
+      replies: { 200: { description: 'The service has started', schema: okSchema } },
       answer: () => ok,
     }),
   ];
@@ -70,6 +70,6 @@ const readySchema = object(
   { status: choice(['ok'], 'Always "ok"') },
   {
     repairing: truth('Present while an interrupted update is being finished or undone'),
-    unreachable: array(text('Of several engines, one that does not answer')),
+    unreachable: array(text('Name of an engine that does not answer')),
   },
 );

@@ -4,8 +4,8 @@ import { count, moment } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, choice, integer, object, stamped, text, time } from '../replies/schemas.ts';
 import type { HistoryEntry } from '../service/service.ts';
-import { outcomeEntry } from '../../json/entries.ts';
-import { outcomeSchema } from '../replies/container-schemas.ts';
+import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
+import { engineField, enginesField, outcomeSchema } from '../replies/container-schemas.ts';
 import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
@@ -40,31 +40,37 @@ export function historyRoute({ service, clock }: HttpParts): Route {
 
 const listSchema = stamped({
   entries: array(
-    object({
-      timestamp: time('When the update ended'),
-      scanned: integer('Containers scanned'),
-      updated: integer('Containers updated'),
-      failed: integer('Containers whose update failed'),
-      restarted: integer('Containers restarted because of linked dependencies'),
-      skipped: integer('Containers skipped'),
-      rolled_back: integer('Containers that got their old image back'),
-      run_id: text('Id of the run'),
-      trigger: choice(['command', 'schedule', 'start', 'http'], 'What began it'),
-      duration_ms: integer('How long it took, in milliseconds'),
-      failures: array(
-        object({
-          name: text('Name of a container whose update failed'),
-          outcome: choice(['failed', 'rolled_back'], 'Whether it got its old image back'),
-          reason: text('Why'),
-        }),
-      ),
-      containers: array(outcomeSchema),
-    }),
+    object(
+      {
+        timestamp: time('When the update ended'),
+        scanned: integer('Containers scanned'),
+        updated: integer('Containers updated'),
+        failed: integer('Containers whose update failed'),
+        restarted: integer('Containers restarted because of linked dependencies'),
+        skipped: integer('Containers skipped'),
+        rolled_back: integer('Containers that got their old image back'),
+        run_id: text('Id of the run'),
+        trigger: choice(['command', 'schedule', 'start', 'http'], 'What began it'),
+        duration_ms: integer('How long it took, in milliseconds'),
+        failures: array(
+          object(
+            {
+              name: text('Name of a container whose update failed'),
+              outcome: choice(['failed', 'rolled_back'], 'Whether it got its old image back'),
+              reason: text('Why'),
+            },
+            engineField,
+          ),
+        ),
+        containers: array(outcomeSchema),
+      },
+      enginesField,
+    ),
   ),
   count: integer('Number of entries'),
 });
 
-function entryOf({ timestampMs, runId, rolledBack, durationMs, failures, containers, ...rest }: HistoryEntry) {
+function entryOf({ timestampMs, runId, rolledBack, durationMs, failures, containers, engines, ...rest }: HistoryEntry) {
   const { scanned, updated, failed, restarted, skipped, trigger } = rest;
   return {
     timestamp: toTimestamp(timestampMs),
@@ -75,5 +81,6 @@ function entryOf({ timestampMs, runId, rolledBack, durationMs, failures, contain
     duration_ms: Math.round(durationMs),
     failures,
     containers: containers.map(outcomeEntry),
+    ...enginesEntry({ ...(engines && { engines }) }),
   };
 }

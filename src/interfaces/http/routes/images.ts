@@ -67,7 +67,7 @@ function imagesByName({ images }: { readonly images: readonly TrackedImage[] }):
   return [...images].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-/** The id itself, or the only one that begins so; `sha256:` may be left out. */
+/** The id itself, or the only one with that beginning. `sha256:` is optional. */
 function imageIdMeant(text: string, images: readonly TrackedImage[]): string | undefined {
   const wanted = text.toLowerCase().replace(/^sha256:/, '');
   const ids = [...new Set(images.map(({ imageId }) => imageId))];

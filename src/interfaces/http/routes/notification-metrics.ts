@@ -3,7 +3,7 @@ import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
 /**
- * `GET /v1/metrics/notifications`: on a path apart, because collectors of the Watchtower family split each line of
+ * `GET /v1/metrics/notifications`, on a separate path, because collectors of the Watchtower family split each line of
  * `/v1/metrics` at its one space and know no labels.
  */
 export function notificationMetricsRoute({ notifications = () => [] }: HttpParts): Route {

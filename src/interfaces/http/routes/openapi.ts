@@ -10,7 +10,7 @@ export function describeApi(routes: readonly Route[], version: string, scheme: C
     info: {
       title: 'Upkeep',
       version,
-      description: 'Updates containers, tells what could be updated, and streams what happens.',
+      description: 'Checks for updates, updates containers, and streams events.',
     },
     basePath: '/',
     schemes: [scheme],

@@ -23,7 +23,7 @@ import type { UpdateRuns } from '../service/update-runs.ts';
 
 export type RouteParts = HttpParts & { readonly cors: Cors; readonly streams: EventStreams; readonly runs: UpdateRuns };
 
-/** The endpoints of the groups that are switched on. */
+/** The endpoints of the groups that are on. */
 export function enabledRoutes(parts: RouteParts): readonly Route[] {
   const routes: Route[] = [
     updateRoute(parts, parts.runs),

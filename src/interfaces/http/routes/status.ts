@@ -16,7 +16,7 @@ import type { Service } from '../service/service.ts';
 import { stamp } from '../replies/stamp.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 
-/** `GET /v1/status`: how the last update went, and when the next one is due. */
+/** `GET /v1/status`: the result of the last update, and the time of the next one. */
 export function statusRoute({ settings, service, clock, log, notifications }: HttpParts): Route {
   const readsEvents = createEventsTest(settings, log);
   return defineRoute({
@@ -25,8 +25,8 @@ export function statusRoute({ settings, service, clock, log, notifications }: Ht
     access: 'api token',
     summary: 'Summary of the last update',
     description:
-      'Tells how the last update went, and when the next one is due. With extra=true it answers before the first update too, and tells the schedule in words, the update under way, what is watched, and whether the engine answers.',
-    query: { extra: unlisted(flag('Answer also before the first update, and in full')) },
+      'Shows the result of the last update, and the time of the next one. With extra=true there is a result before the first update too, with the schedule in words, the running update, the number of watched containers, and the state of the engine.',
+    query: { extra: unlisted(flag('Answer also before the first update, with all fields')) },
     replies: {
       200: { description: 'The last update', schema: replySchema },
       204: { description: 'There has been no update yet, and nothing is being repaired; never with extra=true' },
@@ -55,7 +55,7 @@ export function statusRoute({ settings, service, clock, log, notifications }: Ht
   });
 }
 
-/** Whether the token of a request is the events token, too: a client need not try, and be refused. */
+/** Whether the token of a request is also valid for events, so that a client need not try. */
 function createEventsTest({ groups, eventsToken }: HttpSettings, log: Log): (request: RouteRequest) => boolean {
   if (eventsToken === undefined || !groups.includes('events')) return () => false;
   const authenticate = createAuthentication({ source: eventsToken, inQuery: false, log });
@@ -133,7 +133,7 @@ const replySchema = stamped(
   {
     summary: summarySchema,
     running: truth('Whether an update is running now'),
-    repairing: truth('Whether what an interrupted update left is being finished or undone now'),
+    repairing: truth('Whether the remains of an interrupted update are being repaired now'),
     updates_available: integer('Containers for which a newer image is known'),
   },
   {

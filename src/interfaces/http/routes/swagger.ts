@@ -8,8 +8,8 @@ import { defineRoute, type Route } from '../service/route.ts';
 import { toYaml } from '../replies/yaml.ts';
 
 /**
- * `/swagger/*`: the description, and a page to read and try it. Everything the page needs comes from
- * here; `enabled` tells which endpoints there are, once they are known.
+ * `/swagger/*`: the description, and a page to read and try it, with all its files. `enabled` returns the endpoints,
+ * once they are known.
  */
 export function swaggerRoute({ settings, version, assetsFolder }: HttpParts, enabled: () => readonly Route[]): Route {
   const callerOf = createCallerReader(settings);
@@ -62,10 +62,7 @@ const copiedAssets: ReadonlyMap<string, string> = new Map([
   ['favicon-32x32.png', 'image/png'],
 ]);
 
-/**
- * Swagger UI puts styles into the document itself. Nothing asks for HTTPS here, which would leave the
- * page blank wherever it is served without.
- */
+/** Swagger UI adds styles to the document. HTTPS is not enforced here, because the page would stay blank without it. */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -99,7 +96,7 @@ const ownAssets: Readonly<Record<string, Asset>> = {
 </html>
 `,
   },
-  // On a telephone, the heading of the replies and the choice of their type have no room beside each other.
+  // On a phone, the heading of the replies and the selection of their type do not fit beside each other.
   'page.css': {
     type: css,
     body: `@media (max-width: 640px) {

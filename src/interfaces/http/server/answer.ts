@@ -11,7 +11,7 @@ import type { Found } from './route-table.ts';
 
 export type AnswerParts = { readonly settings: HttpSettings; readonly clock: Clock; readonly log: Log };
 
-/** Answers a request by its route: token, query, the route's own answer, and the reply for what it throws. */
+/** Answers a request by its route: checks token and query, calls the route, and replies to its errors. */
 export type Answer = (request: IncomingMessage, response: ServerResponse, found: Found) => Promise<void>;
 
 export function createAnswer({ settings, clock, log }: AnswerParts): Answer {
@@ -31,14 +31,15 @@ export function createAnswer({ settings, clock, log }: AnswerParts): Answer {
 
   function fail(error: unknown, response: ServerResponse): void {
     const problem = problemOf(error);
-    if (problem === undefined) log.error('A request failed for a reason of our own', { error, stack: stackOf(error) });
-    // A reply that has begun can only be broken off.
+    if (problem === undefined)
+      log.error('A request failed because of an internal error', { error, stack: stackOf(error) });
+    // A reply that has begun can only be aborted.
     if (response.headersSent) response.destroy();
     else writeProblem(response, problem ?? internalError, clock.nowMs());
   }
 }
 
-/** A group that needs a token is not switched on without one. */
+/** Without a token, a group that needs one is off. */
 function createAuthenticators(
   { token, eventsToken }: HttpSettings,
   log: Log,

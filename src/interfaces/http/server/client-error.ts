@@ -13,11 +13,11 @@ export type ClientErrorParts = {
   readonly connections: () => Pick<Connections, 'isAnswering' | 'isOwed' | 'isRefused'>;
 };
 
-/** Answers a malformed or unfinished request, while its sender can still read an answer. */
+/** Answers a malformed or unfinished request while its sender can still read the answer. */
 export function answerClientError(error: ClientError, socket: Duplex, parts: ClientErrorParts): void {
   const { clock, routes, connections } = parts;
   const isGone = error.code === 'ECONNRESET' || !socket.writable;
-  // In the middle of a reply another one would be taken for its rest.
+  // In the middle of a reply, another one would be read as its continuation.
   if (isGone || connections().isAnswering(socket)) {
     socket.destroy(error);
     return;
@@ -35,7 +35,7 @@ export function answerClientError(error: ClientError, socket: Duplex, parts: Cli
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Node's parser knows the registered methods only; another one is as unsupported as those. */
+/** Node's parser knows only registered methods. Others are not supported either. */
 function unknownMethod({ code, rawPacket }: ClientError, routes: RouteTable): Problem | undefined {
   if (code !== 'HPE_INVALID_METHOD') return undefined;
   const begin = rawPacket?.toString('latin1', 0, 4096) ?? '';

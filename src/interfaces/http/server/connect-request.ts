@@ -6,8 +6,8 @@ import type { Door } from './door.ts';
 import { HttpResponse } from '../replies/http-response.ts';
 
 /**
- * Hands `CONNECT` on like any other request, to be answered with 404 or 405: Node makes no response
- * for it, and would close the connection without a word. https://nodejs.org/api/http.html#event-connect
+ * Treats `CONNECT` like any other request, which is answered with 404 or 405. Node makes no response for it, and would
+ * close the connection silently. https://nodejs.org/api/http.html#event-connect
  */
 export function answerConnect(
   listener: Door,
@@ -15,14 +15,14 @@ export function answerConnect(
 ): (request: IncomingMessage, socket: Duplex) => void {
   return (request, socket) => {
     if (!(socket instanceof Socket)) return void socket.destroy();
-    // Behind requests that wait for their replies there is no place for another one: none of its own is left to come.
+    // After requests with outstanding replies there is no place for another reply.
     if (connections().isOwed(socket) || connections().isRefused(socket)) return socket.destroySoon();
     const response = new HttpResponse(request);
     response.shouldKeepAlive = false;
     try {
       response.assignSocket(socket);
     } catch {
-      // Node still has a reply for it of which nobody was told.
+      // Node has a further reply that is not known here.
       return void socket.destroy();
     }
     response.once('finish', () => socket.end());

@@ -3,34 +3,34 @@ import type { Socket } from 'node:net';
 import type { HttpResponse } from '../replies/http-response.ts';
 import { createRecencyList, type Used } from '../guards/recency-list.ts';
 
-/** Open connections, and the replies they wait for. */
+/** Open connections and their outstanding replies. */
 export type Connections = {
-  /** To be told of every request, and of the end of its reply. */
+  /** Call it for every request; it also follows the end of its reply. */
   readonly begin: (response: HttpResponse) => void;
   readonly end: (response: HttpResponse) => void;
-  /** To be told when a request has come as a whole and is answered: until that is done its connection is not idle. */
+  /** Call it when a complete request is being answered: its connection is not idle until the end. */
   readonly work: (response: HttpResponse) => void;
-  /** To be told when no further request of its connection is answered. */
+  /** Call it when no further request of its connection is answered. */
   readonly refuse: (response: HttpResponse) => void;
   readonly isRefused: (socket: object) => boolean;
-  /** Whether a request from there has not been answered to its end. */
+  /** Whether a request on the connection has no complete answer yet. */
   readonly isOwed: (socket: object) => boolean;
-  /** Whether a reply is on its way there. */
+  /** Whether a reply is being sent on the connection. */
   readonly isAnswering: (socket: object) => boolean;
-  /** Closes those that wait for nothing, silent ones too, and each of the others once it has its reply. */
+  /** Closes connections that wait for nothing, silent ones included, and each other one after its reply. */
   readonly closeIdle: () => void;
   readonly closeAll: () => void;
   readonly count: () => number;
 };
 
 /**
- * Node's own `closeIdleConnections` leaves those alone that have not asked for anything, or not finished
- * shaking hands; its `maxConnections` would lock out everybody else for those that ask for nothing. Here
- * at the bound the one that has been idle for longest gives way: first among those that have not had a
- * good reply yet, so that connections that a proxy keeps for the next request outlast a flood of others.
+ * At the bound, the connection that has been idle for longest is closed: first among those without a good reply so far,
+ * so that connections that a proxy keeps open outlast a flood of others. Node's own means do less:
+ * `closeIdleConnections` spares connections that have not sent a request or finished the TLS handshake, and
+ * `maxConnections` locks out everybody once idle connections fill it.
  */
 export function trackConnections(server: Server, mostConnections: number): Connections {
-  /** By the peer's address, since a connection under TLS has two sockets; the upper one takes the lower one's place. */
+  /** By the peer's address, because a TLS connection has two sockets. The upper one replaces the lower one. */
   const open = new Map<string, Connection>();
   const strangers = createRecencyList<Connection>();
   const known = createRecencyList<Connection>();
@@ -53,7 +53,7 @@ export function trackConnections(server: Server, mostConnections: number): Conne
     if (open.size > mostConnections) makeRoom(connection);
   }
 
-  /** Where all are at work, the last one that came is one too many. */
+  /** If all are at work, the newest is closed. */
   function makeRoom(newest: Connection): void {
     const oldest = strangers.oldest() ?? known.oldest() ?? newest;
     const longest = oldest === newest ? (known.oldest() ?? newest) : oldest;
@@ -98,7 +98,7 @@ export function trackConnections(server: Server, mostConnections: number): Conne
         connection.isKnown ||= response.statusCode < 400;
         if (connection.working === 0) rest(connection, 'idle');
       });
-      // Bytes that the peer has yet to read are no work of ours.
+      // Bytes that the peer has not read yet are not our work.
       response.once('prefinish', done);
       response.once('close', done);
     },
@@ -120,12 +120,12 @@ export function trackConnections(server: Server, mostConnections: number): Conne
 
 type Connection = Used & {
   socket: Socket;
-  /** Unfinished replies, in no order: mostly one. */
+  /** Unfinished replies, in no order. Usually one. */
   readonly replies: HttpResponse[];
   isRefused: boolean;
   /** Requests that are being answered. */
   working: number;
-  /** Whether it has had a reply that was no refusal. */
+  /** Whether it has had a reply other than a refusal. */
   isKnown: boolean;
 };
 

@@ -22,7 +22,7 @@ export type DoorParts = {
   readonly log: Log;
   readonly accessLog: AccessLog;
   readonly cors: Cors;
-  /** There once the server is. */
+  /** Available after the server was created. */
   readonly connections: () => Connections;
 };
 
@@ -30,8 +30,8 @@ export type DoorParts = {
 export type Door = (request: IncomingMessage, response: HttpResponse) => void;
 
 /**
- * The one way of every request, malformed ones included, in the order of docs/http-api.md: CORS, request id and
- * access log, preflight, rate limit, host, body, path and method, then token, query and the route's answer.
+ * The path of every request, malformed ones included, in the order of docs/http-api.md: CORS, request id and access
+ * log, preflight, rate limit, host, body, path and method, then token, query and the route's answer.
  */
 export function createDoor(parts: DoorParts): Door {
   const { settings, routes, clock, accessLog, cors, connections } = parts;
@@ -40,7 +40,7 @@ export function createDoor(parts: DoorParts): Door {
   const answer = createAnswer(parts);
 
   return (request, response) => {
-    // Ignores further requests on a connection that is about to be closed.
+    // Ignores further requests on a connection that is being closed.
     if (connections().isRefused(request.socket)) return;
     const isPreflight = cors.apply(request, response) === 'preflight';
     const { address } = readCaller(request);
@@ -53,7 +53,7 @@ export function createDoor(parts: DoorParts): Door {
     passBody(request, response, { nowMs: clock.nowMs, next: () => answerFound(request, response, found) });
   };
 
-  /** Names the request, and sees to it that its end is logged. */
+  /** Gives the request an id, and logs its end. */
   function register(request: IncomingMessage, response: HttpResponse, address: string): void {
     const requestId = requestIdOf(request.headers['x-request-id']);
     response.commonHeaders.push('X-Request-Id', requestId);
@@ -66,7 +66,9 @@ export function createDoor(parts: DoorParts): Door {
     });
   }
 
-  /** Answers a request that is one too many with 429, and closes its connection: each further attempt costs a new one. */
+  /**
+   * Answers a request above the limit with 429 and closes its connection, so that each further attempt needs a new one.
+   */
   function isWithinRate(response: HttpResponse, address: string): boolean {
     const verdict = limiter.take(address);
     addRateHeaders(response.commonHeaders, settings.rateLimit, verdict);

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../domain/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 
-/** Begins to listen, and says where: `http://127.0.0.1:8080`. Throws `invalid-input` when it cannot. */
+/** Listens, and returns the address: `http://127.0.0.1:8080`. Throws `invalid-input` when it cannot. */
 export function listen(
   server: Server,
   { host, port, tls }: Pick<HttpSettings, 'host' | 'port' | 'tls'>,
@@ -18,7 +18,7 @@ export function listen(
     server.once('error', onError);
     server.listen({ port, ...(host !== undefined && { host }) }, () => {
       server.off('error', onError);
-      // A server on a TCP port has an address of this kind while it listens.
+      // A server on a TCP port has an address of this type while it listens.
       resolve(urlOf(server.address() as AddressInfo, tls === undefined ? 'http' : 'https'));
     });
   });
@@ -31,7 +31,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no host of that name',
 };
 
-/** All interfaces are shown as the loopback, where a person can open it. */
+/** All interfaces are shown as the loopback address, which a person can open. */
 function urlOf({ address, port }: AddressInfo, scheme: string): string {
   const host = address === '::' || address === '0.0.0.0' ? '127.0.0.1' : address;
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -15,15 +15,18 @@ import { enabledRoutes } from '../routes/routes.ts';
 import { createTlsServer } from './tls.ts';
 import { createUpdateRuns } from '../service/update-runs.ts';
 
-/** The HTTP interface, built and not yet listening. */
+/** The HTTP server before it listens. */
 export type HttpServer = {
   readonly server: Server;
   readonly streams: { readonly count: () => number };
-  /** Takes no more connections, ends the event streams, lets running requests finish, then the updates they began. */
+  /**
+   * Accepts no more connections, ends the event streams, waits for running requests, then for the updates that they
+   * began.
+   */
   readonly stop: () => Promise<void>;
 };
 
-/** Builds the HTTP interface with the groups that its settings name. */
+/** Builds the HTTP server with the groups in its settings. */
 export function createHttpServer(parts: HttpParts): HttpServer {
   const { settings, service, clock, log } = parts;
   const limits = limitsOf(parts);
@@ -81,10 +84,13 @@ const serverOptions: ServerOptions<typeof IncomingMessage, typeof HttpResponse> 
   IncomingMessage,
   ServerResponse: HttpResponse,
   requireHostHeader: false,
-  /** A request's headers, then the whole of it, must come within. */
+  /** The time limits of a request's headers, and of the whole request. */
   headersTimeout: 20_000,
   requestTimeout: 60_000,
   connectionsCheckingInterval: 5000,
-  /** Longer than the idle time of usual proxies, so that they are the ones to close: https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive_timeout */
+  /**
+   * Longer than the idle time of common proxies, so that they close connections first:
+   * https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive_timeout
+   */
   keepAliveTimeout: 72_000,
 };

@@ -10,7 +10,7 @@ import type { Door } from './door.ts';
 import type { HttpResponse } from '../replies/http-response.ts';
 import { watchFiles } from '../guards/watched-file.ts';
 
-/** An HTTPS server whose certificate follows its files: a new one counts from the next connection on. */
+/** An HTTPS server that reads its certificate again when the files change. A new one applies to new connections. */
 export function createTlsServer(
   { certFile, keyFile }: TlsFiles,
   options: ServerOptions<typeof IncomingMessage, typeof HttpResponse>,
@@ -32,7 +32,7 @@ function watchPair({ certFile, keyFile }: TlsFiles, log: Log) {
   try {
     return watchFiles([certFile, keyFile], {
       read: ([cert = '', key = '']) => {
-        // Half of a new pair must not take the place of the old one.
+        // Half of a new pair must not replace the old one.
         createSecureContext({ cert, key });
         return { cert, key, minVersion: 'TLSv1.2' as const };
       },

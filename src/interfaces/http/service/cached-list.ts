@@ -10,14 +10,20 @@ export type ListOf<Item> = {
   readonly name: string;
   readonly items: (view: Inventory) => readonly Item[];
   readonly entry: (item: Item) => object;
-  /** Fields beside the list, where there is something to tell. */
+  /** Further fields, if there are any. */
   readonly beside?: (view: Inventory) => object;
 };
 
-/** Replies with the list: all of it without a filter. Throws 503 before there is one, and 500 while it cannot be believed. */
+/**
+ * Replies with the list, without a filter with all of it. Throws 503 before the first listing, and 500 while it may be
+ * outdated.
+ */
 export type CachedList<Item> = (reply: RouteReply, keep?: (item: Item) => boolean) => RouteReply;
 
-/** Serves large lists from text that is made once for each change of the inventory and each second: a reader costs no more than copying it. */
+/**
+ * Serves large lists from a text that is made once for each change of the inventory and each second. A further reader
+ * only costs a copy.
+ */
 export function createCachedList<Item>(
   { name, items, entry, beside = () => ({}) }: ListOf<Item>,
   { inventory, inventoryFailure }: Pick<Service, 'inventory' | 'inventoryFailure'>,

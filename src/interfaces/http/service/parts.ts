@@ -4,7 +4,7 @@ import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { Configuration } from '../../json/configuration.ts';
 import type { Service } from './service.ts';
 
-/** All that the HTTP interface is made from. */
+/** The parts of the HTTP API. */
 export type HttpParts = {
   readonly settings: HttpSettings;
   readonly service: Service;
@@ -18,7 +18,7 @@ export type HttpParts = {
   readonly runOptions: RunOptions;
   /** The text of `GET /v1/metrics`. */
   readonly metrics: () => Promise<string>;
-  /** How those do who are notified; undefined where nobody is. */
+  /** The state of notification targets; undefined without targets. */
   readonly notifications?: () => readonly TargetStatus[];
   /** The folder with the files of the documentation page. */
   readonly assetsFolder: string;
@@ -27,17 +27,17 @@ export type HttpParts = {
   readonly limits?: Partial<HttpLimits>;
 };
 
-/** Bounds that are no options. */
+/** Bounds without an option. */
 export type HttpLimits = {
-  /** Open at once, whatever they do. */
+  /** Open at once, idle or not. */
   readonly mostConnections: number;
   readonly mostStreams: number;
-  /** Bytes that one stream's reader has not yet taken. */
+  /** Bytes that the reader of one stream has not yet received. */
   readonly streamBufferBytes: number;
   readonly heartbeatMs: number;
-  /** For the engine's sign of life. */
+  /** For the engine's answer to a ping. */
   readonly readinessTimeoutMs: number;
-  /** How long running requests may go on once the service is stopping. */
+  /** The time for running requests during a stop. */
   readonly graceMs: number;
 };
 

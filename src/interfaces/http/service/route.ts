@@ -4,7 +4,7 @@ import { type QueryTable, type RawQuery, readQuery, type ValuesOf } from '../req
 import type { RouteReply } from '../replies/route-reply.ts';
 import type { JsonSchema } from '../replies/schemas.ts';
 
-/** One endpoint: what it is for, who may ask, and its answer. The description is made from the same. */
+/** One endpoint: its purpose, its credentials, and its answer. The API description is made from it. */
 export type Route = {
   readonly group: EndpointGroup;
   readonly path: string;
@@ -13,16 +13,16 @@ export type Route = {
   readonly summary: string;
   readonly description: string;
   readonly query: QueryTable;
-  /** Of the body, where one is read. */
+  /** The schema of the body, if one is read. */
   readonly body?: JsonSchema;
   readonly replies: Readonly<Record<number, ReplyDescription>>;
-  /** False where a `HEAD` is refused, though `GET` is not. */
+  /** False if `HEAD` is refused although `GET` is not. */
   readonly answersHead: boolean;
   /** Remedy for a refused method, by method. */
   readonly remedies?: Readonly<Record<string, string>>;
-  /** Media type of the reply, unless it is JSON. */
+  /** Media type of the reply; JSON by default. */
   readonly produces?: string;
-  /** Under another path in the description; empty: under several of its own, or none. */
+  /** Another path in the description. Empty: it is described under several other paths, or not at all. */
   readonly describedAs?: readonly string[];
   readonly answer: (request: RouteRequest, reply: RouteReply) => Answered;
 };
@@ -32,11 +32,11 @@ export type RouteRequest = {
   readonly raw: IncomingMessage;
   readonly query: RawQuery;
   readonly rest: string;
-  /** Of the token that the request came with; undefined where the token has no name, or none is asked for. */
+  /** Name of the request's token. Undefined if the token has no name, or none is needed. */
   readonly tokenName: string | undefined;
 };
 
-/** The reply, sent; or an object to send as JSON. */
+/** The sent reply, or an object to send as JSON. */
 type Answered = RouteReply | object | Promise<RouteReply | object>;
 
 export type ReplyDescription = {
@@ -57,12 +57,12 @@ export type Asked<Table extends QueryTable> = {
   readonly request: RouteRequest;
 };
 
-/** Methods of a route; `HEAD` goes with `GET` unless `answersHead` is false. */
+/** Methods of a route. `HEAD` is included with `GET` unless `answersHead` is false. */
 export function methodsOf({ methods, answersHead }: Route): readonly ('GET' | 'HEAD' | 'POST' | 'DELETE')[] {
   return answersHead && methods.includes('GET') ? [...methods, 'HEAD'] : methods;
 }
 
-/** Ties a route's answer to the parameters that it declares; a `GET` unless it says otherwise. */
+/** Connects a route's answer with its declared parameters. The method is `GET` by default. */
 export function defineRoute<Table extends QueryTable>(parts: RouteParts<Table>): Route {
   const { query: table, answer, methods = ['GET'], answersHead = true, ...rest } = parts;
   return {

@@ -6,17 +6,17 @@ import type { Session } from '../../../domain/run/session.ts';
 import { startDeadline } from '../requests/deadline.ts';
 import { HttpError } from '../replies/errors.ts';
 
-/** The updates that requests have asked for, also those whose requests have been answered. */
+/** The updates that requests have started, including those whose requests were already answered. */
 export type UpdateRuns = {
   readonly start: (request: RunRequest) => UpdateRun;
-  /** Asks all of them to stop at the next safe point, and resolves when they have. */
+  /** Stops all of them at the next safe point. Resolves when they have ended. */
   readonly stop: () => Promise<void>;
 };
 
 export type RunRequest = {
-  /** Begins it, and tells its id once it has its turn. */
+  /** Begins the update, and calls `onBegin` with its id when it has its turn. */
   readonly begin: (onBegin: (runId: string) => void, signal: AbortSignal) => Promise<Session>;
-  /** Whether it waits where others are refused, as a targeted update does. */
+  /** Whether it waits for its turn, as a targeted update does. */
   readonly waitsForItsTurn: boolean;
   /** For waiting, the run and the reply together. */
   readonly timeoutMs: number;
@@ -26,13 +26,13 @@ export type RunRequest = {
 export type UpdateRun = {
   /** The run's id, once it has its turn. */
   readonly begun: Promise<string>;
-  /** Rejects with 408 as soon as time has run out, though the run may still be on its way to a safe point. */
+  /** Rejects with 408 when the time is over, though the run may still be on its way to a safe point. */
   readonly finished: Promise<Session>;
 };
 
 /**
- * A client that goes while its update waits takes it out of the queue. Once it has begun it goes on
- * without its client: people's scripts give up after seconds, and half an update helps nobody.
+ * If a client leaves while its update waits, the update is removed from the queue. An update that has begun continues
+ * without its client: scripts give up after seconds, and half an update must not remain.
  */
 export function createUpdateRuns(clock: Clock): UpdateRuns {
   const running = new Map<Promise<unknown>, (reason: ServiceError) => void>();
@@ -86,7 +86,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'busy';
 }
 
-/** No 429: that would say that another update runs, for which a targeted one waits. */
+/** Not 429, which would mean that another update runs. A targeted update waits for that. */
 function tooManyWait(): HttpError {
   return new HttpError(503, 'too many updates are waiting already', { 'Retry-After': '30' });
 }

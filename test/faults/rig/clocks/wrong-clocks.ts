@@ -7,7 +7,7 @@ import { faultsAfter, lookBefore } from '../inspection.ts';
 import type { Shape } from '../shapes.ts';
 import { type Circumstances, type Run, setStage, type Stage } from '../stage.ts';
 
-/** How far the service's clock is from the engine's, and when: as libfaketime writes it, `+10y`. */
+/** Offset of the service's clock from the engine's, and its time; in libfaketime's format, `+10y`. */
 export type ClockPoint = { readonly name: string; readonly offset: string; readonly in: keyof typeof moments };
 
 const offsets = [
@@ -17,7 +17,7 @@ const offsets = [
   ['ten years behind', '-10y'],
 ] as const;
 
-/** By the names that `--point` takes. */
+/** By the names of `--point`. */
 export const clockPoints: readonly ClockPoint[] = (
   ['all of the update', 'the health check', 'the next start', 'a start elsewhere'] as const
 ).flatMap((during) => offsets.map(([which, offset]) => ({ name: `${which} in ${during}`, offset, in: during })));
@@ -65,7 +65,7 @@ const moments = {
       faults: [...(isRepaired ? [] : ['nothing was repaired']), ...tellsTime(next, offset)],
     };
   },
-  /** Whether the owner lives cannot be asked from here; it is young by the engine's clock, which is the one that counts. */
+  /** It is unknown whether the owner lives. By the engine's clock, which decides, it is young. */
   'a start elsewhere': async (stage: Stage, _shape: Shape, { offset, library }: Clock): Promise<Met> => {
     const killed = await stage.run(['update'], {
       ...diesOnceStopped,
@@ -82,10 +82,10 @@ const diesOnceStopped: Circumstances = {
   rules: (kill) => [{ at: ({ path }) => path.includes('/stop'), fault: { kind: 'kill', when: 'after', kill } }],
 };
 
-/** For the health check to be under way still, also on a busy machine, when the clock is set. */
+/** Keeps the health check running when the clock is set, also on a busy machine. */
 const longEnough = ['--health-window', '5s'];
 
-/** Strikes the second time that the engine's own clock is asked for after the start: then the health check has begun. */
+/** Applies to the second request for the engine's own clock after the start: then the health check has begun. */
 function whileProving(act: () => void): FaultRule {
   let looks = -1;
   return {
@@ -103,7 +103,7 @@ function clock(library: string, how: Readonly<Record<string, string>>): Readonly
   return { LD_PRELOAD: library, DONT_FAKE_MONOTONIC: '1', ...how };
 }
 
-/** A line of the log, of which those that tell an outcome have all of these. */
+/** Words of a log line; a line about an outcome has all of them. */
 type Line = {
   readonly time: string;
   readonly name?: string;
@@ -116,7 +116,7 @@ function readLog({ output }: Run): readonly Line[] {
   return output.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []));
 }
 
-/** The outcome under any clock is that under the right one, and so is what is said about it. */
+/** With any clock, the outcome and the messages are those with the right clock. */
 function untruths(shape: Shape, run: Run): readonly string[] {
   if (run.code === null) return ['it did not end by itself'];
   const expected = shape.good ? 'updated' : 'rolled_back';
@@ -129,7 +129,7 @@ function untruths(shape: Shape, run: Run): readonly string[] {
   return faults;
 }
 
-/** Else nothing was tried. */
+/** Otherwise nothing was tested. */
 function tellsTime(run: Run, offset: string): readonly string[] {
   const [, count = '', unit = ''] = /^([+-]\d+)([hy])$/.exec(offset) ?? [];
   const expectedMs = Date.now() + Number(count) * (unit === 'h' ? 3_600_000 : 365 * 86_400_000);

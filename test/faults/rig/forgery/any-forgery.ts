@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { bystanders, type ForgedJournal, type ForgedName, type Forgery, type Party } from './forgery.ts';
 
 const parties: readonly Party[] = [...bystanders, 'web', 'app'];
-/** The honest update has most to lose. */
+/** The honest update is the most likely target. */
 const anyParty = fc.constantFrom<Party>(...parties, 'web', 'web', 'web');
 const policies = ['n', 'e', 'a', 'u', 'f3'] as const;
 
@@ -25,7 +25,7 @@ export const endings: readonly string[] = [
 const anyEnding = fc.constantFrom(...endings);
 const places = fc.constantFrom('.upkeep-new', '.upkeep-bad', '.upkeep-standin');
 
-/** A plain name is somebody's: nobody can have it but `stray` ones, and those are many. */
+/** Only `stray` containers can have an existing plain name; there are many of them. */
 const strayName: fc.Arbitrary<ForgedName> = fc.record({
   of: fc.constant('stray'),
   ending: fc.oneof(fc.constantFrom('', '-2', '-3'), anyEnding),
@@ -43,10 +43,10 @@ const anyName = fc.oneof(
   anyParty.chain((party) => fc.oneof(nameOf(party), nameOf(party, fc.constant('')))),
 );
 
-/** That of what is updated is free for moments: who takes it then is another story, `anyTakeover`. */
+/** The name of the updated container is free for moments. `anyTakeover` covers that case. */
 const anyFreeName = anyName.filter(({ of, ending }) => ending !== '' || (of !== 'web' && of !== 'app'));
 
-/** Each may be as an honest update would have it, by being left out. */
+/** An absent field is as in an honest update. */
 const anyField = {
   name: anyName,
   old: fc.oneof(anyParty, fc.constant('nobody')),
@@ -69,7 +69,7 @@ const anyField = {
 
 type Field = keyof typeof anyField;
 
-/** With too many lies at once nothing fits together any more. */
+/** With too many false fields, the journal is rejected at once. */
 function anyJournal(fields: readonly Field[]): fc.Arbitrary<ForgedJournal> {
   return fc
     .subarray([...fields], { maxLength: 4 })
@@ -108,7 +108,7 @@ const usual: readonly Field[] = ['role', 'policy', 'wasRunning', 'desiredEndStat
 const asNeighbour = (target: Party) => nameOf(target);
 const anywhere = () => anyFreeName;
 
-/** Lies by their kind, from one forger each; `many` share a transaction. */
+/** Forgeries by their kind, from one forger each; `many` share a transaction. */
 const plans: Readonly<Record<string, Plan & { readonly many?: boolean }>> = {
   'under a name of its own': { names: () => strayName, fields: usual },
   'under a name that a transaction gives': { names: asNeighbour, fields: usual },
@@ -153,7 +153,7 @@ export function anyForgeries(kind: string): fc.Arbitrary<readonly Forgery[]> {
   return fc.array(oneForgery(plan), { minLength: 1, maxLength: plan.many === true ? 5 : 2 });
 }
 
-/** Under the very name of what is updated, which is free between two calls: as the successor would be, or nearly so. */
+/** Uses the name of the updated container, which is free between two calls, with fields like a successor's. */
 export function anyTakeover(): fc.Arbitrary<readonly Forgery[]> {
   const takeover = oneForgery({
     names: () => fc.constant({ of: 'web', ending: '' }),

@@ -16,7 +16,7 @@ export type ForgedScene = {
   readonly real: Labels;
 };
 
-/** Labels of a successor from an update that nobody disturbed. */
+/** Labels of a successor from an undisturbed update. */
 export async function realLabels(lab: Lab, engine: LabEngine, shape: Shape): Promise<Labels> {
   const stage = await setStage(lab, engine, shape);
   await stage.update();
@@ -26,7 +26,7 @@ export async function realLabels(lab: Lab, engine: LabEngine, shape: Shape): Pro
   return labels;
 }
 
-/** An update is killed, a forger comes before and after, and then there are a start, a run, and another start. */
+/** An update is killed, a forger acts before and after, then follow a start, a run, and another start. */
 export async function harmOfForgeries(
   lab: Lab,
   engine: LabEngine,

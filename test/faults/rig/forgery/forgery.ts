@@ -1,6 +1,6 @@
 import { journalPrefix } from '../../../../src/domain/container/label-names.ts';
 
-/** Containers beside an update, none of which it is about: what a forger would like to have stopped, removed or started. */
+/** Containers beside an update that are not part of it. A forger tries to have them stopped, removed or started. */
 export const bystanders = [
   'vault',
   'job',
@@ -14,18 +14,18 @@ export const bystanders = [
 ] as const;
 export type Bystander = (typeof bystanders)[number];
 
-/** All that a forgery can be about; `web` is updated honestly, and `app` with it where it belongs to it. */
+/** Containers that a forgery may name; `web` is updated honestly, together with `app` if it depends on it. */
 export type Party = Bystander | 'web' | 'app';
 
-/** `stray`: nobody else's. The ending may be one that a transaction gives. */
+/** `stray`: an unused name. It may end like a name in a transaction. */
 export type ForgedName = { readonly of: Party | 'stray'; readonly ending: string };
 
-/** `own`: the forger's; `spare`: somebody's, which no container uses at the moment. */
+/** `own`: the forger's; `spare`: another user's, at the moment without a container. */
 export type Thing = Party | 'own' | 'spare';
 
 /** A forgery by somebody who may create containers: one container with false labels and names. */
 export type Forgery = {
-  /** Whom it says it replaces. */
+  /** The container that it claims to replace. */
   readonly target: Party;
   readonly createdAs: ForgedName;
   readonly renamedTo: ForgedName | undefined;
@@ -39,7 +39,7 @@ export type Forgery = {
   readonly changes: ForgedJournal;
 };
 
-/** How it differs from the journal that an honest successor of its target would carry. */
+/** Differences from the journal of an honest successor of its target. */
 export type ForgedJournal = Partial<{
   readonly transaction: 'one' | 'two' | 'open';
   readonly name: ForgedName;
@@ -64,13 +64,13 @@ export type ForgedJournal = Partial<{
 /** Claimed owner of the update; `elsewhere`: a process on another host. */
 export type Owner = 'dead' | 'alive' | 'elsewhere' | 'nobody';
 
-/** Everybody as they are when the forger comes. */
+/** All containers at the forger's time. */
 export type Street = {
   readonly who: (party: Party) => Inhabitant;
   readonly thing: (thing: 'own' | 'spare') => Pick<Inhabitant, 'imageId' | 'reference'>;
-  /** Labels of what an honest update that did not end has created, if there is such a thing. */
+  /** Labels of the honest update's containers if it did not end. */
   readonly open: Labels | undefined;
-  /** Of a successor from a real update: what forgeries are made of. */
+  /** Labels of a successor from a real update, as the base of forgeries. */
   readonly real: Labels;
   /** Name of a forger's container without a claimed one. */
   readonly stray: string;
@@ -87,7 +87,7 @@ export type Inhabitant = {
   readonly labels: Labels;
 };
 
-/** Everything that a forger has made carries it in its environment, and what Upkeep makes of that does too. */
+/** All containers of a forger have this environment variable, and so do containers that Upkeep makes of them. */
 export const forgersMark = 'FORGED=1';
 
 export const nobodysId = 'd'.repeat(64);
@@ -133,7 +133,7 @@ export function forgedLabels(street: Street, { target, copiedFrom, changes }: Fo
   };
 }
 
-/** The journal of a finished update, whose old container is long gone. */
+/** The journal of a finished update, whose old container was removed long ago. */
 export function finishedJournal(real: Labels, name: string): Labels {
   const members = `${name}=${nobodysId}`;
   return { ...real, ...journalLabels({ id: `of-${name}`, name, old: nobodysId, policy: 'a', members }) };

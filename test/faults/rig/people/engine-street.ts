@@ -20,11 +20,11 @@ import type { Shape } from '../shapes.ts';
 import type { Stage } from '../stage.ts';
 import { harmBetween, type StreetView } from './street-harm.ts';
 
-/** A stage on a real engine with bystanders on it, and a forger who may create containers there. */
+/** A stage on a real engine with unrelated containers, and a forger who may create containers there. */
 export type EngineStreet = {
   readonly forge: (forgery: Forgery) => Promise<void>;
   readonly harm: () => Promise<string[]>;
-  /** Ids of what is no part of the honest update. */
+  /** Ids outside of the honest update. */
   readonly apart: () => Promise<ReadonlySet<string>>;
 };
 
@@ -73,7 +73,7 @@ export async function makeStreet(lab: Lab, stage: Stage, shape: Shape, real: Lab
         StopTimeout: 1,
         HostConfig: { RestartPolicy: { Name: forgery.policy } },
       });
-      // The forger cannot do anything that the engine refuses.
+      // The forger cannot do more than the engine allows.
       if (status !== 201) return;
       const { Id } = body as { readonly Id: string };
       made.add(Id);
@@ -111,7 +111,7 @@ async function pullAll(lab: Lab, engine: LabEngine): Promise<Readonly<Record<Ref
   return Object.fromEntries(labels.map((label) => [label, referenceOf(label)])) as Record<Reference, string>;
 }
 
-/** As on the street in memory. */
+/** As in the street in memory. */
 async function settle(engine: LabEngine, references: Readonly<Record<Reference, string>>, real: Labels): Promise<void> {
   const { shared } = references;
   const body = (Name: string, more: object = {}) => ({

@@ -8,13 +8,13 @@ import type { Call } from '../points.ts';
 import type { Shape } from '../shapes.ts';
 import { type Run, setStage, type Stage } from '../stage.ts';
 
-/** Somebody does something after a call at which the updater was killed, or after the end of its update. */
+/** A person or program acts after a call at which the updater was killed, or after the end of its update. */
 export type PeoplePoint = {
-  /** As `--point` takes it. */
+  /** In the form of `--point`. */
   readonly name: string;
   readonly story: Story;
   readonly change: number | undefined;
-  /** Happens to the engine between that and the next start. */
+  /** Happens to the engine between the act and the next start. */
   readonly disaster: ((engine: LabEngine) => Promise<unknown>) | undefined;
 };
 
@@ -75,8 +75,8 @@ export async function meetPeople(
 }
 
 /**
- * Errors in the report: a finished container has the new version, an undone one has not, unless a person
- * changed it.
+ * Errors in the report: the container of a completed update has the new version, that of a rolled back one has not,
+ * unless a person changed it.
  */
 function untruths(
   { output }: Run,

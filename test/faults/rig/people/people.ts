@@ -1,6 +1,6 @@
 /** Actions of people and tools on a container between an updater's death and its next start. */
 
-/** A container as its engine tells of it. */
+/** A container as its engine reports it. */
 export type Resident = {
   readonly id: string;
   readonly name: string;
@@ -9,11 +9,11 @@ export type Resident = {
   readonly reference: string;
   readonly status: string;
   readonly running: boolean;
-  /** `no` also where none was given. */
+  /** `no` also if none was given. */
   readonly policy: string;
 };
 
-/** An engine in the hands of somebody else than Upkeep. */
+/** An engine under the control of another person or program. */
 export type Hands = {
   readonly look: () => Promise<readonly Resident[]>;
   readonly stop: (id: string) => Promise<unknown>;
@@ -21,12 +21,14 @@ export type Hands = {
   readonly rename: (id: string, name: string) => Promise<unknown>;
   readonly remove: (id: string) => Promise<unknown>;
   readonly prune: () => Promise<unknown>;
-  /** Looks at a container and hands on the way to create it once more, labels and all; of another image where told. */
+  /**
+   * Inspects a container and returns a function that creates it again with its labels, optionally from another image.
+   */
   readonly copy: (of: Resident, act: Recreate) => Promise<void>;
-  /** The same from the file that the container was made of in the beginning: with its own policy, and without a journal. */
+  /** The same from the original file: with its own policy, and without a journal. */
   readonly fromFile: (act: Recreate) => Promise<void>;
   readonly start: (id: string) => Promise<unknown>;
-  /** The image that the registry has by now. */
+  /** The current image of the registry. */
   readonly newImageId: string;
   readonly oldImageId: string;
 };
@@ -35,21 +37,21 @@ type Recreate = (create: (imageId?: string) => Promise<string>) => Promise<void>
 
 export type Story = {
   readonly name: string;
-  /** Something is removed, so that a bad version may be all there is. */
+  /** A container is removed, so that only a bad version may be left. */
   readonly removes?: boolean;
-  /** `web` has the name at that moment. */
+  /** `web` has the name at that time. */
   readonly act: (hands: Hands, web: Resident, all: readonly Resident[]) => Promise<void>;
   readonly wrong: (scene: AfterStory) => string[];
 };
 
 export type AfterStory = {
-  /** Before the act, after it, and once the next start was over. */
+  /** Before the act, after it, and after the next start. */
   readonly before: readonly Resident[];
   readonly done: readonly Resident[];
   readonly now: readonly Resident[];
   readonly name: string;
   readonly oldId: string;
-  /** How far the update had come when somebody acted. */
+  /** Progress of the update at the time of the act. */
   readonly progress: Progress;
   /** Between the act and the next start. */
   readonly engineDied: boolean;
@@ -70,10 +72,10 @@ export function progressOf(all: readonly Resident[], name: string, oldId: string
   return 'over';
 }
 
-/** Where what is found can only be a person's doing. */
+/** Cases in which the state can only be a person's work. */
 const isCertain = ({ progress }: AfterStory): boolean => progress === 'untouched' || progress === 'over';
 
-/** A stop by hand lasts until then: https://docs.docker.com/engine/containers/start-containers-automatically/ */
+/** A manual stop lasts until then: https://docs.docker.com/engine/containers/start-containers-automatically/ */
 const startsWithEngine = (one: Resident | undefined): boolean => one?.policy === 'always';
 
 export const stories: readonly Story[] = [
@@ -130,7 +132,7 @@ export const stories: readonly Story[] = [
           const id = await create(how === 'as it was' ? undefined : hands.newImageId);
           if (isStarted) await hands.start(id);
         }),
-      // A copy with the labels of an unproven successor cannot be told from it.
+      // A copy with the labels of an unproven successor cannot be distinguished from it.
       wrong: (scene) =>
         scene.progress === 'parked' || scene.progress === 'committed' ? [] : unlike(scene, scene.name),
     })),
@@ -189,7 +191,7 @@ export function wrongInAnyCase({ done, now, name, oldId }: AfterStory, report: s
   return faults;
 }
 
-/** It is to be the one that it was after the act: the same, in the same state. */
+/** It must be the same container in the same state as after the act. */
 function unlike({ done, now }: AfterStory, name: string): string[] {
   const [wanted, is] = [named(done, name), named(now, name)];
   if (wanted === undefined) return [];

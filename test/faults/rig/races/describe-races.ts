@@ -9,7 +9,7 @@ export type RaceScope = {
   readonly shapes: readonly Shape[];
   /** Of each shape. */
   readonly rounds: number;
-  /** Of the first round of each shape; each next one has the next. */
+  /** Seed of the first round of each shape; the following rounds count up. */
   readonly seed: number;
   readonly engines?: number;
   readonly reportFile?: string | undefined;
@@ -41,7 +41,9 @@ function countEach(words: readonly string[]): Readonly<Record<string, number>> {
   return counts;
 }
 
-/** A container alone, with volumes, a hard group, and a version that must not stay: each in its own way of being raced for. */
+/**
+ * A container alone, with volumes, a hard group, and a version that must not stay. Each leads to another kind of race.
+ */
 export const racedShapes: readonly string[] = [
   'a published port, unless-stopped',
   'always, a named and an anonymous volume',

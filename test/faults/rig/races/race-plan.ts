@@ -1,24 +1,24 @@
 import { random } from '../random.ts';
 
-/** Several instances of the service at once, as a seed decides. */
+/** Several instances of the service at once, chosen by a seed. */
 export type RacePlan = { readonly seed: number; readonly entrants: readonly Entrant[] };
 
 export type Entrant = {
   readonly kind: EntrantKind;
-  /** With the first one (0), or when that makes this change, counted from 1, which then waits for it. */
+  /** Starts with the first one (0), or when that makes this change, counted from 1, which then waits for it. */
   readonly comesAt: number;
-  /** How many calls it has made when the waiting change goes on. */
+  /** Number of its calls after which the waiting change continues. */
   readonly callsBefore: number;
-  /** How long each of its changes, from the first, is held up on its way to the engine. */
+  /** Delays of its changes, from the first. */
   readonly delaysMs: readonly number[];
-  /** It dies with the answer to this change, counted from 1. */
+  /** It is killed at the answer to this change, counted from 1. */
   readonly diesAt?: number;
 };
 
-/** `recoverer`: has nothing to do but what an interrupted update left. */
+/** `recoverer`: only repairs after an interrupted update. */
 export type EntrantKind = 'updater' | 'service' | 'recoverer';
 
-/** The same race for the same seed; what the machine makes of it differs a little each time. */
+/** The plan of a seed is always the same; the timing on the machine varies. */
 export function planRace(seed: number): RacePlan {
   const below = random(seed);
   const [oneDies, allTogether] = [below(3) === 0, below(3) === 0];
@@ -37,5 +37,5 @@ export function planRace(seed: number): RacePlan {
 
 const kinds: readonly EntrantKind[] = ['updater', 'updater', 'service', 'recoverer'];
 
-/** About as many as an update makes. */
+/** About the number of changes of an update. */
 const mostChanges = 14;

@@ -11,7 +11,7 @@ import { type Run, setStage, type Stage } from '../stage.ts';
 export type RaceResult = {
   /** Errors after all have ended and one more start, with each output; empty if none. */
   readonly faults: readonly string[];
-  /** The outcomes that were reported, one for each container and instance: whether they met at all. */
+  /** The reported outcomes, one for each container and instance. They show whether the instances met. */
   readonly said: readonly string[];
 };
 
@@ -78,7 +78,7 @@ async function runAll(stage: Stage, { entrants: [first, ...others] }: RacePlan):
   return [own, ...(await Promise.all(others.flatMap((entrant) => runs.get(entrant) ?? [])))];
 }
 
-/** Its death comes before its delays: of the rules that fit a call, the first strikes. */
+/** Its death comes before its delays, because of several matching rules the first applies. */
 function rulesOf({ diesAt, delaysMs }: Entrant, kill: () => void): readonly FaultRule[] {
   return [
     ...(diesAt === undefined ? [] : [{ at: diesAt, fault: { kind: 'kill', when: 'after', kill } as const }]),
@@ -88,14 +88,14 @@ function rulesOf({ diesAt, delaysMs }: Entrant, kill: () => void): readonly Faul
 
 type Report = { readonly who: number; readonly sayings: readonly Saying[] | undefined };
 
-/** Of those that have something to report and lived to do it; undefined where they did not. */
+/** Reports of the instances that made one; undefined for the others. */
 function readReports({ entrants }: RacePlan, runs: readonly Run[]): readonly Report[] {
   return runs.flatMap((run, index) =>
     entrants[index]?.kind === 'recoverer' || run.code === null ? [] : [{ who: index + 1, sayings: readReport(run) }],
   );
 }
 
-/** Of several that report, one has made the update, and the others say that they have not. */
+/** If several report, one has made the update, and the others report that they have not. */
 function untruths(
   shape: Shape,
   { entrants }: RacePlan,

@@ -6,7 +6,7 @@ import { effectsScene, idsOf } from '../scene.ts';
 
 const ms = 1_000_000;
 const endsSoon = webServer('v2', { Cmd: ['sh', '-c', 'sleep 1; exit 4'] });
-/** Never healthy, and for a minute not unhealthy either. */
+/** Never healthy, and not unhealthy within a minute. */
 const undecided = webServer('v2', {
   Healthcheck: { Test: ['CMD', 'false'], Interval: 200 * ms, StartPeriod: 60_000 * ms },
 });

@@ -3,7 +3,7 @@ import { describeInLab } from '../../../lab/describe-in-lab.ts';
 import { startUpkeep } from '../../../support/scene/run-upkeep.ts';
 import { effectsScene, idsOf } from '../scene.ts';
 
-/** Of Tokyo's clocks before those of UTC, all year. */
+/** A time that Tokyo's clocks reach before those of UTC, all year. */
 const hoursAhead = 9;
 
 describeInLab('when the service updates', (lab) => {
@@ -11,7 +11,7 @@ describeInLab('when the service updates', (lab) => {
   const { stale, inspect } = effectsScene(lab, 'when');
   afterEach(() => engine.clear());
 
-  /** The service, to be told to stop at the end of the test. */
+  /** The service, which is stopped at the end of the test. */
   function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     const service = startUpkeep(['run', '--health-window', '200ms', ...args], { socket: engine.socket, env });
     onTestFinished(async () => {

@@ -75,7 +75,7 @@ const descriptionLimit = { max: 4096, unit: 'units' } as const;
 const titleLimit = { max: 256, unit: 'units' } as const;
 const mostEmbeds = 10;
 const mostInEmbeds = 6000;
-/** A flood of boxes tells nobody more. */
+/** More boxes than this help no reader. */
 const mostLines = 100;
 
 function lineEmbeds(message: Message, values: Values): readonly Embed[] {
@@ -90,7 +90,7 @@ function lineEmbeds(message: Message, values: Values): readonly Embed[] {
   return missing === 0 ? embeds : [...embeds, { description: `… ${missing} more lines`, color: values.color }];
 }
 
-/** Fills each request with the most embeds that Discord takes; the first embed of each has the title. */
+/** Fills each request with as many embeds as Discord accepts. The first embed of each request has the title. */
 function batches(embeds: readonly Embed[], title: string): readonly (readonly Embed[])[] {
   const heading = title === '' ? {} : { title: cutLine(title, titleLimit) };
   const found: Embed[][] = [];

@@ -41,7 +41,7 @@ export const lark = defineService({
   },
 });
 
-/** A request may have 20 kB, but Shoutrrr's users know messages of 4096 bytes. */
+/** A request may have 20 kB, but Shoutrrr limits messages to 4096 bytes. */
 const textLimit = { max: 4096, unit: 'bytes' } as const;
 
 function plain(text: string): object {
@@ -53,7 +53,7 @@ function post(title: string, text: string, link: string): object {
   return { msg_type: 'post', content: { post: { en_us: { title, content: [[{ tag: 'text', text }, ...anchor]] } } } };
 }
 
-/** The text to sign is the key, and nothing is signed with it. */
+/** The text to sign is the key, and the signed content is empty. */
 function sign(secret: string, timestamp: number): object {
   const sign = createHmac('sha256', `${timestamp}\n${secret}`).update('').digest('base64');
   return { timestamp: String(timestamp), sign };

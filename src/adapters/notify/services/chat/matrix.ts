@@ -41,7 +41,7 @@ export const matrix = defineService({
           const headers = isLogin ? {} : { authorization: `Bearer ${token ?? ''}` };
           const request = { ...jsonPost(`${api}${path}`, body, headers), method };
           const answer = await exchange(method === 'GET' ? bare(request) : request, signal);
-          // A token that has expired is worth one login more, at the next try.
+          // After an expired token, the next attempt logs in again.
           if (answer.status === 401 && user !== '') token = undefined;
           return withoutToken(answer, token);
         };
@@ -59,7 +59,7 @@ export const matrix = defineService({
         password,
         device_id: `UPKEEP${device}`,
       });
-      // Elsewhere M_FORBIDDEN means a room that we may not be in.
+      // On other requests M_FORBIDDEN means a room without access.
       if (answer.status === 403) throw refusal(answer, 'auth');
       return textField(answer, 'access_token');
     }
@@ -73,7 +73,7 @@ export const matrix = defineService({
         try {
           const id = room.startsWith('!') ? room : await join(room, ask);
           for (const [index, body] of pieces.entries()) {
-            // The same for each try, so that a repeat is known as one.
+            // The same for each attempt, so that the server recognises a repeat.
             const transaction = encodeURIComponent(`${message.id}-${index}`);
             const path = `/rooms/${encodeURIComponent(id)}/send/m.room.message/${transaction}`;
             expectTaken(await ask('PUT', path, { msgtype: 'm.text', body }));
@@ -91,7 +91,7 @@ export const matrix = defineService({
 
 type Ask = (method: 'GET' | 'POST' | 'PUT', path: string, body: unknown) => Promise<HttpAnswer>;
 
-/** An event has at most 65 kB with all that is around the text: https://spec.matrix.org/latest/client-server-api/#size-limits */
+/** An event has at most 65 kB including its frame: https://spec.matrix.org/latest/client-server-api/#size-limits */
 const textLimit = { max: 30_000, unit: 'bytes' } as const;
 
 async function joinedRooms(ask: Ask): Promise<readonly string[]> {
@@ -120,7 +120,7 @@ function bare(request: ReturnType<typeof jsonPost>): ReturnType<typeof jsonPost>
   return rest;
 }
 
-/** The token is not in the URL, so nobody else cuts it out of the answer. */
+/** The token is not in the URL, so it is removed from answers here. */
 function withoutToken(answer: HttpAnswer, token: string | undefined): HttpAnswer {
   return token === undefined || token === '' ? answer : { ...answer, body: answer.body.replaceAll(token, '***') };
 }

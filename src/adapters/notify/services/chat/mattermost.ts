@@ -36,5 +36,5 @@ export const mattermost = defineService({
   },
 });
 
-/** https://developers.mattermost.com/integrate/webhooks/incoming/#parameters: longer ones are parted by the server. */
+/** https://developers.mattermost.com/integrate/webhooks/incoming/#parameters: the server splits longer ones. */
 const textLimit = { max: 16_383, unit: 'characters' } as const;

@@ -15,7 +15,7 @@ export const rocketchat = defineService({
   otherKeys: 'ignored',
   readAddress(parts) {
     const [a, b, ...rest] = parts.segments;
-    // A `#` before the channel makes it the fragment of the URL.
+    // A `#` before the channel turns it into the fragment of the URL.
     const channel = rest[0] ?? parts.fragment;
     const tokens = [needed(a, 'the first token'), needed(b, 'the second token')];
     return { server: serverOf(parts), tokens, channel, userName: parts.user };

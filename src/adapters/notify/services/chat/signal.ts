@@ -54,7 +54,7 @@ const textLimit = { max: 2000, unit: 'units' } as const;
 const numberShape = /^\+?\d{3,20}$/;
 const recipientShape = /^(?:\+?\d{3,20}|group\.[A-Za-z0-9+/=_-]+|[0-9a-f-]{36}|u:[\w.]+)$/;
 
-/** The base64 of a group may hold slashes. */
+/** The base64 of a group id may contain slashes. */
 function rejoined(segments: readonly string[]): readonly string[] {
   const found: string[] = [];
   for (const segment of segments) {

@@ -1,10 +1,10 @@
-/** A token of Slack in three parts, and how it is used: as the address of a webhook or as the login of a bot. */
+/** A Slack token in three parts, and its use: the address of a webhook or the login of a bot. */
 export type SlackToken = {
   readonly kind: 'hook' | 'xoxb' | 'xoxp' | `xox${string}`;
   readonly parts: readonly string[];
 };
 
-/** From `hook:A-B-C`, `xoxb:1-2-c`, `A/B/C`; undefined when it is none. */
+/** Reads `hook:A-B-C`, `xoxb:1-2-c` or `A/B/C`. Undefined for other texts. */
 export function readSlackToken(text: string): SlackToken | undefined {
   const [, kind = 'hook', a = '', separator = '', rest = ''] = tokenShape.exec(text) ?? [];
   const parts = [a, ...rest.split(separator === '' ? '-' : separator)];

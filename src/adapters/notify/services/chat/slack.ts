@@ -56,7 +56,7 @@ export const slack = defineService({
   },
 });
 
-/** https://api.slack.com/reference/messaging/attachments: at most 100, so the last one gets what is left. */
+/** https://api.slack.com/reference/messaging/attachments: at most 100, so the last one gets the rest. */
 const mostAttachments = 100;
 /** Slack cuts a message of more than 40 000 characters: https://api.slack.com/changelog/2018-04-truncating-really-long-messages */
 const textLimit = { max: 38_000, unit: 'units' } as const;

@@ -53,7 +53,7 @@ export const teams = defineService({
   },
 });
 
-/** A message may have 28 kB, of which the card takes its part for each line. */
+/** A message may have 28 kB, and the card adds some bytes to each line. */
 const textLimit = { max: 12_000, unit: 'bytes' } as const;
 
 /** https://adaptivecards.io/explorer/TextBlock.html */
@@ -68,7 +68,7 @@ function cardMessage(body: readonly object[]): object {
   return { type: 'message', attachments: [{ contentType, contentUrl: null, content }] };
 }
 
-/** The nearest that a card has. */
+/** The nearest colours that a card has. */
 const colourNames: Readonly<Record<string, string>> = {
   ...{ accent: 'accent', good: 'good', warning: 'warning', attention: 'attention', dark: 'dark', light: 'light' },
   ...{ red: 'attention', orange: 'warning', yellow: 'warning', green: 'good', blue: 'accent' },

@@ -72,13 +72,13 @@ type Marked = { readonly body: string; readonly mode: 'None' | 'Markdown' | 'HTM
 /** https://core.telegram.org/bots/api#sendmessage: 4096 characters, which are UTF-16 units there. */
 const mostUnits = 4096;
 
-/** Markup that a cut tears apart is refused, and then sent again without its meaning. */
+/** Telegram refuses markup that was cut, and the message is then sent again as plain text. */
 function inPieces(text: string, mode: Marked['mode'], before: string): readonly Marked[] {
   const pieces = piecesOf(text === '' ? ' ' : text, { max: mostUnits - before.length, unit: 'units' });
   return pieces.map((piece, index) => ({ body: `${index === 0 ? before : ''}${whole(piece)}`, mode }));
 }
 
-/** An entity that was cut in two, `&am`, would be an error: both halves show as text. */
+/** A cut entity, such as `&am`, would be an error, so both halves become text. */
 function whole(piece: string): string {
   return piece.replaceAll(/^\n+|\s+$/g, '');
 }
@@ -87,7 +87,7 @@ function heading(title: string): string {
   return title === '' ? '' : `<b>${escaped(title.slice(0, 256))}</b>\n`;
 }
 
-/** As Go's `html.EscapeString`: https://pkg.go.dev/html#EscapeString */
+/** Like Go's `html.EscapeString`: https://pkg.go.dev/html#EscapeString */
 function escaped(text: string): string {
   const entities: Readonly<Record<string, string>> = {
     '&': '&amp;',

@@ -70,14 +70,14 @@ export const zulip = defineService({
 
 type Limits = { readonly text: TextLimit; readonly topic: TextLimit };
 
-/** Asked for with the first message: https://zulip.com/api/register-queue */
+/** Asked with the first message: https://zulip.com/api/register-queue */
 function limitsQuestion(server: string, login: Readonly<Record<string, string>>): HttpRequest {
-  // One kind of event, so that the answer stays small; the queue that comes with it ends unread after ten minutes.
+  // One kind of event keeps the answer small. The queue itself is not read and ends after ten minutes.
   const events = { event_types: '["realm"]', fetch_event_types: '["realm"]' };
   return formPost(`https://${server}/api/v1/register`, events, login);
 }
 
-/** The usual ones, which are right for servers that do not tell this bot. */
+/** The default limits also apply if the server does not report them. */
 function limitsIn(answer: HttpAnswer): Limits {
   const { status } = answer;
   if (status === 401 || status === 429 || status >= 500) expectTaken(answer);

@@ -34,14 +34,14 @@ export type MailJob = {
   readonly server: MailServer;
   readonly mail: Mail;
   readonly to: readonly string[];
-  /** Recipients who have it; grows. */
+  /** Recipients who have got the message; grows. */
   readonly taken: Set<string>;
   readonly contextFor: (host: string) => Promise<SecureContext>;
 };
 
 /**
- * One connection, and a transaction for each recipient, so that none sees the others. Resolves to the server's last
- * answer; throws `Refused` when one recipient or more did not get it, after all have been tried.
+ * Uses one connection, and a transaction for each recipient, so that no recipient sees the others. Resolves to the
+ * server's last answer. If any recipient did not get the message, it throws `Refused` after all have been tried.
  */
 export async function sendMails(job: MailJob, signal: AbortSignal): Promise<string> {
   const { server } = job;
@@ -128,7 +128,7 @@ async function toEach(connection: SMTPConnection, { mail, to: recipients, taken 
   throw new Refused(worst.failure, why, { said: worst.said });
 }
 
-/** The same for each try, so that a mailbox can tell a repeat. */
+/** The same for each attempt, so that a mailbox recognises a repeat. */
 function compose({ id, from, subject, text, html, atMs }: Mail, to: string): Promise<Buffer> {
   const unique = createHash('sha256').update(`${id}\n${to}`).digest('hex').slice(0, 32);
   return new MailComposer({
@@ -148,7 +148,7 @@ function compose({ id, from, subject, text, html, atMs }: Mail, to: string): Pro
 
 type Callback<Value> = (error?: Error | null, value?: Value) => void;
 
-/** Rejects with what a person can read. */
+/** Rejects with a readable error. */
 function called<Value = unknown>(call: (done: Callback<Value>) => void): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
     call((error, value) => (error ? reject(readSmtpError(error)) : resolve(value)));

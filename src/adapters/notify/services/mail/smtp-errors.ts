@@ -2,7 +2,10 @@ import { printable } from '../../../../domain/text/printable.ts';
 import { readNetworkError } from '../../../oci/transport/network-errors.ts';
 import { Refused } from '../../wire/refused.ts';
 
-/** The failure that a reply of a mail server, or an error of the connection, means: https://www.rfc-editor.org/rfc/rfc5321.html#section-4.2 */
+/**
+ * The failure that a reply of a mail server or a connection error means:
+ * https://www.rfc-editor.org/rfc/rfc5321.html#section-4.2
+ */
 export function readSmtpError(error: unknown): Refused {
   if (error instanceof Refused) return error;
   const { code = '', originalCode = code, response = '', responseCode = 0, message = '' } = error as SmtpError;
@@ -18,20 +21,20 @@ export function readSmtpError(error: unknown): Refused {
 
 type SmtpError = {
   readonly code?: string;
-  /** Node's, where the other is the library's. */
+  /** Node's code; the other one is the library's. */
   readonly originalCode?: string;
   readonly response?: string;
   readonly responseCode?: number;
   readonly message?: string;
 };
 
-/** 4yz asks for another try, 5yz for none: greylisting is a 4yz. */
+/** 4yz is temporary, 5yz is permanent. Greylisting is a 4yz. */
 function classOf(code: string, responseCode: number): Refused['failure'] {
   if (responseCode >= 400 && responseCode < 500) return 'network';
   return code === 'EAUTH' || [530, 534, 535].includes(responseCode) ? 'auth' : 'rejected';
 }
 
-/** On one line. */
+/** The text on one line. */
 export function headerLine(text: string): string {
   return printable(text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim(), 500);
 }

@@ -20,7 +20,7 @@ const parameters = {
   encryption: choice('Auto is ImplicitTLS on port 465', ['Auto', 'None', 'ExplicitTLS', 'ImplicitTLS'], 'Auto'),
   usestarttls: flag('an upgrade to TLS where the server offers it', true, ['starttls']),
   requirestarttls: flag('no mail without it', false),
-  skiptlsverify: flag('any certificate will do', false),
+  skiptlsverify: flag('accept any certificate', false),
   usehtml: flag('the text as HTML too', false),
   clienthost: text('name that is given with EHLO; `auto` is that of this machine', { fallback: 'localhost' }),
   timeout: duration('for the whole conversation', '10s'),
@@ -81,7 +81,7 @@ export const smtp = defineService({
   },
 });
 
-/** A `+` in the query is a space, and no address has one. */
+/** A `+` in the query means a space, but an address contains no space. */
 function withPlus(written: string): string {
   return written.trim().replaceAll(' ', '+');
 }
@@ -89,7 +89,7 @@ function withPlus(written: string): string {
 function expectAddress(written: string, key: string): void {
   const plain = withPlus(written);
   if (!/^[^\s@<>"\p{Cc}]{1,64}@[^\s@<>"\p{Cc}]{1,253}$/u.test(plain))
-    throw new UrlProblem(key, 'holds what is no address');
+    throw new UrlProblem(key, 'has an invalid address');
 }
 
 function address(about: string, options: Parameters<typeof text>[1]): Parameter<string> {

@@ -13,7 +13,7 @@ const parameters = {
   actions: list('names of actions'),
   tags: list('tags'),
   details: list('`key:value` pairs'),
-  entity: text('what the alert is about'),
+  entity: text('the subject of the alert'),
   source: text('where it comes from'),
   priority: choice('of the alert', ['P1', 'P2', 'P3', 'P4', 'P5'], 'P3'),
   note: text('added to the alert'),

@@ -14,7 +14,7 @@ const parameters = {
   dedup_key: text('joins events that are one'),
   details: jsonObject('more about the event'),
   contexts: text('`link:URL,image:URL`, or a list in JSON'),
-  client: text('name of what sends it'),
+  client: text('name of the source'),
   client_url: text('address of that'),
 };
 

@@ -64,7 +64,7 @@ export const generic = defineService({
   },
 });
 
-/** `@acceptLanguage` is `accept-language`; a name with a dash is meant as it is written. */
+/** `@acceptLanguage` becomes `accept-language`. A name with a dash is used as written. */
 function headerName(key: string): string {
   const name = key.slice(1);
   const dashed = name.includes('-') ? name : name.replaceAll(/(?<=.)[A-Z]/g, (letter) => `-${letter}`);
@@ -75,7 +75,7 @@ function sorted(fields: Readonly<Record<string, string>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** A part of a path that nobody would guess, such as the id of a webhook. */
+/** True for a part of a path that cannot be guessed, such as the id of a webhook. */
 function looksRandom(segment: string): boolean {
   return segment.length >= 24 || (segment.length >= 8 && /\d/.test(segment));
 }

@@ -15,10 +15,10 @@ const parameters = {
       exactly_once: '2',
     },
   }),
-  retained: flag('the broker keeps the message for those who come later', false),
+  retained: flag('the broker keeps the message for later subscribers', false),
   cleansession: flag('the broker keeps nothing of the connection', true),
   disabletls: flag('no TLS, for mqtts', false),
-  disabletlsverification: flag('any certificate will do', false),
+  disabletlsverification: flag('accept any certificate', false),
   title: text('without effect: a message of MQTT has none'),
 };
 
@@ -61,7 +61,7 @@ export const mqtt = defineService({
   }),
 });
 
-/** Two connections with one id throw each other out. */
+/** A broker disconnects a client when another one uses its id. */
 function randomDigits(): string {
   return Math.random().toString(16).slice(2, 10);
 }

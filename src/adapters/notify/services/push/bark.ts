@@ -49,5 +49,8 @@ export const bark = defineService({
   }),
 });
 
-/** Apple carries 4096 bytes with all that is around the text: https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification */
+/**
+ * Apple accepts 4096 bytes including the frame:
+ * https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification
+ */
 const textLimit = { max: 2500, unit: 'bytes' } as const;

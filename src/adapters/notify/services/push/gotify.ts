@@ -17,7 +17,7 @@ export const gotify = defineService({
     title: text('of the message', { fallback: 'Upkeep' }),
     priority: integer('of the message', { fallback: 0, min: -2, max: 10 }),
     disabletls: flag('plain http', false),
-    insecureskipverify: flag('any certificate will do', false),
+    insecureskipverify: flag('accept any certificate', false),
     useheader: flag('the token goes into a header in place of the query', false),
     date: text('`2026-11-22T06:00:00Z`, or Unix seconds'),
     extras: jsonObject('for its clients, such as `{"client::display":{"contentType":"text/markdown"}}`'),
@@ -50,7 +50,7 @@ export const gotify = defineService({
   },
 });
 
-/** Gotify reads RFC 3339 only. */
+/** Gotify accepts RFC 3339 only. */
 function isoDate(written: string): string {
   if (written === '') return '';
   const isSeconds = /^\d{1,11}$/.test(written);

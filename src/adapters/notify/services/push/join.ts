@@ -38,5 +38,5 @@ export const join = defineService({
   }),
 });
 
-/** It goes into the address, percent-encoded, which may triple it; servers take 8 kB of it. */
+/** The text is part of the address. Percent-encoding may triple it, and servers accept 8 kB. */
 const textLimit = { max: 2000, unit: 'bytes' } as const;

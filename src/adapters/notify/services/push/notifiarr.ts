@@ -53,7 +53,10 @@ export const notifiarr = defineService({
 /** https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
 const textLimit = { max: 4096, unit: 'units' } as const;
 
-/** Ids of Discord are numbers here, with more digits than one of JavaScript holds. No text can look like these keys: its quotes are escaped. */
+/**
+ * Discord ids are numbers here, with more digits than a JavaScript number holds. Texts cannot contain these keys,
+ * because their quotes are escaped.
+ */
 function withNumbers(request: ReturnType<typeof jsonPost>): ReturnType<typeof jsonPost> {
   const body = (request.body ?? '').replaceAll(/("(?:channel|pingUser|pingRole)":)"(\d+)"/g, '$1$2');
   return { ...request, body };

@@ -11,7 +11,7 @@ export const ntfy = defineService({
   schemes: ['ntfy'],
   title: 'ntfy',
   form: 'ntfy://[USER:PASSWORD@]HOST/TOPIC',
-  about: 'An access token stands where the password does, without a user: `ntfy://:tk_…@HOST/TOPIC`.',
+  about: 'An access token takes the place of the password, without a user: `ntfy://:tk_…@HOST/TOPIC`.',
   example: 'ntfy://:tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2@ntfy.example.com/upkeep?priority=high&tags=whale',
   parameters: {
     title: text('of the message'),
@@ -31,7 +31,7 @@ export const ntfy = defineService({
     firebase: flag('it goes through Firebase too', true),
     scheme: choice('http or https', ['https', 'http'], 'https'),
     disabletls: flag('plain http', false),
-    disabletlsverification: flag('any certificate will do', false),
+    disabletlsverification: flag('accept any certificate', false),
   },
   readAddress: (parts) => ({
     server: serverOf(parts),
@@ -78,10 +78,10 @@ export const ntfy = defineService({
   },
 });
 
-/** Beyond it the server makes an attachment of the message: https://docs.ntfy.sh/publish/#limitations */
+/** For longer texts the server makes an attachment: https://docs.ntfy.sh/publish/#limitations */
 const textLimit = { max: 4096, unit: 'bytes' } as const;
 
-/** Headers with a value. */
+/** Only the headers with a value. */
 function given(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
 }

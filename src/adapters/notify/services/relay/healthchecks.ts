@@ -41,7 +41,7 @@ const endings = { start: '/start', success: '', failure: '/fail' } as const;
 /** The service keeps the first 100 kB. */
 const bodyLimit = { max: 100_000, unit: 'bytes' } as const;
 
-/** Any words but `OK` with 200 are a complaint: https://healthchecks.io/docs/http_api/#success-uuid */
+/** An answer with 200 and a text other than `OK` is an error: https://healthchecks.io/docs/http_api/#success-uuid */
 const saysOk: Judge = (answer: HttpAnswer) => {
   if (answer.status !== 200) return answer.status === 409 ? refusal(answer, 'rejected') : undefined;
   const words = answer.body.trim();

@@ -36,5 +36,5 @@ export const kuma = defineService({
   }),
 });
 
-/** Its column holds more, but the address has to stay short. */
+/** Its column holds more, but the address must stay short. */
 const textLimit = { max: 250, unit: 'characters' } as const;

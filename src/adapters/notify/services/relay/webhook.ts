@@ -8,8 +8,9 @@ import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
 /**
- * Signed as Standard Webhooks are, https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md,
- * and as GitHub's are, which most receivers know: https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries
+ * Signed according to Standard Webhooks,
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, and like GitHub's
+ * webhooks, which most receivers know: https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries
  */
 export const webhook = defineService({
   schemes: ['webhook'],
@@ -74,7 +75,7 @@ function keyOf(secret: string): Buffer {
   return key;
 }
 
-/** 128 bits, so that nobody guesses it. */
+/** 128 bits, which cannot be guessed. */
 const shortestKey = 16;
 
 function hmac(key: Buffer, text: string, encoding: 'base64' | 'hex'): string {

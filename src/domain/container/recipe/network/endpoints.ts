@@ -16,8 +16,8 @@ export type Endpoints = {
 };
 
 /**
- * The networks that the container is connected to now, which need not include the one it was
- * created in. Below API 1.44 the create takes one of them.
+ * The networks that the container is connected to now, possibly without the one that it was created in. Below API 1.44
+ * the create request accepts one of them.
  */
 export function endpointsFor(request: KnownRequest): Endpoints {
   const { container, apiVersion } = request;
@@ -41,7 +41,7 @@ type Connection = ContainerRecipe['laterEndpoints'][number] & { readonly isMain:
 function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint): Connection {
   const { container, networks } = request;
   const { NetworkID = '' } = endpoint;
-  // An endpoint that was never connected has no id yet, and the default bridge gets a new one whenever the engine starts.
+  // An endpoint that was never connected has no id yet. The default bridge gets a new id with each start of the engine.
   const goesByName = NetworkID === '' || name === defaultBridge;
   const network = networks.find((candidate) => (goesByName ? candidate.name === name : candidate.id === NetworkID));
   if (network === undefined && name !== defaultBridge) {
@@ -91,8 +91,8 @@ const operational: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Aliases without the short id and host name that engines up to 24 (API 1.44) add. The short id is in the
- * engine's stored aliases too.
+ * Aliases without the short id and host name that engines up to 24 (API 1.44) add. The engine also stores the short id
+ * among the aliases.
  */
 function ownAliases({ container, apiVersion }: KnownRequest, { Aliases }: Endpoint): readonly string[] {
   const added = new Set([container.id.slice(0, 12)]);

@@ -7,9 +7,8 @@ import type { KnownRequest } from '../request/request.ts';
 export const endpointSysctls = 'com.docker.network.endpoint.sysctls';
 
 /**
- * From API 1.48 the sysctls of one interface (`net.ipv4.conf.eth0.…`) are refused but as an option
- * of its endpoint; a container from before still has them. Which interface is which network's is
- * known only where there is but one.
+ * From API 1.48 the engine accepts sysctls of one interface (`net.ipv4.conf.eth0.…`) only as an option of its endpoint,
+ * but an older container still has them. An interface can be assigned to its network only if there is one network.
  */
 export function splitSysctls(request: KnownRequest): { readonly kept: unknown; readonly moved: readonly string[] } {
   const { container, apiVersion } = request;
@@ -22,7 +21,7 @@ export function splitSysctls(request: KnownRequest): { readonly kept: unknown; r
   if (Object.keys(container.settings.Networks).length !== 1) {
     throw refusal(
       container,
-      'it has sysctls of a network interface, and it cannot be told which of its networks they are for',
+      'it has sysctls of a network interface, and it is not known which of its networks they belong to',
     );
   }
   return { kept: Object.fromEntries(entries.filter(([name]) => !interfacePattern.test(name))), moved };
@@ -30,7 +29,7 @@ export function splitSysctls(request: KnownRequest): { readonly kept: unknown; r
 
 const interfacePattern = /^net\.([^.]+)\.([^.]+)\.eth\d+\.(.+)$/;
 
-/** `net.ipv4.conf.IFNAME.log_martians=1`; undefined for one of the whole container. */
+/** `net.ipv4.conf.IFNAME.log_martians=1`; undefined for a sysctl of the whole container. */
 export function interfaceSysctl(name: string, value: string): string | undefined {
   const [, family, group, key] = interfacePattern.exec(name) ?? [];
   return key === undefined ? undefined : `net.${family}.${group}.IFNAME.${key}=${value}`;

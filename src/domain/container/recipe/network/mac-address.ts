@@ -4,17 +4,16 @@ import type { KnownRequest } from '../request/request.ts';
 
 export type ObservedEndpoint = {
   readonly endpoint: Endpoint;
-  /** Of the network that the container was created in. */
+  /** True for the network that the container was created in. */
   readonly isMain: boolean;
   readonly driver: string | undefined;
 };
 
 /**
- * The configured MAC address of an endpoint; undefined when the engine chose it. Below API 1.44 it is in
- * `Config`. From 1.44 to 1.51 `Config` shows only that of the main network. An endpoint shows the address
- * in use, configured or not; one that is not derived from the IP address is kept. Docker 28 and newer also
- * generate such addresses, so a generated one may become fixed. That does no harm; a lost configured
- * address would.
+ * The configured MAC address of an endpoint. Undefined when the engine chose it. Below API 1.44 it is in `Config`. From
+ * 1.44 to 1.51 `Config` shows only that of the main network. An endpoint shows the address in use, configured or not;
+ * one that is not derived from the IP address is kept. Docker 28 and newer also generate such addresses, so a generated
+ * one may become fixed. That is harmless; losing a configured address is not.
  */
 export function configuredMacAddress(
   { container, apiVersion }: KnownRequest,
@@ -26,7 +25,7 @@ export function configuredMacAddress(
   return MacAddress === '' || !driversThatTakeOne.has(driver ?? '') || isDerived(endpoint) ? undefined : MacAddress;
 }
 
-/** Others refuse an address (ipvlan) or derive theirs (overlay). */
+/** Other drivers refuse an address (ipvlan) or derive their own (overlay). */
 const driversThatTakeOne: ReadonlySet<string> = new Set(['bridge', 'macvlan']);
 
 /** `02:42:` and the IPv4 address: https://github.com/moby/moby/blob/v27.0.0/libnetwork/netutils/utils.go */

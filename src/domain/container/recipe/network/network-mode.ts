@@ -1,6 +1,6 @@
 import type { Container } from '../../container.ts';
 
-/** Whether it has no network of its own but another container's (`container:<id>`). */
+/** Whether it uses the network of another container (`container:<id>`). */
 export function sharesNetwork(container: Container): boolean {
   return modeOf(container).startsWith('container:');
 }
@@ -22,7 +22,10 @@ export function mainNetwork(container: Container): string {
   return mode === '' || mode === 'default' ? defaultBridge : mode;
 }
 
-/** It knows no aliases and no fixed addresses: https://docs.docker.com/engine/network/drivers/bridge/#use-the-default-bridge-network */
+/**
+ * This network has no aliases and no fixed addresses:
+ * https://docs.docker.com/engine/network/drivers/bridge/#use-the-default-bridge-network
+ */
 export const defaultBridge = 'bridge';
 
 function modeOf({ settings }: Container): string {

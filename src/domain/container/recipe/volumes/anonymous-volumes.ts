@@ -1,17 +1,17 @@
 import type { Container, MountPoint } from '../../container.ts';
 
-/** A volume that the engine made because the image (`VOLUME`) or the user (`-v /path`) named a path and no volume. */
+/** A volume that the engine made because the image (`VOLUME`) or the user (`-v /path`) gave a path without a volume. */
 export type AnonymousVolume = {
   readonly path: string;
-  /** Undefined when the engine does not tell. */
+  /** Undefined when the engine does not show it. */
   readonly volume: string | undefined;
   readonly readOnly: boolean;
 };
 
 /**
- * Anonymous volumes of the container by path. They are in none of its settings, so a plain successor would
- * get new, empty ones. A volume from `--volumes-from` comes that way again; a volume that may be either
- * counts as the container's own, so that it is kept.
+ * Anonymous volumes of the container by path. No setting names them, so a plain successor would get new, empty ones. A
+ * volume from `--volumes-from` comes back by that setting. If both are possible, the volume counts as the container's
+ * own, so that it is kept.
  */
 export function anonymousVolumes({ settings }: Container): readonly AnonymousVolume[] {
   const { Config, HostConfig, Mounts } = settings;
@@ -29,7 +29,7 @@ export function anonymousVolumes({ settings }: Container): readonly AnonymousVol
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** The volume mounted at a path; undefined when there is none, or the engine does not tell. */
+/** The volume mounted at a path. Undefined when there is none, or the engine does not show it. */
 export function volumeAt({ settings }: Container, path: string): string | undefined {
   const mount = settings.Mounts.find(
     ({ Type, Destination }) => Type === 'volume' && cleanPath(Destination) === cleanPath(path),
@@ -37,7 +37,7 @@ export function volumeAt({ settings }: Container, path: string): string | undefi
   return mount && volumeName(mount);
 }
 
-/** `source:target:mode`; a lone path is the target of an anonymous volume. */
+/** `source:target:mode`. A single path is the target of an anonymous volume. */
 export function bindTarget(bind: string): string {
   const [first = '', second] = bind.split(':');
   return second ?? first;
@@ -53,7 +53,9 @@ export function cleanPath(path: string): string {
   return `/${parts.join('/')}`;
 }
 
-/** Docker 28 does not name the anonymous volume of a bind without source; its folder does. */
+/**
+ * Docker 28 does not show the name of an anonymous volume without a source in `Binds`; its folder contains the name.
+ */
 function volumeName({ Name, Source }: MountPoint): string | undefined {
   return Name || /\/([0-9a-f]{64})\/_data$/.exec(Source ?? '')?.[1];
 }

@@ -3,16 +3,15 @@ import type { Container } from '../../container.ts';
 type Field = 'MaskedPaths' | 'ReadonlyPaths';
 
 /**
- * A list of the engine's own is left out, so that a newer engine protects as much as it now does.
- * An empty list is the user's (`systempaths=unconfined`), as is any other; null is the engine's for
- * a privileged container.
+ * A default list of the engine is left out, so that a newer engine applies its own list. An empty list is the user's
+ * (`systempaths=unconfined`), like any other list. For a privileged container the engine shows null.
  */
 export function confinedPaths({ settings }: Container, field: Field): unknown {
   const paths = settings.HostConfig[field];
   return isEngineDefault(paths, field) ? undefined : paths;
 }
 
-/** Whether an engine, of whatever version, chose the list. */
+/** Whether the list is a default of any engine version. */
 export function isEngineDefault(paths: unknown, field: Field): boolean {
   if (!Array.isArray(paths)) return paths === null || paths === undefined;
   const { always, sometimes } = defaults[field];

@@ -5,7 +5,7 @@ import { refusal } from '../request/refusal.ts';
 
 type Mount = NonNullable<HostConfig['Mounts']>[number];
 
-/** `HostConfig.Mounts` without the volume names that the engine made up, so that it makes new volumes. */
+/** `HostConfig.Mounts` without volume names that the engine generated, so that it makes new volumes. */
 export function mountsWithFreshVolumes(container: Container): readonly Mount[] | null | undefined {
   const { Mounts } = container.settings.HostConfig;
   const pins = pinsFor(container).filter(({ Source }) => !isMadeByEngine(String(Source)));
@@ -19,7 +19,7 @@ export function mountsWithFreshVolumes(container: Container): readonly Mount[] |
   return [...own, ...pins];
 }
 
-/** The same of `HostConfig.Binds`. */
+/** The same for `HostConfig.Binds`. */
 export function bindsWithFreshVolumes(container: Container): readonly string[] | null | undefined {
   return container.settings.HostConfig.Binds?.map((bind) => {
     const [volume, path = '', ...mode] = bind.split(':');
@@ -37,9 +37,9 @@ export function anonymousVolumeNames(container: Container): ReadonlyMap<string, 
 }
 
 /**
- * `HostConfig.Mounts` as they were, and behind them every anonymous volume by name: its data must
- * be there also for a new image that no longer declares the path. Volumes are referenced, never
- * copied, so that old and new see the same.
+ * `HostConfig.Mounts` unchanged, with every anonymous volume added by name: its data must stay available even if a new
+ * image does not declare the path. Volumes are referenced, not copied, so the old and the new container see the same
+ * data.
  */
 export function mountsFor(container: Container): readonly Mount[] | null | undefined {
   const { Mounts } = container.settings.HostConfig;
@@ -57,7 +57,7 @@ function pinsFor(container: Container): readonly Mount[] {
   }));
 }
 
-/** `HostConfig.Binds` as they were, with a name for the volume of each lone path. */
+/** `HostConfig.Binds` unchanged, with a volume name for each single path. */
 export function bindsFor(container: Container): readonly string[] | null | undefined {
   const { Binds } = container.settings.HostConfig;
   return Binds?.map((bind) =>
@@ -65,7 +65,7 @@ export function bindsFor(container: Container): readonly string[] | null | undef
   );
 }
 
-/** The label in which a successor remembers which of its volumes were anonymous once. */
+/** The label in which a successor stores which of its volumes were anonymous. */
 export const pinnedPathsLabel = `${journalPrefix}anon`;
 
 /** Paths of the container's anonymous volumes, and of those that an earlier update has named. */
@@ -103,7 +103,10 @@ const optionsByType: ReadonlyMap<unknown, string> = new Map([
   ['tmpfs', 'TmpfsOptions'],
 ]);
 
-/** Old engines stored options of another type without a word, and no engine creates from them: https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes */
+/**
+ * Old engines silently stored options of another type, and no engine accepts them for a new container:
+ * https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes
+ */
 function possibleOptions(mount: Mount): Mount {
   const own = optionsByType.get(mount['Type']);
   if (own === undefined) return mount;
@@ -111,7 +114,7 @@ function possibleOptions(mount: Mount): Mount {
   return Object.fromEntries(Object.entries(mount).filter(([field]) => !foreign.has(field)));
 }
 
-/** The label alone is foreign text, so the name must be one that only engines give. */
+/** A label is untrusted text, so the name must also have the form of a generated one. */
 function namesOnceAnonymous(container: Container, path: string, volume: unknown): boolean {
   const isRemembered = rememberedPaths(container).some((remembered) => cleanPath(remembered) === cleanPath(path));
   return isRemembered && isMadeByEngine(String(volume));
@@ -121,7 +124,7 @@ function isMadeByEngine(volume: string): boolean {
   return /^[0-9a-f]{64}$/.test(volume);
 }
 
-/** Paths from the label. A label is foreign text: anything but a list of paths counts as none. */
+/** Paths from the label. A label is untrusted text: any value but a list of paths counts as none. */
 function rememberedPaths({ settings }: Container): readonly string[] {
   const label = new Map(Object.entries(settings.Config.Labels ?? {})).get(pinnedPathsLabel) ?? '[]';
   if (label.length > longestLabel) return [];

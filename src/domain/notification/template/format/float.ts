@@ -1,4 +1,4 @@
-/** As Go's `%v` prints a float: the shortest digits that name it, with an exponent below -4 or from 6 on. */
+/** Like Go's `%v` for a float: the shortest digits that identify it, with an exponent below -4 or from 6 on. */
 export function shortestFloat(value: number): string {
   return formatFloat(value, 'g', undefined);
 }
@@ -22,7 +22,7 @@ function general(size: number, precision: number | undefined): string {
   return placePoint({ digits, point: size === 0 ? 1 : decimal.point });
 }
 
-/** From which exponent on Go writes one: https://pkg.go.dev/strconv#FormatFloat */
+/** The exponent from which Go uses exponent notation: https://pkg.go.dev/strconv#FormatFloat */
 function threshold(wanted: number | undefined, digits: number, point: number): number {
   if (wanted === undefined) return 6;
   return wanted > digits && digits >= point ? digits : wanted;
@@ -61,7 +61,7 @@ function shortest(size: number): Decimal {
   return { digits: mantissa.replace('.', ''), point: Number(exponent) + 1 };
 }
 
-/** Rounded half to even to a number of digits, from every digit that the float has. */
+/** Rounds half to even to a number of digits, from all digits of the float. */
 function rounded(size: number, countOf: (exact: Decimal) => number): Decimal {
   const exact = everyDigit(size);
   const count = countOf(exact);

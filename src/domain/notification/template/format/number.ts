@@ -2,7 +2,7 @@ import { formatFloat } from './float.ts';
 import { isPrintable, quoteCharacter } from './quote.ts';
 import { pad, type Verb } from './verb.ts';
 
-/** An int of 64 bits; undefined for a verb that ints have not. */
+/** An int of 64 bits. Undefined for a verb that does not apply to ints. */
 export function formatInteger(value: bigint, verb: Verb): string | undefined {
   switch (verb.letter) {
     case 'v':

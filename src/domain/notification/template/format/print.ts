@@ -10,7 +10,7 @@ export function printValue(value: Value, context: FunctionContext): string {
   return print([value], context, '<no value>');
 }
 
-/** Go's `fmt.Sprint`: a space between two operands of which neither is a string; `nothing` stands for nil. */
+/** Go's `fmt.Sprint`: a space between two operands if neither is a string. `nothing` is the text for nil. */
 export function print(args: readonly Value[], { createSink }: FunctionContext, nothing = '<nil>'): string {
   const [only] = args;
   if (args.length === 1 && typeof only === 'string') return only;
@@ -24,7 +24,7 @@ export function print(args: readonly Value[], { createSink }: FunctionContext, n
   return sink.text();
 }
 
-/** Go's `fmt.Sprintln`: a space between any two, a line end behind the last. */
+/** Go's `fmt.Sprintln`: a space between operands, and a line end at the end. */
 export function println(args: readonly Value[], { createSink }: FunctionContext): string {
   const sink = createSink();
   for (const [place, arg] of args.entries()) {
@@ -39,7 +39,7 @@ type WriteLeaf = (sink: Sink, value: Leaf) => void;
 
 export type Leaf = undefined | null | boolean | string | bigint | number | Named;
 
-/** As `%v` does; `writeLeaf` writes numbers, texts and other values without parts. */
+/** Writes like `%v`. `writeLeaf` writes numbers, texts and other values without parts. */
 export function writeValue(sink: Sink, value: Value, writeLeaf: WriteLeaf = writePlainLeaf): void {
   const list = listOf(value);
   if (list !== undefined) writeList(sink, list, writeLeaf);

@@ -7,7 +7,7 @@ import { type Leaf, showLeaf, writeValue } from './print.ts';
 import { canBackQuote, quoteText } from './quote.ts';
 import { pad, type Verb } from './verb.ts';
 
-/** Go's `fmt.Sprintf`: a verb that does not fit its operand is told in the text, as `%!d(string=x)`. */
+/** Go's `fmt.Sprintf`. A verb that does not fit its operand is reported in the text, as `%!d(string=x)`. */
 export function printf(format: string, args: readonly Value[], { createSink, meter }: FunctionContext): string {
   const sink = createSink();
   const reader: ArgumentReader = { args, next: 0, isReordered: false };
@@ -27,7 +27,7 @@ export function printf(format: string, args: readonly Value[], { createSink, met
 /** Flags, argument number, width, precision with its number, argument number, verb. */
 const verbs = /%([-+# 0]*)(\[[^\]]{0,9}\])?(\*|\d+)?(?:\.(\[[^\]]{0,9}\])?(\*|\d+)?)?(\[[^\]]{0,9}\])?([\s\S]?)/gu;
 
-/** Wider is a mistake, as in Go. */
+/** A larger width is an error, as in Go. */
 const widest = 1_000_000;
 
 type ArgumentReader = { readonly args: readonly Value[]; next: number; isReordered: boolean };
@@ -59,7 +59,7 @@ function writeVerb(sink: Sink, found: RegExpMatchArray, reader: ArgumentReader):
   reader.next += 1;
 }
 
-/** `[2]` makes the second argument the next; false where there is none. */
+/** `[2]` makes the second argument the next one. False if there is no such argument. */
 function moveTo(index: string | undefined, reader: ArgumentReader): boolean {
   if (index === undefined) return true;
   reader.isReordered = true;

@@ -1,4 +1,4 @@
-/** Go's `%q` of a string; `isAscii`: with escapes for everything else. */
+/** Go's `%q` of a string. `isAscii`: escapes all other characters. */
 export function quoteText(text: string, isAscii: boolean): string {
   let quoted = '"';
   for (const character of text) quoted += escapeCharacter(character, '"', isAscii);

@@ -10,7 +10,7 @@ export type Verb = {
   readonly precision: number | undefined;
 };
 
-/** To the width, counted in characters; with zeros where the verb asks for them. */
+/** Pads to the width in characters, with zeros if the verb asks for them. */
 export function pad(text: string, { width = 0, minus, zero }: Verb, mayZero = true): string {
   const missing = width - characterCount(text);
   if (missing <= 0) return text;

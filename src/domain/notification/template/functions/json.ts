@@ -6,7 +6,7 @@ import { Moment } from '../time/moment.ts';
 import { typeName } from '../values/truth.ts';
 import { isDictionary, isList, Item, Named, sortedEntries, type Value } from '../values/value.ts';
 
-/** As Go's `json.MarshalIndent` with two spaces: keys of maps sorted, those of structs in their order. */
+/** Like Go's `json.MarshalIndent` with two spaces: keys of maps are sorted, fields of structs keep their order. */
 export function toJson(value: Value, { createSink }: FunctionContext): string {
   const sink = createSink();
   write(sink, value, '\n');
@@ -55,7 +55,7 @@ function writeObject(sink: Sink, entries: readonly (readonly [string, Value])[],
   sink.write(`${newline}}`);
 }
 
-/** Go writes what could end an HTML element or a line of JavaScript as escapes, and has no `\b` and `\f`. */
+/** Go escapes characters that could end an HTML element or a line of JavaScript, and does not use `\b` and `\f`. */
 function quoteJson(text: string): string {
   const json = JSON.stringify(text.replaceAll(/\p{Cs}/gu, '\ufffd'));
   return json.replaceAll(/\\\\|\\[bf]|[<>&\u2028\u2029]/g, (part) => escapes[part] ?? part);

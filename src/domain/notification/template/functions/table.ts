@@ -33,7 +33,7 @@ function neverCalled(): never {
   throw new TemplateFault('and, or are decided by the evaluator');
 }
 
-/** Go's own, Watchtower's, and six that users expect from other tools; nothing reads the environment or files. */
+/** Go's own functions, Watchtower's, and six that users know from other tools. None reads the environment or files. */
 export const templateFunctions: ReadonlyMap<string, TemplateFunction> = new Map([
   ['and', { ...open(1, neverCalled), shortCircuit: false }],
   ['or', { ...open(1, neverCalled), shortCircuit: true }],

@@ -9,7 +9,7 @@ export function textArgument(value: Value, name: string): string {
   return value;
 }
 
-/** Character by character, as Go does: what would become two characters stays. */
+/** Character by character, as in Go: a character whose capital form has two characters stays. */
 export function toUpper(text: string): string {
   return mapCharacters(text, (character) => character.toUpperCase());
 }
@@ -28,8 +28,8 @@ function mapCharacters(text: string, change: (character: string) => string): str
 }
 
 /**
- * Each word with a capital for its first letter that has one, the rest small. Words end as in
- * https://unicode.org/reports/tr29/#Word_Boundaries, which `Title` of the Watchtower family follows.
+ * Capitalises the first letter of each word that has a capital form, and lowers the rest. Words end as in
+ * https://unicode.org/reports/tr29/#Word_Boundaries, like `Title` of the Watchtower family.
  */
 export function toTitle(text: string): string {
   return text.replace(/[\p{L}\p{M}\p{N}_]+(?:['’‘.․·‧:][\p{L}\p{M}\p{N}_]+)*/gu, titleWord);
@@ -39,12 +39,12 @@ function titleWord(word: string): string {
   const place = word.search(/\p{Cased}/u);
   if (place === -1) return word;
   const [first = '', ...others] = word.slice(place);
-  // The small form of a letter can depend on the one before it: Σ is ς at the end of a word.
+  // The small form of a letter can depend on its neighbours: Σ is ς at the end of a word.
   const rest = [first, ...others].join('').toLowerCase().slice(first.toLowerCase().length);
   return word.slice(0, place) + titleLetter(first) + rest;
 }
 
-/** A letter whose capital form has several letters keeps only the first one capital: ﬁ becomes Fi, ß becomes Ss. */
+/** If a capital form has several letters, only the first stays capital: ﬁ becomes Fi, ß becomes Ss. */
 function titleLetter(letter: string): string {
   const digraph = digraphs.find((one) => one.includes(letter));
   if (digraph !== undefined) return digraph.slice(1, 2);
@@ -64,7 +64,7 @@ export function replace(text: Value, from: Value, to: Value, meter: Meter): stri
   return parts.join(fresh);
 }
 
-/** `join "," list` or `join list ","`, as both orders are common. */
+/** `join "," list` or `join list ","`: both orders are common. */
 export function join(one: Value, other: Value, meter: Meter): string {
   const [list, separator] = typeof one === 'string' ? [other, one] : [one, textArgument(other, 'join')];
   const parts = listOf(list)?.map((part) => textArgument(part, 'join'));

@@ -16,7 +16,7 @@ export type TokenKind =
   | 'sign'
   | 'end';
 
-/** `text` is as written, for a field without its dot; `isSpaced`: white space stands before it. */
+/** `text` is as written; for a field, without its dot. `isSpaced`: white space precedes it. */
 export type Token = {
   readonly kind: TokenKind;
   readonly text: string;
@@ -24,7 +24,7 @@ export type Token = {
   readonly isSpaced: boolean;
 };
 
-/** The tokens of a whole template, `end` last; comments are gone and text is trimmed where a dash says so. */
+/** The tokens of a whole template, with `end` last. Comments are removed, and text is trimmed at dashes. */
 export function lex(template: string): readonly Token[] {
   const tokens: Token[] = [];
   let at = 0;
@@ -42,7 +42,7 @@ export function lex(template: string): readonly Token[] {
   return tokens;
 }
 
-/** Cuts the white space that Go knows, without a regular expression that looks back from every space. */
+/** Cuts the white space that Go knows. A regular expression would search back from every space. */
 function trimEnd(text: string): string {
   let end = text.length;
   while (end > 0 && isSpace(text[end - 1])) end -= 1;
@@ -61,7 +61,7 @@ function skipComment(template: string, start: number): number {
   return after;
 }
 
-/** Where the text goes on if a closing delimiter, trimming or not, stands here. */
+/** The position after a closing delimiter at `at`, trimming or not; undefined without one. */
 function closeAt(template: string, at: number): number | undefined {
   if (template.startsWith('}}', at)) return at + 2;
   if (!isSpace(template[at]) || !template.startsWith('-}}', at + 1)) return undefined;
@@ -93,7 +93,7 @@ function lexAction(template: string, open: number, start: number, tokens: Token[
   }
 }
 
-/** In this order: a number may begin with the dot of a field. */
+/** In this order, because a number may begin with a dot like a field. */
 const patterns: readonly (readonly [TokenKind, RegExp])[] = [
   ['number', /[+-]?(?:0[xX][\da-fA-F_]*(?:\.[\da-fA-F_]*)?(?:[pP][+-]?[\d_]*)?|\.?\d[\d_]*(?:[\w.]|(?<=[eE])[+-])*)/y],
   ['field', /\.[\p{L}\p{Nd}_]+/uy],

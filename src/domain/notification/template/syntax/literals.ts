@@ -1,6 +1,6 @@
 import { TemplateFault } from '../values/fault.ts';
 
-/** The value of a quoted string as Go reads it; a raw one, in back quotes, loses its carriage returns. */
+/** The value of a quoted string as in Go. A raw one, in back quotes, loses its carriage returns. */
 export function unquote(text: string, at: number): string {
   if (text.startsWith('`')) return text.slice(1, -1).replaceAll('\r', '');
   return unescape(text.slice(1, -1), at, '"');
@@ -56,7 +56,7 @@ function codePoint(code: number, whole: string, at: number): string {
   return String.fromCodePoint(code);
 }
 
-/** Bytes beside each other, each marked by a private character, are UTF-8. */
+/** Adjacent bytes, each marked by a private character, are decoded as UTF-8. */
 function joinBytes(marked: string): string {
   return marked.replace(/(?:\u{f0000}[\da-f]{2})+/gu, (run) => {
     const bytes = run.split('\u{f0000}').slice(1);
@@ -64,7 +64,7 @@ function joinBytes(marked: string): string {
   });
 }
 
-/** An int as bigint, a float as number; Go decides by the looks: https://go.dev/ref/spec#Integer_literals */
+/** An int as bigint, a float as number. Go decides by the notation: https://go.dev/ref/spec#Integer_literals */
 export function readNumber(text: string, at: number): bigint | number {
   const isInteger = /^[+-]?(?:0[xX](?:_?[\da-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|0(?:_?[0-7])*|[1-9](?:_?\d)*)$/;
   if (isInteger.test(text)) return readInteger(text, at);

@@ -5,10 +5,10 @@ import type { Token } from './lex.ts';
 import type { Command, Operand, Pipe } from './nodes.ts';
 import { type Reader, unexpected } from './reader.ts';
 
-/** The names that are known at this place; `variables` grows with declarations. */
+/** The names known at this position. Declarations add to `variables`. */
 export type Names = { readonly functions: readonly string[]; readonly variables: string[] };
 
-/** `$x := command | command …` up to its closing delimiter, or parenthesis, which is consumed. */
+/** `$x := command | command …` up to its closing delimiter or parenthesis, which is consumed. */
 export function parsePipe(reader: Reader, names: Names, where: string, end: ')' | '}}' = '}}'): Pipe {
   const { at } = reader.peek();
   const { declares, isAssignment, first } = parseDeclarations(reader, names, where);
@@ -22,14 +22,14 @@ export function parsePipe(reader: Reader, names: Names, where: string, end: ')' 
   }
   for (const { operands, at: place } of commands.slice(1)) {
     if (['literal', 'nil', 'dot'].includes(operands[0].kind))
-      throw new TemplateFault('what stands after | must be a function', place);
+      throw new TemplateFault('after | there must be a function', place);
   }
   return { declares, isAssignment, commands, at };
 }
 
 type Declarations = { declares: string[]; isAssignment: boolean; first: Operand | undefined };
 
-/** `first`: what looked like a declaration and is the first operand. */
+/** `first`: an operand that looked like a declaration. */
 function parseDeclarations(reader: Reader, names: Names, where: string): Declarations {
   const declares: string[] = [];
   for (;;) {

@@ -5,10 +5,10 @@ import type { Branches, Node, Pipe } from './nodes.ts';
 import { type Names, parsePipe } from './parse-pipe.ts';
 import { createReader, type Reader, unexpected } from './reader.ts';
 
-/** `main` and, by name, what `define` and `block` define. */
+/** `main`, and the templates of `define` and `block` by name. */
 export type Tree = { readonly main: readonly Node[]; readonly templates: ReadonlyMap<string, readonly Node[]> };
 
-/** Reads a template; throws a `TemplateFault` with a place for what Go's parser would refuse. */
+/** Parses a template. Throws a `TemplateFault` with a position for everything that Go's parser refuses. */
 export function parseTree(text: string, functions: readonly string[]): Tree {
   const parser: Parser = {
     reader: createReader(lex(text)),
@@ -31,7 +31,7 @@ type Parser = {
   readonly reader: Reader;
   readonly names: Names;
   readonly templates: Map<string, readonly Node[]>;
-  /** How many ranges are around this place, in its own template. */
+  /** The number of enclosing ranges in the same template. */
   readonly ranges: number;
 };
 
@@ -42,7 +42,7 @@ type Item =
   | { readonly kind: 'end'; readonly at: number }
   | { readonly kind: 'definition'; readonly at: number };
 
-/** The end of a list: `end`, or `else` with the word behind it. */
+/** The end of a list: `end`, or `else` with the word after it. */
 type Ending = { readonly kind: 'else' | 'end'; readonly also: 'if' | 'with' | undefined; readonly at: number };
 
 function parseItem(parser: Parser, isTop = false): Item {
@@ -79,7 +79,7 @@ function parseEnd({ reader }: Parser, { at }: Token): Item {
   return { kind: 'end', at };
 }
 
-/** The items up to `end` or `else`; variables that are declared in them end with them. */
+/** The items up to `end` or `else`. Variables declared in them end with them. */
 function parseList(parser: Parser, open: Token): { readonly body: readonly Node[]; readonly ending: Ending } {
   const { reader } = parser;
   const body: Node[] = [];
@@ -155,7 +155,7 @@ function parseOwnBody(parser: Parser, open: Token): readonly Node[] {
   return body;
 }
 
-/** One of only white space counts as not defined. */
+/** A body of white space only counts as not defined. */
 function define({ templates }: Parser, name: string, body: readonly Node[], at: number): void {
   const isEmpty = (nodes: readonly Node[]) => nodes.every((node) => node.kind === 'text' && node.text.trim() === '');
   const known = templates.get(name);

@@ -2,7 +2,7 @@ import { printable } from '../../../text/printable.ts';
 import { TemplateFault } from '../values/fault.ts';
 import type { Token, TokenKind } from './lex.ts';
 
-/** Goes through tokens once, and knows what the grammar needs to know on the way. */
+/** Reads the tokens once, in order, with the state that the grammar needs. */
 export type Reader = {
   readonly peek: () => Token;
   readonly next: () => Token;
@@ -13,7 +13,7 @@ export type Reader = {
   readonly nested: <Result>(read: () => Result) => Result;
 };
 
-/** Nobody's template is deeper, and a deeper one would exhaust the stack. */
+/** Real templates are not deeper. Deeper ones could exhaust the stack. */
 const deepest = 100;
 
 export function createReader(tokens: readonly Token[]): Reader {

@@ -9,11 +9,14 @@ export function abbreviationOf(unixMs: number, zone: string, offsetSeconds: numb
   return name;
 }
 
-/** By zone and offset, because asking costs some milliseconds. */
+/** By zone and offset, because each lookup costs some milliseconds. */
 const names = new Map<string, string>();
 const mostNames = 64;
 
-/** Node has letters for a zone only in the locale of its people, and for these in none, or others than the database. */
+/**
+ * Node has abbreviations of a zone only in the locale of its country. For these zones it has none, or others than the
+ * database.
+ */
 const table: Readonly<Record<string, string>> = {
   'America/Adak': '-10 HST -9 HDT',
   'America/Dawson': '-7 MST',

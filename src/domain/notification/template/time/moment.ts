@@ -1,7 +1,7 @@
-/** A point in time as a template sees it: Go's `time.Time`. */
+/** A point in time in a template: Go's `time.Time`. */
 export class Moment {
   readonly unixMs: number;
-  /** An IANA name, `UTC`, or minutes east of Greenwich where there is no name. */
+  /** An IANA name, `UTC`, or minutes east of Greenwich without a name. */
   readonly zone: string | number;
   /** The IANA name that `.Local` means. */
   readonly localZone: string;

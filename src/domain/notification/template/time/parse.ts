@@ -1,7 +1,7 @@
 import { Moment } from './moment.ts';
 import { wallClock } from './zone.ts';
 
-/** The time that an RFC 3339 text says, to the millisecond; in the local zone where its offset is the one there. */
+/** The time in an RFC 3339 text, to the millisecond. It is in the local zone if its offset is the local one. */
 export function parseRfc3339(text: string, localZone: string): Moment | undefined {
   const parts = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(Z|([+-])(\d\d):(\d\d))$/.exec(text);
   const unixMs = parts === null || text.length > 64 ? NaN : Date.parse(text.replace(',', '.'));

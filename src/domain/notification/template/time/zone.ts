@@ -38,13 +38,13 @@ export function wallClock({ unixMs, zone }: Moment): WallClock {
   };
 }
 
-/** `CET`, or Go's numeric form for a zone that has no letters; empty for a mere offset. */
+/** `CET`, or Go's numeric form for a zone without an abbreviation. Empty for an offset without a zone. */
 export function zoneAbbreviation({ unixMs, zone }: Moment, { offsetSeconds }: WallClock): string {
   if (typeof zone === 'number') return '';
   return zone === 'UTC' ? 'UTC' : abbreviationOf(unixMs, zone, offsetSeconds);
 }
 
-/** Bounded: zones come from settings, and there is one, rarely two. */
+/** Bounded, because zones come from settings: usually one. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 const mostFormats = 32;
 

@@ -2,7 +2,7 @@ import { TemplateFault } from './fault.ts';
 import { typeName } from './truth.ts';
 import { compareText, isDictionary, isList, Named, type Value } from './value.ts';
 
-/** Go's `eq`: values of different types are an error, and only nothing equals nothing. */
+/** Go's `eq`. Values of different types are an error, and nothing is only equal to nothing. */
 export function equals(left: Value, right: Value): boolean {
   const [one, other] = [basic(left), basic(right)];
   if (one === undefined || other === undefined) return one === other;

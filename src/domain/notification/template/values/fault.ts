@@ -1,4 +1,7 @@
-/** Why a template cannot be read or rendered; `at` is an offset in its text, undefined: where the evaluator stands. */
+/**
+ * Why a template cannot be parsed or rendered. `at` is an offset in its text; undefined: the present position of the
+ * evaluator.
+ */
 export class TemplateFault extends Error {
   override readonly name = 'TemplateFault';
   readonly at: number | undefined;

@@ -4,19 +4,19 @@ import { TemplateFault } from './fault.ts';
 export type RenderLimits = {
   /** Actions, iterations and calls; handling 8 characters of text counts as one more. */
   readonly steps: number;
-  /** In UTF-16 units; also of each text on the way. */
+  /** In UTF-16 units. Applies to intermediate texts too. */
   readonly outputLength: number;
-  /** Blocks, parentheses and templates inside each other. */
+  /** Depth of nested blocks, parentheses and templates. */
   readonly depth: number;
 };
 
-/** Room for loops within loops over 500 containers; a template at every bound takes a second or two. */
+/** Enough for loops within loops over 500 containers. A template at every limit takes one to two seconds. */
 export const defaultLimits: RenderLimits = { steps: 3_000_000, outputLength: 1_000_000, depth: 300 };
 
-/** Counts what a rendering costs, and ends it with a `TemplateFault` at a limit. */
+/** Counts the cost of a rendering, and ends it with a `TemplateFault` at a limit. */
 export type Meter = {
   readonly spend: (steps: number) => void;
-  /** For a text that was read or made. */
+  /** For a text that was read or written. */
   readonly handle: (length: number) => void;
   readonly enter: () => void;
   readonly leave: () => void;
@@ -45,7 +45,7 @@ export function createMeter({ steps, outputLength, depth }: RenderLimits): Meter
   };
 }
 
-/** A text in the making, which never grows beyond `longest`. */
+/** An output text that never grows beyond `longest`. */
 export type Sink = { readonly write: (text: string) => void; readonly text: () => string };
 
 export function createSink(meter: Meter, longest: number): Sink {

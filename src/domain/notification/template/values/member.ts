@@ -6,7 +6,7 @@ import { momentMethods } from './methods.ts';
 import { isTrue, typeName } from './truth.ts';
 import { isDictionary, Item, type Value } from './value.ts';
 
-/** `value.name`, called with arguments where it is a method. A field of nothing is nothing, which Go refuses. */
+/** `value.name`, called with arguments if it is a method. A field of nothing is nothing; Go refuses it. */
 export function member(value: Value, name: string, args: readonly Value[]): Value {
   if (value === undefined || value === null) return undefined;
   if (value instanceof Moment) return callMethod(value, name, args);

@@ -1,9 +1,8 @@
 import type { Moment } from '../time/moment.ts';
 
 /**
- * A value in a template. `undefined` is Go's missing value, which prints `<no value>`, and `null`
- * its nil; a bigint is an int of 64 bits, a number a float64. Nothing else of JavaScript is reachable
- * from a template: no prototypes, no functions.
+ * A value in a template. `undefined` is Go's missing value, printed `<no value>`, and `null` its nil. A bigint is an
+ * int of 64 bits, a number a float64. A template cannot reach anything else of JavaScript: no prototypes, no functions.
  */
 export type Value = undefined | null | boolean | string | bigint | number | Moment | Named | Item | List | Dictionary;
 
@@ -22,11 +21,11 @@ export class Named {
   }
 }
 
-/** A Go struct: named fields, and how it looks as a whole. */
+/** A Go struct: named fields, and its forms as a whole. */
 export class Item {
   /** For error messages. */
   readonly typeName: string;
-  /** In Go's order, which is that of its JSON. */
+  /** In Go's order, which is also the order in its JSON. */
   readonly fields: Dictionary;
   readonly looks: ItemLooks;
   constructor(typeName: string, fields: Readonly<Record<string, Value>>, looks: ItemLooks = {}) {
@@ -37,15 +36,15 @@ export class Item {
 }
 
 export type ItemLooks = {
-  /** Printed for it; undefined: its fields. */
+  /** Its printed form; undefined: its fields. */
   readonly text?: string;
-  /** Written as JSON for it; undefined: its fields. */
+  /** Its JSON form; undefined: its fields. */
   readonly json?: Value;
   /** The output of `ToPorcelainJSON`. */
   readonly porcelain?: Value;
   /** The elements of a range over it. */
   readonly elements?: List;
-  /** Counts as that list also in conditions and for `len`, `index`, `slice` and `print`. */
+  /** True if it also counts as that list in conditions and for `len`, `index`, `slice` and `print`. */
   readonly isList?: boolean;
 };
 
@@ -57,7 +56,7 @@ export function isDictionary(value: Value): value is Dictionary {
   return value instanceof Map;
 }
 
-/** The list that a value stands for, if it does. */
+/** The list that a value represents, if it does. */
 export function listOf(value: Value): List | undefined {
   if (isList(value)) return value;
   return value instanceof Item && value.looks.isList === true ? value.looks.elements : undefined;
@@ -80,7 +79,7 @@ export function compareText(one: string, other: string): number {
   }
 }
 
-/** Halves of surrogate pairs stand for characters above all others. */
+/** Halves of surrogate pairs belong to characters above all others. */
 function codeOrder(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }

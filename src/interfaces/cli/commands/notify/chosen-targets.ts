@@ -3,7 +3,7 @@ import { ServiceError } from '../../../../domain/errors.ts';
 import type { Target } from '../../../../domain/notification/message.ts';
 import { quoted } from '../../../../domain/text/printable.ts';
 
-/** The targets that are named, or all of them; throws for a name that is none, and where there are none at all. */
+/** The named targets, or all. Throws for an unknown name, and if there are no targets. */
 export function chosenTargets({ setup: { targets }, names }: NotifyContext): readonly Target[] {
   if (targets.length === 0)
     throw new ServiceError('invalid-input', 'Cannot notify anybody: no target is set up', {

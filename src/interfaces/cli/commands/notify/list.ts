@@ -6,7 +6,7 @@ import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, printTable, styleFor } from '../../render/print.ts';
 import { problemLines } from './chosen-targets.ts';
 
-/** `upkeep notify list`: each target, and what waits for it where --state-dir tells. */
+/** `upkeep notify list`: each target, and with --state-dir its waiting messages. */
 export async function list(context: NotifyContext): Promise<number> {
   const { setup, settings, terminal } = context;
   const { targets, homes, problems } = setup;

@@ -6,11 +6,11 @@ import type { LookContext } from '../../context/context.ts';
 /** The notification targets of this configuration. */
 export type NotifySetup = {
   readonly targets: readonly Target[];
-  /** Home Assistants, as they may be printed: they show containers and get no messages. */
+  /** Home Assistants, safe to print. They show containers and get no messages. */
   readonly homes: readonly string[];
   /** Why URLs, or parts of them, cannot be used; without secrets. */
   readonly problems: readonly string[];
-  /** Of those that can be used all the same. */
+  /** Warnings about URLs that are used nevertheless. */
   readonly warnings: readonly string[];
   readonly composer: Composer;
   /** Why the user's template cannot be used, as far as it was tried. */

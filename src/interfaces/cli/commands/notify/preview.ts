@@ -5,7 +5,10 @@ import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, styleFor } from '../../render/print.ts';
 import { madeUpRun, madeUpStart, quietRun } from '../../../../domain/notification/made-up-run.ts';
 
-/** `upkeep notify preview`: the messages of a made-up start, a run with something of everything, and a quiet one. Fails where the template does. */
+/**
+ * `upkeep notify preview`: example messages of a start, a run with every outcome, and a run without news. Fails if the
+ * template fails.
+ */
 export async function preview({ setup, settings, terminal, clock }: NotifyContext): Promise<number> {
   const { composer, version, templateFailures } = setup;
   const { level } = settings.notifications;

@@ -5,7 +5,7 @@ import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, styleFor } from '../../render/print.ts';
 import { chosenTargets, problemLines } from './chosen-targets.ts';
 
-/** `upkeep notify test`: a real message to each target, once, and what its service answered. */
+/** `upkeep notify test`: sends a real message to each target once, and shows the answers of the services. */
 export async function test(context: NotifyContext): Promise<number> {
   const { settings, terminal, signal, setup } = context;
   printLines(terminal.err, problemLines(context));

@@ -3,7 +3,7 @@ import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines } from '../../render/print.ts';
 import { problemLines } from './chosen-targets.ts';
 
-/** `upkeep notify upgrade`: the URLs that stand for options of old, whole, with their secrets, a line for each. */
+/** `upkeep notify upgrade`: the URLs that replace deprecated options, complete with their secrets, one per line. */
 export async function upgrade(context: NotifyContext): Promise<number> {
   const { settings, terminal } = context;
   const { legacyUrls: urls } = settings.notifications;
@@ -17,7 +17,7 @@ export async function upgrade(context: NotifyContext): Promise<number> {
     return exitCodes.done;
   }
   printLines(terminal.err, [
-    'Give these in UPKEEP_NOTIFICATION_URL, or in a file that it names, in place of the options of old. They hold secrets.',
+    'Give these in UPKEEP_NOTIFICATION_URL, or in a file that it names, instead of the deprecated options. They hold secrets.',
   ]);
   printLines(terminal.out, urls);
   return exitCodes.done;

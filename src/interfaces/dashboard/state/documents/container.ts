@@ -1,25 +1,27 @@
 import type { Decision } from './decision.ts';
 
-/** A watched container as `GET /v1/containers/details` tells of it. Empty texts and absent values: not known. */
+/** A watched container from `GET /v1/containers/details`. Empty texts and absent values are unknown. */
 export type Watched = {
-  /** Unique among all containers: where there are several engines, the engine's name precedes it. */
+  /** Unique among all containers: with several engines, the engine's name precedes it. */
   readonly name: string;
   /** Its name within its engine. */
   readonly ownName: string;
   readonly image: string;
   readonly project: string;
-  /** Name of its engine; empty where there is only one. */
+  /** Name of its engine; empty with one engine. */
   readonly engine: string;
-  /** Whether its engine does not answer, so that everything known about it is past. */
+  /** A service of a swarm: its tasks are updated, and its image is not an engine's. */
+  readonly isService: boolean;
+  /** Whether its engine does not answer, so that all its data is outdated. */
   readonly isAway: boolean;
   readonly id: string;
   readonly digest: string;
   readonly latestDigest: string;
-  /** Reference of the newer image where it has another tag; else empty. */
+  /** Reference of the newer image if it has another tag, else empty. */
   readonly candidate: string;
-  /** The version that an update would apply; a decision is about it. */
+  /** The version that an update would apply, which decisions are about. */
   readonly candidateDigest: string;
-  /** A person's decision about that version; undefined: there is none, or the page may not know. */
+  /** A person's decision about that version. Undefined: none, or the page has no access to decisions. */
   readonly decision: Decision | undefined;
   readonly version: string;
   readonly latestVersion: string;
@@ -30,9 +32,9 @@ export type Watched = {
   readonly checkedAtMs: number | undefined;
   /** Undefined before the first check. */
   readonly verdict: Verdict | undefined;
-  /** Kind of reason why a newer image waits, or why nothing is known. */
+  /** Kind of reason why a newer image waits, or why the check failed. */
   readonly hold: string;
-  /** A sentence without a final period; it is shown, and never read. */
+  /** A sentence without a final period. It is shown, but not interpreted. */
   readonly reason: string;
   readonly eligibleAtMs: number | undefined;
   readonly retryAtMs: number | undefined;
@@ -41,14 +43,14 @@ export type Watched = {
   readonly sourceUrl: string;
   /** Unique names. */
   readonly dependsOn: readonly string[];
-  /** What labels of this container change. */
+  /** Settings changed by labels of this container. */
   readonly settings: readonly OwnSetting[];
   /** The newest outcome other than "nothing new". */
   readonly last: PastOutcome | undefined;
   readonly canRollBack: boolean;
-  /** Whether Upkeep itself runs in it. */
+  /** Whether Upkeep runs in it. */
   readonly self: boolean;
-  /** An update of it has not come to its end. */
+  /** The state of its interrupted update, if there is one. */
   readonly unfinished: 'in progress' | 'repair pending' | undefined;
 };
 
@@ -75,7 +77,7 @@ export type OutcomeKind = (typeof outcomeKinds)[number];
 
 /** One container in a run; `from` and `to` are versions. */
 export type PastOutcome = {
-  /** Unique. */
+  /** Its unique name. */
   readonly name: string;
   readonly outcome: OutcomeKind;
   readonly atMs: number | undefined;

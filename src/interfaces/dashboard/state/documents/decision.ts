@@ -1,13 +1,13 @@
 import { nameIn } from './unique-name.ts';
 import { objectOf, oneOf, textOf, timeOf } from './reading.ts';
 
-/** What a person has decided about one new version of one container: an entry of `GET /v1/decisions`. */
+/** A person's decision about one new version of one container, from `GET /v1/decisions`. */
 export type Decision = {
   readonly id: string;
   readonly kind: DecisionKind;
-  /** Its unique name. */
+  /** The unique name of its container. */
   readonly container: string;
-  /** The new version that it is about. */
+  /** The new version. */
   readonly digest: string;
   readonly by: string;
   readonly atMs: number | undefined;
@@ -18,7 +18,7 @@ export type Decision = {
 export const decisionKinds = ['approve', 'skip', 'snooze'] as const;
 export type DecisionKind = (typeof decisionKinds)[number];
 
-/** One decision; undefined where the document is none. */
+/** One decision; undefined for any other document. */
 export function readDecision(document: unknown): Decision | undefined {
   const entry = objectOf(document);
   const kind = oneOf(decisionKinds, entry['decision']);

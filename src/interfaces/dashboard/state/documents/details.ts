@@ -3,7 +3,7 @@ import { type Json, linkOf, numberOf, objectOf, objectsOf, oneOf, textOf, textsO
 import { nameIn, uniqueName } from './unique-name.ts';
 import { readOutcome } from './read-outcome.ts';
 
-/** The containers of `GET /v1/containers/details`, with those whose update has not come to its end. */
+/** The containers of `GET /v1/containers/details`, with those that have an interrupted update. */
 export function readDetails(document: unknown): readonly Watched[] {
   const { containers, unfinished } = objectOf(document);
   const byName = new Map(objectsOf(containers).map((entry) => [nameIn(entry), afterFailure(readEntry(entry))]));
@@ -17,7 +17,7 @@ export function readDetails(document: unknown): readonly Watched[] {
   return [...byName.values()];
 }
 
-/** A version whose update failed after the last check is shown with the failure, not as an update that is ready. */
+/** A version whose update failed after the last check is shown as failed, not as a ready update. */
 function afterFailure(one: Watched): Watched {
   const { verdict, last, checkedAtMs = 0, latestVersion } = one;
   if (verdict !== 'stale' || last?.atMs === undefined || last.atMs < checkedAtMs) return one;
@@ -34,6 +34,7 @@ function readEntry(entry: Json): Watched {
     image: textOf(entry['image']),
     project: textOf(entry['project']),
     engine,
+    isService: entry['kind'] === 'service',
     isAway: false,
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
@@ -68,14 +69,14 @@ function readEntry(entry: Json): Watched {
   };
 }
 
-/** `latest_version` counts only where there is a newer image. */
+/** `latest_version` counts only if there is a newer image. */
 function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
   const version = textOf(entry['version']);
   const isNewer = entry['update_available'] !== false;
   return { version, latestVersion: isNewer ? textOf(entry['latest_version']) : '' };
 }
 
-/** Undefined before the first check. A word that this page does not know is no success, so it reads as `unknown`. */
+/** Undefined before the first check. An unknown value is not a success, so it reads as `unknown`. */
 function verdictIn({ verdict }: Json): Verdict | undefined {
   return textOf(verdict) === '' ? undefined : (oneOf(verdicts, verdict) ?? 'unknown');
 }

@@ -3,7 +3,7 @@ import { numberOf, objectOf, textOf, type Json } from './reading.ts';
 /** An event of `GET /v1/events`. */
 export type Heard = { readonly kind: string; readonly data: Json; readonly atMs: number | undefined };
 
-/** Undefined for what is no event. */
+/** Undefined for a text that is not an event. */
 export function readEvent(text: string): Heard | undefined {
   try {
     const { type, data, timestamp } = objectOf(JSON.parse(text));
@@ -16,7 +16,7 @@ export function readEvent(text: string): Heard | undefined {
   }
 }
 
-/** From 0 to 100; by bytes where no percentage came. */
+/** From 0 to 100, calculated from bytes without a percentage. */
 export function percentOf({ percent, current_bytes: current, total_bytes: total }: Json): number | undefined {
   const bytes = numberOf(current);
   const all = numberOf(total);

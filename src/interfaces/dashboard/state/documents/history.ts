@@ -10,7 +10,7 @@ export type PastRun = Summary & {
   readonly trigger: string;
   readonly durationMs: number | undefined;
   readonly rolledBack: number;
-  /** Those with news. */
+  /** The containers with news. */
   readonly containers: readonly PastOutcome[];
 };
 

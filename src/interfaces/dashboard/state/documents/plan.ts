@@ -1,7 +1,7 @@
 import { nameIn, uniqueName } from './unique-name.ts';
 import { objectOf, objectsOf, oneOf, textOf, textsOf } from './reading.ts';
 
-/** One container of the plan that `POST /v1/update?dry_run=true` answers with, in the order of the work. */
+/** One container of the plan from `POST /v1/update?dry_run=true`, in the order of the work. */
 export type PlannedStep = {
   readonly name: string;
   readonly from: string;
@@ -12,7 +12,7 @@ export type PlannedStep = {
   readonly reason: string;
 };
 
-/** Undefined where the answer is no plan: then something may have been begun. */
+/** Undefined if the answer is not a plan. Then an update may have begun. */
 export function readPlan(document: unknown): readonly PlannedStep[] | undefined {
   const { dry_run: isDry, plan } = objectOf(document);
   if (isDry !== true || !Array.isArray(plan)) return undefined;

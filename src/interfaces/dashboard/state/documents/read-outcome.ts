@@ -2,7 +2,7 @@ import { nameIn } from './unique-name.ts';
 import { outcomeKinds, type PastOutcome } from './container.ts';
 import { type Json, numberOf, numbersOf, oneOf, textOf, timeOf } from './reading.ts';
 
-/** An outcome of a container from history or details; an unknown kind is no success, so it reads as `unknown`. */
+/** An outcome of a container from history or details. An unknown kind is not a success, so it reads as `unknown`. */
 export function readOutcome(json: Json): PastOutcome {
   return {
     name: nameIn(json),

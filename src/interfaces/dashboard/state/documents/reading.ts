@@ -1,4 +1,4 @@
-/** Any object of JSON; what it has is read field by field, because an older service lacks some. */
+/** Any JSON object. It is read field by field, because an older service lacks some fields. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** An object, or an empty one. */
@@ -6,7 +6,7 @@ export function objectOf(value: unknown): Json {
   return isObject(value) ? value : {};
 }
 
-/** The objects of a list; anything else in it is left out. */
+/** The objects of a list. Other items are left out. */
 export function objectsOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
@@ -24,7 +24,7 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** A count; absent is none. */
+/** A count; 0 if it is absent. */
 export function countOf(value: unknown): number {
   return Math.max(0, numberOf(value) ?? 0);
 }
@@ -47,7 +47,7 @@ export function numbersOf(value: unknown): Readonly<Record<string, number>> {
   );
 }
 
-/** An address that may become a link: nothing but http and https. */
+/** An address that may become a link: only http and https. */
 export function linkOf(value: unknown): string {
   const text = textOf(value);
   return text.length <= 500 && /^https?:\/\/[^\s]+$/i.test(text) ? text : '';

@@ -1,7 +1,8 @@
 import { nameIn } from './unique-name.ts';
+import { tasksIn, type Tasks } from './tasks.ts';
 import { countOf, type Json, numberOf, objectOf, objectsOf, textOf, timeOf } from './reading.ts';
 
-/** What `GET /v1/status?extra=true` tells; absent values are not known. */
+/** The data of `GET /v1/status?extra=true`. Absent values are not known. */
 export type Status = {
   readonly lastRunAtMs: number | undefined;
   readonly nextRunAtMs: number | undefined;
@@ -9,13 +10,13 @@ export type Status = {
   /** Why no run is scheduled. */
   readonly scheduleOff: string;
   readonly run: RunUnderWay | undefined;
-  /** An update is running, though nothing more is known of it. */
+  /** An update is under way; its details may be unknown. */
   readonly running: boolean;
-  /** What an interrupted update left is being repaired. */
+  /** An interrupted update is being repaired. */
   readonly repairing: boolean;
   readonly summary: Summary;
   readonly unwatched: readonly Unwatched[];
-  /** Whether the API token may follow the events, too. */
+  /** Whether the API token may also follow the events. */
   readonly readsEvents: boolean;
   /** Why the engine does not answer; undefined while it does. */
   readonly engineError: string | undefined;
@@ -36,12 +37,13 @@ export type RunUnderWay = {
     readonly name: string;
     readonly phase: string;
     readonly percent: number | undefined;
+    readonly tasks: Tasks | undefined;
   }[];
 };
 
 export type Unwatched = { readonly reason: string; readonly count: number; readonly remedy: string };
 
-/** Nothing known: before the first answer, and where the group is off. */
+/** The status before the first answer, and when the group is off. */
 export const noStatus: Status = readStatus({});
 
 export function readStatus(document: unknown): Status {
@@ -76,6 +78,7 @@ function readRun({ run_id: runId, trigger, containers }: Json): RunUnderWay | un
       name: nameIn(entry),
       phase: textOf(phase).replaceAll('_', ' '),
       percent: numberOf(percent),
+      tasks: tasksIn(entry),
     })),
   };
 }

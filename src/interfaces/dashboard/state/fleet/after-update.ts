@@ -1,7 +1,7 @@
 import type { Watched } from '../documents/container.ts';
 import { type Json, numberOf, textOf } from '../documents/reading.ts';
 
-/** A container after `update_completed`, until the details tell all of it. */
+/** A container after `update_completed`, until the details are read. */
 export function updated(one: Watched, data: Json, atMs: number): Watched {
   const to = one.latestVersion || one.version;
   return {

@@ -1,7 +1,7 @@
 import { changes, verdicts, type Watched } from '../documents/container.ts';
 import { type Json, oneOf, textOf } from '../documents/reading.ts';
 
-/** A container after `container_checked`; what the event does not tell stays, until the details tell it. */
+/** A container after `container_checked`. Fields that the event does not have stay until the details are read. */
 export function checked(one: Watched, data: Json, atMs: number): Watched {
   const verdict = oneOf(verdicts, data['verdict']);
   if (verdict === undefined) return one;

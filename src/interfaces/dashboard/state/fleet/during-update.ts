@@ -1,8 +1,8 @@
 import type { Watched } from '../documents/container.ts';
 
 /**
- * A container while its update is under way. The list may have none of its name for a moment, and then its successor,
- * which nobody has checked; the row goes on saying from which version to which it is updated.
+ * A container during its update. The list may briefly have none of its name, and then its unchecked successor. The row
+ * keeps showing both versions.
  */
 export function duringUpdate(before: Watched, listed: Watched): Watched {
   if (listed.status === '') return before;

@@ -130,6 +130,18 @@ describe('take()', () => {
     expect([fleet.isRunning(), fleet.updateOf('web')]).toEqual([false, undefined]);
   });
 
+  test('the tasks of a service are counted by events, by a status, and no longer than they are told', () => {
+    const fleet = fleetOf('web');
+    const tasks = { running: 2, wanted: 4 };
+    fleet.hear(heard('phase_entered', { container: 'web', phase: 'starting', tasks }), 0);
+    expect(fleet.updateOf('web')?.tasks).toEqual(tasks);
+    fleet.hear(heard('phase_entered', { container: 'web', phase: 'rolling back' }), 0);
+    expect(fleet.updateOf('web')?.tasks).toBeUndefined();
+    const run = { run_id: 'r', containers: [{ name: 'web', phase: 'rolling_back', tasks: { running: 3, wanted: 4 } }] };
+    fleet.take(fleet.all(), readStatus({ run }), 0);
+    expect(fleet.updateOf('web')?.tasks).toEqual({ running: 3, wanted: 4 });
+  });
+
   test('a container that its update has taken from the list stays', () => {
     const fleet = fleetOf('web');
     fleet.hear(heard('phase_entered', { container: 'web', phase: 'starting' }), 0);

@@ -1,5 +1,6 @@
 import type { Watched } from '../documents/container.ts';
 import { type Heard, percentOf } from '../documents/events.ts';
+import { tasksIn } from '../documents/tasks.ts';
 import { textOf } from '../documents/reading.ts';
 import { nameIn } from '../documents/unique-name.ts';
 import { noStatus, type Status } from '../documents/status.ts';
@@ -8,20 +9,20 @@ import { duringUpdate } from './during-update.ts';
 import { checked } from './checked.ts';
 import { entered, phaseNamed, type UnderWay, waiting } from './under-way.ts';
 
-/** Everything that the page knows about the containers: read at first, changed by events, and read again now and then. */
+/** The page's data about containers: read at first, changed by events, and read again at times. */
 export type Fleet = {
   readonly all: () => readonly Watched[];
   readonly named: (name: string) => Watched | undefined;
   readonly updateOf: (name: string) => UnderWay | undefined;
-  /** Names of the containers in the run under way, in the order in which they were heard of; empty: there is none. */
+  /** Names of the containers in the run under way, in the order of their events. Empty without a run. */
   readonly inRun: () => readonly string[];
   readonly isRunning: () => boolean;
   readonly status: () => Status;
-  /** Takes documents that were read; returns which containers they changed. */
+  /** Applies documents. Returns the names of changed containers. */
   readonly take: (containers: readonly Watched[], status: Status | undefined, nowMs: number) => Taken;
-  /** Takes an event; returns which containers it changed. */
+  /** Applies an event. Returns the names of changed containers. */
   readonly hear: (event: Heard, nowMs: number) => readonly string[];
-  /** Notes that an update was asked for. */
+  /** Notes that an update was requested. */
   readonly ask: (names: readonly string[]) => void;
 };
 
@@ -61,21 +62,21 @@ export function createFleet(): Fleet {
     return [name];
   }
 
-  /** By what was heard, and by a status, which may know of an end that was not heard. */
+  /** By the events, and by a newer status, which may show an end without an event. */
   function isUnderWay(name: string, newer: Status | undefined): boolean {
     if (!underWay.has(name)) return false;
     if (newer?.run === undefined) return newer === undefined || newer.running;
     return newer.run.containers.some((one) => one.name === name && phaseNamed(one.phase) !== undefined);
   }
 
-  /** Takes the run of a status, of whose begin or end no event has told. */
+  /** Applies the run of a status, if its begin or end had no event. */
   function takeRun({ run, running }: Status, nowMs: number): readonly string[] {
     if (run === undefined) return running ? [] : end();
     const touched: string[] = [];
-    for (const { name, phase: word, percent } of run.containers) {
+    for (const { name, phase: word, percent, tasks } of run.containers) {
       const phase = phaseNamed(word);
       if (phase === undefined) {
-        // Its update has ended; the run goes on.
+        // The container's update has ended, but the run continues.
         isRunning = true;
         if (containers.has(name)) names.add(name);
         if (underWay.delete(name)) touched.push(name);
@@ -85,6 +86,7 @@ export function createFleet(): Fleet {
       const next = {
         ...entered(before, phase, nowMs),
         ...(phase === 'pulling' && { percent: percent ?? before.percent }),
+        tasks,
       };
       if (JSON.stringify(next) === JSON.stringify(before) && phase !== 'waiting') continue;
       underWay.set(name, next);
@@ -114,7 +116,7 @@ export function createFleet(): Fleet {
         else if (JSON.stringify(before) !== JSON.stringify(now)) changed.add(one.name);
       }
       for (const name of gone) {
-        // While its update is under way, a container may be missing from the list for a moment.
+        // During its update a container may briefly be missing from the list.
         if (underWay.has(name)) gone.delete(name);
         else containers.delete(name);
       }
@@ -134,7 +136,7 @@ export function createFleet(): Fleet {
         case 'phase_entered': {
           const phase = phaseNamed(textOf(data['phase']));
           if (phase === undefined) return [];
-          underWay.set(name, entered(begin(name), phase, nowMs));
+          underWay.set(name, { ...entered(begin(name), phase, nowMs), tasks: tasksIn(data) });
           return [name];
         }
         case 'pull_progress':

@@ -1,12 +1,16 @@
+import type { Tasks } from '../documents/tasks.ts';
+
 /** An update of one container while it is under way. */
 export type UnderWay = {
   readonly phase: Phase;
-  /** Of the pull. */
+  /** The percentage of the pull. */
   readonly percent: number | undefined;
+  /** Of a service of a swarm. */
+  readonly tasks: Tasks | undefined;
   /** The step that failed; undefined unless it is being rolled back. */
   readonly failedIn: Phase | undefined;
   readonly stoppedAtMs: number | undefined;
-  /** How long it was down, once it runs again. */
+  /** The downtime, once it runs again. */
   readonly downMs: number | undefined;
 };
 
@@ -25,17 +29,18 @@ export type Phase = (typeof phases)[number];
 export const waiting: UnderWay = {
   phase: 'waiting',
   percent: undefined,
+  tasks: undefined,
   failedIn: undefined,
   stoppedAtMs: undefined,
   downMs: undefined,
 };
 
-/** Whether there is no process, or one that is ending. */
+/** Whether it has no process, or a stopping one. */
 export function isDown({ phase, stoppedAtMs }: UnderWay): boolean {
   return stoppedAtMs !== undefined && (phase === 'stopping' || phase === 'starting' || phase === 'rolling back');
 }
 
-/** The same update in its next phase. `nowMs` is when it began: how long the container is down is counted from it. */
+/** The same update in its next phase. `nowMs` is its begin, from which the downtime is counted. */
 export function entered(before: UnderWay, phase: Phase, nowMs: number): UnderWay {
   if (phase === before.phase) return before;
   const stoppedAtMs = phase === 'stopping' ? nowMs : before.stoppedAtMs;
@@ -43,6 +48,7 @@ export function entered(before: UnderWay, phase: Phase, nowMs: number): UnderWay
   return {
     phase,
     percent: phase === 'pulling' ? 0 : undefined,
+    tasks: undefined,
     failedIn: phase === 'rolling back' ? before.phase : undefined,
     stoppedAtMs,
     downMs: isUpAgain && stoppedAtMs !== undefined ? nowMs - stoppedAtMs : before.downMs,

@@ -1,14 +1,14 @@
 import type { Fleet } from '../fleet/fleet.ts';
 import { type Group, groups, tell, type Told } from './tell.ts';
 
-/** How many containers are in which state. */
+/** The number of containers in each state. */
 export type Counts = Readonly<
   Record<Group | 'all' | 'bad' | 'rolledBack' | 'unknown' | 'approval' | 'interrupted' | 'running' | 'away', number>
 > & {
-  /** Names of those that an update would replace. */
+  /** Names of the containers that an update would replace. */
   readonly updatable: readonly string[];
   readonly down: readonly string[];
-  /** One word for each container, in the order of the groups. */
+  /** One mark for each container, in the order of the groups. */
   readonly marks: readonly Mark[];
 };
 
@@ -60,7 +60,7 @@ function countIcon(
   if (icon === 'fail' && tone === 'wrong') count.interrupted += 1;
 }
 
-/** The filters over the table, in their order. */
+/** The filters above the table, in order. */
 export const countLabels: Readonly<Record<Group | 'all', string>> = {
   all: 'Watched',
   wrong: 'Need a look',

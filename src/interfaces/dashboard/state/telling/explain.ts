@@ -5,13 +5,13 @@ import { age, glued, precise, span } from '../words/numbers.ts';
 import { capital, ended } from '../words/sentences.ts';
 import type { Told } from './tell.ts';
 
-/** The paragraphs under the state in the drawer: why it is so, and what comes next. */
+/** The paragraphs below the state in the drawer: the reason, and the next step. */
 export function explain(
   one: Watched,
   told: Told,
   { update, nextRunAtMs, canDecide, nowMs }: Circumstances,
 ): readonly string[] {
-  if (update !== undefined) return [underWay[update.phase]];
+  if (update !== undefined) return [one.isService ? serviceUnderWay(update) : underWay[update.phase]];
   const reason = glued(ended(capital(one.reason)));
   switch (told.icon) {
     case 'back':
@@ -24,7 +24,7 @@ export function explain(
     case 'unknown':
       return [reason, ...again(one, nowMs), 'Nothing is known to be wrong with the container.'];
     case 'ask':
-      return ['The policy of this container wants a person to agree to this version.', ...(canDecide ? [] : [reason])];
+      return ['This container needs your approval for this version.', ...(canDecide ? [] : [reason])];
     case 'up':
       return [
         ...decided(one, nowMs),
@@ -35,7 +35,7 @@ export function explain(
     case 'pin':
       return ['Its image is named by digest, so it stays as it is. Name a tag to have it updated.'];
     case 'home':
-      return ['Its image was built on this engine. There is nobody to ask for a newer one.'];
+      return ['Its image was built on this engine. No registry has it.'];
     case 'skip':
       return [...decided(one, nowMs, reason), 'The next version is offered again.'];
     case 'snooze':
@@ -67,7 +67,7 @@ export function explain(
 export type Circumstances = {
   readonly update: UnderWay | undefined;
   readonly nextRunAtMs: number | undefined;
-  /** Whether decisions can be taken here. */
+  /** Whether the page can take decisions. */
   readonly canDecide: boolean;
   readonly nowMs: number;
 };
@@ -85,9 +85,15 @@ const underWay = {
   'rolling back': 'The new version failed. The old container is coming back.',
 } as const;
 
+function serviceUnderWay({ phase }: UnderWay): string {
+  if (phase === 'waiting') return underWay.waiting;
+  if (phase === 'rolling back') return 'The new version failed. Its tasks are replaced by those of the version before.';
+  return 'Swarm replaces its tasks. The update has ended when all run the new version and stay well.';
+}
+
 const pastOf = { approve: 'Approved', skip: 'Skipped', snooze: 'Snoozed' } as const;
 
-/** Who has decided, and when; `otherwise` where the page may not know. */
+/** The person and time of a decision, or `otherwise` if the page has no access to it. */
 function decided({ decision }: Watched, nowMs: number, otherwise = ''): readonly string[] {
   if (decision === undefined) return otherwise === '' ? [] : [otherwise];
   const at = decision.atMs === undefined ? '' : ` ${when(decision.atMs, nowMs)}`;

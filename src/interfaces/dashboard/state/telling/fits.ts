@@ -2,14 +2,14 @@ import type { Address } from '../address.ts';
 import type { Watched } from '../documents/container.ts';
 import type { Group } from './tell.ts';
 
-/** What the filter asks of a row, noted when the row is painted. */
+/** The facts of a row that filters use, stored when the row is painted. */
 export type RowFacts = { readonly group: Group; readonly text: string; readonly engine: string };
 
 export function factsOf({ name, image, project, engine }: Watched, group: Group): RowFacts {
   return { group, text: `${name} ${image} ${project} ${engine}`.toLowerCase(), engine };
 }
 
-/** A test of rows for an address: state, engine, and every word of the search. */
+/** A test of rows for an address: by state, engine, and every word of the search. */
 export function filterFor({ show, q, engine }: Address): {
   readonly isOn: boolean;
   readonly fits: (row: RowFacts) => boolean;

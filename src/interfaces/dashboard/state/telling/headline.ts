@@ -5,12 +5,12 @@ import { clock } from '../words/moments.ts';
 import { listed, plural } from '../words/sentences.ts';
 import type { Counts } from './count.ts';
 
-/** The answer to "is everything fine": a title with a sign, and a sentence whose parts are filters. */
+/** The overall state: a title with an icon, and a sentence whose parts are filters. */
 export type Headline = {
   readonly tone: 'fine' | 'bad' | 'busy' | 'past';
   readonly title: string;
   readonly parts: readonly Part[];
-  /** For the tab of the browser. */
+  /** The title of the browser tab. */
   readonly tab: string;
 };
 
@@ -18,7 +18,7 @@ export type Part = { readonly text: string; readonly show?: Shown; readonly tone
 
 export type Situation = {
   readonly nowMs: number;
-  /** When the data was read; undefined while it is live. */
+  /** The time of the last reading; undefined while the data is live. */
   readonly pastMs: number | undefined;
 };
 
@@ -53,7 +53,7 @@ function titleOf({ down, wrong, ready, running, all, unchecked, away }: Counts, 
 
 const mostNames = 3;
 
-/** A name keeps its first letter. */
+/** A title that begins with a name keeps its first letter. */
 function uncapital(title: string, { down }: Counts): string {
   return down.length > 0 ? title : title.charAt(0).toLowerCase() + title.slice(1);
 }

@@ -8,7 +8,7 @@ export type Bucket = { readonly key: string; readonly title: string; readonly me
 
 const withoutProject = '–';
 
-/** The table's groups and rows in their order, made at load and when the grouping changes: no event moves a row. */
+/** The groups and rows of the table in order, made at load and when the grouping changes. Events never move a row. */
 export function orderFleet(fleet: Fleet, by: 'status' | 'project', nowMs: number): readonly Bucket[] {
   const inRun = new Set(fleet.isRunning() ? fleet.inRun() : []);
   const stateOf = (one: Watched) => (inRun.has(one.name) ? 'now' : tell(one, fleet.updateOf(one.name), nowMs).group);
@@ -24,13 +24,13 @@ export function orderFleet(fleet: Fleet, by: 'status' | 'project', nowMs: number
   return [...members].map(([key, list]) => ({ key, title: titleOf(key, by), members: list }));
 }
 
-/** The bucket of a container that came later. */
+/** The group of a container that was added later. */
 export function bucketOf(one: Watched, fleet: Fleet, by: 'status' | 'project', nowMs: number): Omit<Bucket, 'members'> {
   const key = by === 'project' ? one.project || withoutProject : tell(one, fleet.updateOf(one.name), nowMs).group;
   return { key, title: titleOf(key, by) };
 }
 
-/** Made once, because that is a hundred times faster than `localeCompare` for each pair. */
+/** Made once, because this is a hundred times faster than `localeCompare` for each pair. */
 const collator = new Intl.Collator('en', { numeric: true });
 
 function titleOf(key: string, by: 'status' | 'project'): string {

@@ -1,7 +1,7 @@
 import type { Fleet } from '../fleet/fleet.ts';
 import type { UnderWay } from '../fleet/under-way.ts';
 
-/** Share of the run's work that is done, from 0 to 1: by phases, because nobody knows their length. */
+/** The completed share of a run, from 0 to 1, by phases, because their durations are not known. */
 export function progressOf(fleet: Fleet): number {
   const names = fleet.inRun();
   const done = names.map((name) => shareOf(fleet.updateOf(name)));
@@ -10,6 +10,8 @@ export function progressOf(fleet: Fleet): number {
 
 function shareOf(update: UnderWay | undefined): number {
   if (update === undefined) return 1;
+  if (update.phase === 'starting' && update.tasks !== undefined)
+    return 0.1 + (0.85 * update.tasks.running) / Math.max(1, update.tasks.wanted);
   return update.phase === 'pulling' ? (0.4 * (update.percent ?? 0)) / 100 : weights[update.phase];
 }
 

@@ -5,10 +5,10 @@ import { when } from '../words/moments.ts';
 import { age, precise } from '../words/numbers.ts';
 import { tell, type Told } from './tell.ts';
 
-/** The parts of a row that change with time and events. */
+/** The content of a row that changes with time and events. */
 export type RowContent = {
   readonly told: Told;
-  /** Undefined unless an update is at work on it. */
+  /** Undefined without an update under way. Services have no steps. */
   readonly steps: Pick<UnderWay, 'phase' | 'percent' | 'failedIn'> | undefined;
   readonly runs: { readonly state: string; readonly isBad: boolean; readonly since: string };
   readonly checked: { readonly text: string; readonly title: string };
@@ -18,7 +18,7 @@ export function rowContent(one: Watched, update: UnderWay | undefined, nowMs: nu
   return {
     told: tell(one, update, nowMs),
     steps:
-      update === undefined || update.phase === 'waiting'
+      update === undefined || update.phase === 'waiting' || one.isService
         ? undefined
         : { phase: update.phase, percent: update.percent, failedIn: update.failedIn },
     runs: runsOf(one, nowMs),
@@ -40,7 +40,7 @@ function checkedOf({ checkedAtMs }: Watched, nowMs: number): RowContent['checked
   return { text: age(nowMs - checkedAtMs), title: `Checked ${when(checkedAtMs, nowMs)}` };
 }
 
-/** `down 1.2 s` while it is, `was down 1.2 s` after that; undefined where it was not stopped. */
+/** `down 1.2 s` while it is down, `was down 1.2 s` afterwards. Undefined if it was not stopped. */
 export function downWords(
   update: UnderWay,
   nowMs: number,

@@ -14,7 +14,7 @@ export function lastRunWords(status: Status, newest: PastRun | undefined, nowMs:
   return `Last run ${when(atMs, nowMs)}: ${did.length === 0 ? 'nothing new' : listed(did)}`;
 }
 
-/** `2 updated`, `1 rolled back`, …: only those that there are. */
+/** `2 updated`, `1 rolled back`, …: only counts above 0. */
 export function didWords(run: {
   readonly updated: number;
   readonly failed: number;
@@ -31,7 +31,7 @@ export function didWords(run: {
   return counts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : []));
 }
 
-/** `Updates every day at 04:00 (Europe/Berlin).`; empty where nothing is scheduled, or the service does not say. */
+/** `Updates every day at 04:00 (Europe/Berlin).`; empty when nothing is scheduled, or it is not known. */
 export function scheduleWords({ schedule }: Pick<Status, 'schedule'>): string {
   return schedule === '' ? '' : `Updates ${schedule}.`;
 }

@@ -1,10 +1,11 @@
 import type { UnderWay } from '../fleet/under-way.ts';
+import { tasksWords } from '../documents/tasks.ts';
 import type { Watched } from '../documents/container.ts';
 import { when } from '../words/moments.ts';
 import { dayMs, glued, precise, size, span } from '../words/numbers.ts';
 import { capital } from '../words/sentences.ts';
 
-/** The state of a container in the words of people. `group` decides counts and order. */
+/** The state of a container in words. `group` decides counts and order. */
 export type Told = {
   readonly tone: 'fine' | 'done' | 'ready' | 'held' | 'wrong' | 'bad';
   readonly group: Group;
@@ -37,9 +38,9 @@ export type IconName =
   | 'snooze'
   | 'run';
 
-/** The one place that knows what a verdict, a hold or a phase is called. */
+/** The words for every verdict, hold and phase. */
 export function tell(one: Watched, update: UnderWay | undefined, nowMs: number): Told {
-  if (update !== undefined) return tellUpdate(update);
+  if (update !== undefined) return tellUpdate(one, update);
   if (one.unfinished !== undefined) return tellUnfinished(one, one.unfinished);
   switch (one.verdict) {
     case 'unknown':
@@ -67,14 +68,18 @@ export function tell(one: Watched, update: UnderWay | undefined, nowMs: number):
   }
 }
 
-function tellUpdate({ phase }: UnderWay): Told {
+function tellUpdate(one: Watched, { phase, tasks }: UnderWay): Told {
+  const count = tasks === undefined ? '' : `, ${tasksWords(tasks)}`;
   switch (phase) {
     case 'waiting':
       return { tone: 'ready', group: 'ready', icon: 'clock', word: 'Waits for its turn' };
     case 'rolling back':
-      return { tone: 'wrong', group: 'wrong', icon: 'run', turning: true, word: 'Rolling back' };
-    default:
-      return { tone: 'ready', group: 'ready', icon: 'run', turning: true, word: phaseWords[phase] };
+      return { tone: 'wrong', group: 'wrong', icon: 'run', turning: true, word: `Rolling back${count}` };
+    default: {
+      // The swarm's nodes pull and start the image, without steps in between.
+      const word = one.isService ? `Starting${count}` : phaseWords[phase];
+      return { tone: 'ready', group: 'ready', icon: 'run', turning: true, word };
+    }
   }
 }
 
@@ -143,7 +148,7 @@ function untilWords({ eligibleAtMs }: Watched, nowMs: number): string {
 function tellFailed(one: Watched): Told {
   const { last, status } = one;
   const isDown = status !== '' && status !== 'running';
-  if (last?.outcome === 'updated') return held('back', `${one.latestVersion || 'The newer version'} was taken back`);
+  if (last?.outcome === 'updated') return held('back', `${one.latestVersion || 'The newer version'} was rolled back`);
   if (last?.outcome === 'failed') {
     const word = isDown ? 'Down: update failed' : 'Update failed';
     return { tone: 'bad', group: 'wrong', icon: 'fail', word, why: glued(capital(last.reason)), action: 'look' };

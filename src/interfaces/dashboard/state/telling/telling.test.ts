@@ -72,6 +72,16 @@ describe('tell()', () => {
     expect(tell(one({ verdict: 'unknown' }), waiting, now).word).toBe('Waits for its turn');
   });
 
+  test.each([
+    ['starting', { running: 2, wanted: 4 }, 'Starting, 2 of 4 tasks'],
+    ['starting', { running: 0, wanted: 1 }, 'Starting, 0 of 1 task'],
+    ['rolling back', { running: 3, wanted: 4 }, 'Rolling back, 3 of 4 tasks'],
+    ['pulling', undefined, 'Starting'],
+    ['waiting', undefined, 'Waits for its turn'],
+  ] as const)('a service that is %s with %j tasks: %s', (phase, tasks, word) => {
+    expect(tell(one({ kind: 'service' }), { ...waiting, phase, tasks }, now).word).toBe(word);
+  });
+
   test('an interrupted update needs a look', () => {
     const [read] = readDetails({ unfinished: [{ name: 'web', state: 'repair pending', reason: 'killed' }] });
     expect(read && tell(read, undefined, now)).toMatchObject({

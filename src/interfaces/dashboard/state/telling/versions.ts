@@ -1,6 +1,6 @@
 import type { Watched } from '../documents/container.ts';
 
-/** Old and new version as a row shows them; `to` is empty where there is nothing newer. */
+/** Old and new version of a row. `to` is empty without a newer version. */
 export function versionsOf(one: Watched): { readonly from: string; readonly to: string } {
   const from = one.version || shortDigest(one.digest);
   const to = one.latestVersion || (hasNewer(one) ? shortDigest(one.latestDigest) : '');
@@ -13,7 +13,7 @@ export function hasNewer(one: Watched): boolean {
   return one.latestVersion !== '' || (one.latestDigest !== '' && one.latestDigest !== one.digest);
 }
 
-/** The newer version in a sentence. */
+/** The newer version for use in a sentence. */
 export function newVersionOf({ latestVersion }: Watched): string {
   return latestVersion || 'the new version';
 }
@@ -23,17 +23,17 @@ export function isReady(one: Watched | undefined): boolean {
   return one?.verdict === 'stale' && !one.isAway;
 }
 
-/** Without algorithm, eight digits. */
+/** Eight digits, without the algorithm. */
 export function shortDigest(digest: string): string {
   return digest.replace(/^[a-z0-9]+:/, '').slice(0, 8);
 }
 
-/** Without the registry's host and the digest; the drawer has all of it. */
+/** Without the registry's host and the digest. The drawer shows both. */
 export function shortImage(image: string): string {
   return image.replace(/@.*/, '').replace(/^[^/]*[.:][^/]*\//, '');
 }
 
-/** The image by digest, for `docker pull`; empty where no registry has it. */
+/** The image by digest, for `docker pull`; empty if it is in no registry. */
 export function pullReference({ image, digest, latestDigest }: Watched): string {
   const wanted = latestDigest || digest;
   if (wanted === '') return '';

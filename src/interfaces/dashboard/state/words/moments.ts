@@ -9,7 +9,7 @@ export function clock(atMs: number): string {
   return timeFormat.format(atMs);
 }
 
-/** `today`, `tomorrow`, `yesterday`, `Fri 20 Nov`, or with the year where it is another one. */
+/** `today`, `tomorrow`, `yesterday`, `Fri 20 Nov`, or with the year if it differs. */
 export function dayOf(atMs: number, nowMs: number): string {
   const days = Math.round((midnight(atMs) - midnight(nowMs)) / dayMs);
   if (days === 0) return 'today';

@@ -1,11 +1,11 @@
-/** A no-break space: no line may end between a number and its unit. */
+/** A no-break space, so that a number and its unit stay on one line. */
 const space = '\u00A0';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
-/** `4 min`: a length of time to one unit. */
+/** `4 min`: a duration in one unit. */
 export function span(ms: number): string {
   if (ms < minuteMs) return `${Math.max(1, Math.round(ms / 1000))}${space}s`;
   if (ms < hourMs) return `${Math.round(ms / minuteMs)}${space}min`;
@@ -13,7 +13,7 @@ export function span(ms: number): string {
   return `${Math.round(ms / dayMs)}${space}d`;
 }
 
-/** Like `span`, but at least a minute: seconds would change every row at every look. */
+/** Like `span`, but at least a minute, because seconds would change every row each time. */
 export function age(ms: number): string {
   return span(Math.max(minuteMs, ms));
 }
@@ -26,14 +26,14 @@ export function precise(ms: number): string {
   return `${Math.floor(seconds / 60)}${space}min ${seconds % 60}${space}s`;
 }
 
-/** `412 MB`: decimal units, as registries count. */
+/** `412 MB`: decimal units, as in registries. */
 export function size(bytes: number): string {
   const megabytes = bytes / 1e6;
   if (megabytes < 1) return `${Math.max(1, Math.round(bytes / 1000))}${space}kB`;
   return megabytes < 1000 ? `${Math.round(megabytes)}${space}MB` : `${(megabytes / 1000).toFixed(1)}${space}GB`;
 }
 
-/** Keeps numbers and units of a sentence from elsewhere on one line. */
+/** Keeps numbers and units of a given sentence on one line. */
 export function glued(sentence: string): string {
   return sentence.replaceAll(/(\d) (?=(?:s|ms|min|h|d|kB|MB|GB|%)(?![\p{L}\p{N}]))/gu, `$1${space}`);
 }

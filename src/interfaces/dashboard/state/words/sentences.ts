@@ -13,12 +13,12 @@ export function capital(text: string): string {
   return first.toUpperCase() + text.slice(first.length);
 }
 
-/** A sentence inside of another one; names and abbreviations keep their first letter. */
+/** A sentence within another one. Names and abbreviations keep their first letter. */
 export function inner(text: string): string {
   return /^[A-Z][a-z]* /.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }
 
-/** With the period that a reason comes without. */
+/** Adds the period that reasons lack. */
 export function ended(sentence: string): string {
   const text = sentence.trim();
   return text === '' || /[.!?…]$/.test(text) ? text : `${text}.`;

@@ -11,7 +11,7 @@ import { paintCounts } from './counts.ts';
 import { paintFleet } from './fleet-strip.ts';
 import { paintRunBar } from './run-bar.ts';
 
-/** The answer above the table: is everything fine, what is new, when was and is the next run. */
+/** The summary above the table: whether everything is fine, news, and the last and next run. */
 export function paintAnswer(context: PageContext): void {
   const { fleet } = context;
   const nowMs = context.nowMs();

@@ -6,7 +6,7 @@ import { byId, h, say } from '../parts/node.ts';
 
 const buttons = new Map<string, HTMLButtonElement>();
 
-/** The counts are also the filters. Their buttons are made once, so that the focus stays. */
+/** The counts are buttons of filters. The buttons are made once, so that the focus stays. */
 export function paintCounts(context: PageContext, counts: Counts): void {
   const { show } = context.address();
   for (const kind of shownKinds) {

@@ -8,7 +8,7 @@ import { button } from '../parts/button.ts';
 import { byId, type Child, h, say } from '../parts/node.ts';
 import { repaint } from '../parts/repaint.ts';
 
-/** The link's state in the top bar, and the banner where what is shown is past. */
+/** The link's state in the top bar, and the banner above outdated data. */
 export function paintLink(
   context: PageContext,
   { awayWhy, hint }: { readonly awayWhy: string; readonly hint: string },
@@ -50,7 +50,7 @@ export function paintLink(
   });
 }
 
-/** The banner about some of several engines. */
+/** The banner about engines that do not answer. */
 function awayNode(away: readonly EngineAway[]): Child {
   const [first] = away;
   const what = away.length === 1 ? `${first?.name} cannot be reached` : `${away.length} engines cannot be reached`;

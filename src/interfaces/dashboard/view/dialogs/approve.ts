@@ -11,13 +11,13 @@ import { nothingNodes, planNodes } from './update-plan.ts';
 
 export type ApprovalDialog = {
   readonly one: Watched;
-  /** The answer of a dry run as if it were approved; undefined where no update can be begun here. */
+  /** The result of a dry run with the approval. Undefined if updates cannot be started here. */
   readonly plan: (() => Promise<{ readonly document: unknown } | { readonly why: string }>) | undefined;
   readonly approve: () => void;
   readonly approveAndUpdate: () => void;
 };
 
-/** Asks for the approval of one version, with the plan of the update that it allows. */
+/** Asks for the approval of one version, with the plan of the resulting update. */
 export async function confirmApproval(
   context: PageContext,
   { one, plan, approve, approveAndUpdate }: ApprovalDialog,
@@ -31,7 +31,7 @@ export async function confirmApproval(
   }
   openConfirm({ title, body: [intro('Working out the plan…')] });
   const answer = await plan();
-  // Somebody has closed it, or opened another one.
+  // The dialog was closed, or another one was opened.
   if (isConfirming(title)) paintConfirm(answered());
 
   function answered(): Confirmation {

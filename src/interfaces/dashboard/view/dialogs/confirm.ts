@@ -6,11 +6,11 @@ export type Confirmation = {
   readonly body: readonly Child[];
   /** Undefined: there is nothing to confirm. */
   readonly action?: { readonly label: string; readonly tone: 'primary' | 'danger'; readonly run: () => void };
-  /** A second, milder choice. */
+  /** A second, weaker choice. */
   readonly other?: { readonly label: string; readonly run: () => void } | undefined;
 };
 
-/** The one dialog that every change of a container goes through. Focus is on its title, so Enter alone starts nothing. */
+/** The dialog before every change of a container. The focus is on its title, so Enter alone starts nothing. */
 export function openConfirm(confirmation: Confirmation): void {
   const dialog = byId('confirm', HTMLDialogElement);
   paintConfirm(confirmation);
@@ -18,7 +18,7 @@ export function openConfirm(confirmation: Confirmation): void {
   byId('confirm-title').focus();
 }
 
-/** Puts other content into the dialog that is open. */
+/** Replaces the content of the open dialog. */
 export function paintConfirm({ title, body, action, other }: Confirmation): void {
   const dialog = byId('confirm', HTMLDialogElement);
   const finish = (run: () => void): void => {

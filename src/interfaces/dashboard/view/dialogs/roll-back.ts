@@ -3,7 +3,7 @@ import { icon } from '../parts/icon.ts';
 import { h } from '../parts/node.ts';
 import { openConfirm } from './confirm.ts';
 
-/** What a rollback by hand does, and what it does not bring back. */
+/** Explains what a manual rollback restores and what it does not. */
 export function confirmRollBack(one: Watched, start: () => void): void {
   const isKnown = one.last?.outcome === 'updated';
   const from = (isKnown && one.last?.to) || one.version || 'This version';

@@ -9,7 +9,7 @@ import { openConfirm } from './confirm.ts';
 const choices = [1, 3, 7, 30];
 const usual = 7;
 
-/** Asks how long a version is to be held back. */
+/** Asks how long a version must be held back. */
 export function chooseSnooze(one: Watched, nowMs: number, snooze: (untilMs: number) => void): void {
   let days = usual;
   const rows = choices.map((count) => {

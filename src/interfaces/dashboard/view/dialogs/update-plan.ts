@@ -8,7 +8,7 @@ import { icon } from '../parts/icon.ts';
 import { type Child, h } from '../parts/node.ts';
 import { versionNodes } from '../parts/version.ts';
 
-/** The plan of an update as steps in their order, and the promise. */
+/** The plan of an update as ordered steps, and the guarantee. */
 export function planNodes(context: PageContext, plan: readonly PlannedStep[]): readonly Child[] {
   const updates = plan.filter(({ action }) => action === 'update');
   const restarts = plan.filter(({ action }) => action === 'restart');

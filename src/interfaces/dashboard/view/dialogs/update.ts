@@ -8,17 +8,17 @@ import { nothingNodes, planNodes } from './update-plan.ts';
 export type UpdateDialog = {
   readonly names: readonly string[];
   readonly kind: UpdateKind;
-  /** The answer of the dry run, or why there is none. */
+  /** The result of the dry run, or the reason of its failure. */
   readonly ask: () => Promise<{ readonly document: unknown } | { readonly why: string }>;
   readonly start: () => void;
 };
 
-/** Shows what an update would do, in order, before it is begun. */
+/** Shows the steps of an update before it begins. */
 export async function confirmUpdate(context: PageContext, { names, kind, ask, start }: UpdateDialog): Promise<void> {
   const title = titleOf(context, names, kind);
   openConfirm({ title, body: [h('p', { class: 'intro' }, 'Working out the plan…')] });
   const answer = await ask();
-  // Somebody has closed it, or opened another one.
+  // The dialog was closed, or another one was opened.
   if (!isConfirming(title)) return;
   if ('why' in answer) return paintConfirm({ title, body: [h('p', { class: 'intro' }, ended(capital(answer.why)))] });
   const plan = readPlan(answer.document);

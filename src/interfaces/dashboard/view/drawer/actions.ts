@@ -6,7 +6,7 @@ import { button } from '../parts/button.ts';
 import type { Child } from '../parts/node.ts';
 import { decisionNodes } from './decisions.ts';
 
-/** What can be done with a container now; what its group does not serve is not shown. */
+/** The actions available for a container. Actions of groups that are off are hidden. */
 export function actionNodes(context: PageContext, one: Watched, told: Told): readonly Child[] {
   const { act } = context;
   const isOff = !canUpdate(context) || one.isAway;
@@ -30,7 +30,7 @@ export function actionNodes(context: PageContext, one: Watched, told: Told): rea
     }
     if (one.hold === 'window')
       return button({ class: 'button', disabled: isOff }, () => act.update([one.name], 'now'), 'Update now…');
-    // Any other hold counts whoever asks, so there is no button.
+    // Other holds apply to people too, so there is no button.
     if (one.verdict !== 'stale') return undefined;
     const look = told.tone === 'held' ? 'button' : 'button primary';
     return button({ class: look, disabled: isOff }, () => act.update([one.name]), 'Update…');

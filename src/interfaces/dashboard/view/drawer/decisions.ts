@@ -3,7 +3,7 @@ import { isLive, type PageContext } from '../context.ts';
 import { button } from '../parts/button.ts';
 import type { Child } from '../parts/node.ts';
 
-/** What a person can decide about the new version now; nothing where the group `decisions` is off. */
+/** The decisions available for the new version. Empty if the group `decisions` is off. */
 export function decisionNodes(
   context: PageContext,
   one: Watched,
@@ -25,8 +25,8 @@ export function decisionNodes(
   };
 }
 
-/** Of a version that is held: whether a decision can change something. */
+/** Kinds of holds that a decision can change. */
 const open: ReadonlySet<string> = new Set(['approval', 'cooldown', 'window', 'skipped', 'snoozed']);
 
-/** The empty text: nothing holds it back. */
+/** The empty text means that nothing holds it back. */
 const snoozable: ReadonlySet<string> = new Set(['', 'approval', 'window']);

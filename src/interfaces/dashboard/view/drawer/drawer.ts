@@ -14,7 +14,7 @@ import { pastSection } from './past.ts';
 import { settingsSection } from './settings.ts';
 import { versionSection } from './version.ts';
 
-/** Paints the drawer with everything about the container in the address. The table beside it stays usable. */
+/** Paints the drawer with all data of the container in the address. The table beside it stays usable. */
 export function paintDrawer(context: PageContext, wantsFocus: boolean): void {
   const drawer = byId('drawer');
   const { open, page } = context.address();
@@ -31,7 +31,7 @@ export function paintDrawer(context: PageContext, wantsFocus: boolean): void {
   if (isOther && wantsFocus) byId('drawer-title').focus({ preventScroll: true });
 }
 
-/** Moves the bar of a pull in the drawer, and nothing else. */
+/** Moves only the bar of a pull in the drawer. */
 export function movePullInDrawer(context: PageContext, name: string): boolean {
   if (context.address().open !== name) return true;
   const percent = context.fleet.updateOf(name)?.percent;
@@ -96,7 +96,7 @@ function stateNodes(context: PageContext, one: Watched, told: Told, words: reado
     h('span', { class: 'c-mark' }, icon(told.icon, told.turning === true ? 'turning' : '')),
     h('span', { class: `word is-${told.tone}` }, told.word),
     words.map((text) => h('p', {}, text)),
-    update !== undefined && update.phase !== 'waiting' && steps(update),
+    update !== undefined && update.phase !== 'waiting' && !one.isService && steps(update),
     isPast && steps({ phase: 'rolling back', percent: undefined, failedIn: failedPhase(one) }, one.last?.phasesMs),
   );
 }
@@ -107,7 +107,7 @@ function failedPhase({ last }: Watched) {
   return order.find((phase) => last?.phasesMs[phase.replace(' ', '_')] !== undefined) ?? 'pulling';
 }
 
-/** Focus goes back to the row. */
+/** The focus returns to the row. */
 export function closeDrawer(context: PageContext): void {
   const { open } = context.address();
   context.go({ open: '' });

@@ -8,7 +8,7 @@ import { outcomeLook } from '../parts/outcome.ts';
 
 const most = 20;
 
-/** What runs did to this container, newest first. */
+/** The outcomes of runs for this container, newest first. */
 export function pastSection(outcomes: readonly PastOutcome[], nowMs: number): Child {
   const link = outcomes.length > 0 && h('a', { class: 'link', href: '#/history' }, 'All runs');
   const none = outcomes.length === 0 && h('p', { class: 'why' }, 'No update of it in the runs that are kept.');

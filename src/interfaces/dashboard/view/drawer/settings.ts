@@ -2,10 +2,10 @@ import type { ShownOption } from '../../state/documents/configuration.ts';
 import type { Watched } from '../../state/documents/container.ts';
 import { type Child, h } from '../parts/node.ts';
 
-/** Options of the service that decide about each container, and that most people look for. */
+/** Options of the service about each container that users look up most. */
 const usual = ['cooldown-delay', 'stop-timeout', 'health-window', 'health-timeout', 'keep-old', 'monitor-only'];
 
-/** What is in force for this container: its own labels first, then the options of the service. */
+/** The effective settings of this container: its own labels first, then the options of the service. */
 export function settingsSection({ settings }: Watched, options: readonly ShownOption[]): Child {
   const own = new Set(settings.map(({ name }) => name));
   const others = usual.flatMap((name) => (own.has(name) ? [] : options.filter((option) => option.name === name)));

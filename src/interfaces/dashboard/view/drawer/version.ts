@@ -5,7 +5,7 @@ import { copyButton } from '../parts/copy-button.ts';
 import { icon } from '../parts/icon.ts';
 import { type Child, h } from '../parts/node.ts';
 
-/** The version that runs, the newer one, and the command that pulls it. */
+/** The running version, the newer one, and the command that pulls it. */
 export function versionSection(one: Watched): Child {
   const link =
     one.sourceUrl !== '' &&
@@ -36,7 +36,7 @@ export function versionSection(one: Watched): Child {
   );
 }
 
-/** The tag that an update goes to. The update does not change a compose file. */
+/** The tag of an update. The update does not change a compose file. */
 function tagLine({ candidate, project }: Watched): HTMLElement {
   const remark = project !== '' && h('span', { class: 'sub-size word is-held' }, 'A compose file keeps its old tag');
   return line('Tag', [h('span', {}, candidate), remark], '', '');

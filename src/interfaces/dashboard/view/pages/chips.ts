@@ -1,7 +1,7 @@
 import { button } from '../parts/button.ts';
 import { repaint } from '../parts/repaint.ts';
 
-/** Buttons of which one is pressed. */
+/** Buttons with one choice. */
 export function chips<Kind extends string>(
   node: Element,
   choices: readonly (readonly [kind: Kind, label: string])[],

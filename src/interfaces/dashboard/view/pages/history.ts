@@ -19,7 +19,7 @@ const kinds = [
 ] as const;
 
 let kind: (typeof kinds)[number][0] = 'all';
-/** Runs that are painted at first; a button shows the others. */
+/** Runs that are painted at first. A button shows the others. */
 const page = 100;
 let most = page;
 
@@ -97,7 +97,7 @@ function noneNode(all: number, isOn: boolean, nextRunAtMs: number | undefined, n
     'div',
     { class: 'state' },
     h('h2', {}, all === 0 ? 'No run yet' : 'No such run'),
-    h('p', {}, all === 0 ? first : 'None of the runs that are kept fits.'),
+    h('p', {}, all === 0 ? first : 'None of the stored runs matches.'),
   );
 }
 

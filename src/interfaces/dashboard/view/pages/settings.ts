@@ -6,7 +6,7 @@ import { chips } from './chips.ts';
 
 let kind: 'given' | 'all' = 'given';
 
-/** Groups of the API, and what the page shows with them. */
+/** Groups of the API, and the parts of the page that need them. */
 const groups = [
   ['containers', 'The containers of this page'],
   ['metrics', 'Last and next run, and the run under way'],
@@ -18,7 +18,7 @@ const groups = [
   ['decisions', 'The buttons Approve, Skip and Snooze'],
 ] as const;
 
-/** The tab of the settings: what is in force, where it came from, and what this page is served. */
+/** The settings tab: effective values, their sources, and the groups available to this page. */
 export function paintSettings(context: PageContext): void {
   const options = context.options();
   const given = options.filter(isGiven);
@@ -74,7 +74,7 @@ function stateNodes(isOn: boolean, count: number): readonly Child[] {
     ];
   return count > 0
     ? []
-    : [h('h2', {}, 'Everything is as it comes'), h('p', {}, 'No option was given: all have their default.')];
+    : [h('h2', {}, 'All options have their defaults'), h('p', {}, 'No option was given: all have their default.')];
 }
 
 function groupRow(name: string, meaning: string, isOn: boolean): Child {

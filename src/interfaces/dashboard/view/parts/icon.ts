@@ -1,7 +1,7 @@
 const svgSpace = 'http://www.w3.org/2000/svg';
 const drawn = new Map<string, SVGSVGElement>();
 
-/** A sign of the sprite in index.html; hidden from screen readers, because a word stands beside it. */
+/** An icon of the sprite in index.html. It is hidden from screen readers, because a text stands beside it. */
 export function icon(name: string, more = ''): SVGSVGElement {
   const key = `${name} ${more}`;
   const known = drawn.get(key) ?? draw(name, more);

@@ -1,9 +1,9 @@
-/** What a node can hold; nothing is made of markup, so any text is only text. */
+/** The content of a node. Markup is never parsed, so any text is only text. */
 export type Child = Node | string | undefined | false;
 
 export type Attributes = Readonly<Record<string, string | boolean | undefined>>;
 
-/** An element. An attribute that is false or undefined is left out; texts become text nodes. */
+/** Creates an element. An attribute that is false or undefined is left out; texts become text nodes. */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -18,12 +18,12 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-/** Puts other children in the place of those that are there. */
+/** Replaces the children. */
 export function fill(node: Element, ...children: readonly (Child | readonly Child[])[]): void {
   node.replaceChildren(...kept(children.flat()));
 }
 
-/** An element of the document that is always there. */
+/** A permanent element of the document. */
 export function byId(id: string): HTMLElement;
 export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind;
 export function byId(id: string, kind: new () => HTMLElement = HTMLElement): HTMLElement {
@@ -32,7 +32,7 @@ export function byId(id: string, kind: new () => HTMLElement = HTMLElement): HTM
   throw new Error(`Cannot find #${id} in the document`);
 }
 
-/** Sets a text only where it differs: an observer, and a screen reader, hear of nothing else. */
+/** Sets a text only if it differs, so that observers and screen readers notice only changes. */
 export function say(node: Element, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }

@@ -5,7 +5,7 @@ const plainMs = 4000;
 const withActionMs = 8000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** A line that goes by itself, for what no row says. */
+/** A line that disappears by itself, for events outside of the rows. */
 export function notice(text: string, action?: { readonly label: string; readonly run: () => void }): void {
   clearTimeout(timer);
   const node = byId('notice');
@@ -13,7 +13,7 @@ export function notice(text: string, action?: { readonly label: string; readonly
   timer = setTimeout(() => fill(node), action === undefined ? plainMs : withActionMs);
 }
 
-/** For screen readers alone: begin and end of an update. */
+/** A text for screen readers only: begin and end of an update. */
 export function announce(text: string): void {
   byId('announcer').textContent = text;
 }

@@ -1,6 +1,6 @@
 import type { OutcomeKind } from '../../state/documents/container.ts';
 
-/** Sign, tone and word of an outcome. */
+/** Icon, tone and text of an outcome. */
 export const outcomeLook: Readonly<Record<OutcomeKind, readonly [sign: string, tone: string, word: string]>> = {
   updated: ['check', 'done', 'Updated'],
   rolled_back: ['back', 'wrong', 'Rolled back'],

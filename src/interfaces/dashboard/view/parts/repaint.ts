@@ -2,7 +2,7 @@ import { type Child, fill } from './node.ts';
 
 const painted = new WeakMap<Element, string>();
 
-/** Fills a node only where its content differs from what it was filled with, and keeps the focus in its place. */
+/** Fills a node only if its content has changed, and keeps the focus. */
 export function repaint(node: Element, content: unknown, make: () => readonly Child[]): boolean {
   const signature = JSON.stringify(content);
   if (painted.get(node) === signature) return false;
@@ -14,7 +14,7 @@ export function repaint(node: Element, content: unknown, make: () => readonly Ch
   return true;
 }
 
-/** The next repaint fills it, whatever it holds. */
+/** Forces the next repaint. */
 export function forget(node: Element): void {
   painted.delete(node);
 }

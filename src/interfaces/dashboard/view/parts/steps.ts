@@ -13,7 +13,7 @@ const stepNames = [
 
 export type StepsShown = Pick<UnderWay, 'phase' | 'percent' | 'failedIn'>;
 
-/** The five steps of an update as bars; with the time of each where it is over. */
+/** The five steps of an update as bars, with the duration of each completed one. */
 export function steps(
   { phase, percent = 0, failedIn }: StepsShown,
   timesMs?: Readonly<Record<string, number>>,
@@ -48,7 +48,7 @@ export function steps(
   );
 }
 
-/** Moves the bar of a pull that is shown already; false where there is none. */
+/** Moves the bar of a visible pull. False if there is none. */
 export function movePull(row: Element, percent: number): boolean {
   const part = row.querySelector('.steps .part');
   if (!(part?.firstElementChild instanceof HTMLElement) || part.lastElementChild === null) return false;

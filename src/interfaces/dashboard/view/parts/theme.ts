@@ -8,12 +8,12 @@ const themes = [
   { name: 'dark', sign: 'moon', label: 'Theme: dark' },
 ] as const;
 
-/** Before anything is painted. */
+/** Called before the first paint. */
 export function applyTheme(): void {
   document.documentElement.dataset['theme'] = kept();
 }
 
-/** The button that goes through the three themes. */
+/** The button that switches between the three themes. */
 export function startThemeButton(): void {
   const node = byId('theme-button');
   node.addEventListener('click', () => {

@@ -7,7 +7,7 @@ import { repaint } from '../parts/repaint.ts';
 
 const label = 'labels: { upkeep.enable: "true" }';
 
-/** Shown in place of the table where nothing is watched: the containers that are left out, the reasons, and the remedies. */
+/** Shown instead of an empty table: the containers that are not watched, the reasons, and the remedies. */
 export function paintEmpty(fleet: Fleet, isEmpty: boolean): void {
   const status = fleet.status();
   byId('tools').hidden = isEmpty;

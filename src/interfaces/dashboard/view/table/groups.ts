@@ -7,11 +7,11 @@ import { icon } from '../parts/icon.ts';
 import { type Child, h } from '../parts/node.ts';
 import { repaint } from '../parts/repaint.ts';
 
-/** The rows that head a group, and which groups are folded. */
+/** The header rows of groups, and the folded groups. */
 export type Groups = {
   readonly make: (bucket: Bucket) => HTMLTableRowElement;
   readonly paint: () => void;
-  /** Shows the heads of these groups only. */
+  /** Shows only the headers of these groups. */
   readonly show: (keys: ReadonlySet<string>) => void;
   readonly isFolded: (key: string) => boolean;
   readonly has: (key: string) => boolean;

@@ -14,22 +14,22 @@ import { type CellParts, rowCells } from './row.ts';
 import type { RowAction, Told } from '../../state/telling/tell.ts';
 import type { Watched } from '../../state/documents/container.ts';
 
-/** The table of containers. Rows are made once; later they are filled, hidden and shown in their place. */
+/** The table of containers. Rows are made once. Later they are filled, hidden and shown in place. */
 export type Table = {
-  /** Makes all rows anew, in their order. */
+  /** Rebuilds all rows in order. */
   readonly build: () => void;
-  /** Whether all containers of the group of unchecked ones have been checked: the one reason to sort the rows anew. */
+  /** Whether every container in the group of unchecked ones has been checked. Only this sorts the rows again. */
   readonly isOutOfDate: () => boolean;
-  /** Hides and shows rows for the address; builds nothing. */
+  /** Hides and shows rows for the address, without building any. */
   readonly filter: () => void;
-  /** Fills the rows of these containers, where they differ. */
+  /** Fills the rows of these containers if they differ. */
   readonly paint: (names: readonly string[]) => void;
   readonly paintAll: () => void;
   readonly add: (names: readonly string[]) => void;
   readonly remove: (names: readonly string[]) => void;
-  /** Moves the bar of a pull, and nothing else; false where none is shown. */
+  /** Moves only the bar of a pull. False if none is visible. */
   readonly movePull: (name: string) => boolean;
-  /** Repaints the seconds for which containers have been down. */
+  /** Updates the seconds of downtime. */
   readonly tick: () => void;
   readonly rowOf: (name: string) => HTMLTableRowElement | undefined;
   readonly visibleRows: () => readonly HTMLTableRowElement[];
@@ -97,7 +97,7 @@ export function createTable(context: PageContext): Table {
     repaint(row, [content, one, action, picked.has(one.name), down?.isDown], () => rowCells(parts));
   }
 
-  /** The next sensible thing, where its group is on. */
+  /** The most useful action, if its group is on. */
   function actionOf(
     { action }: Told,
     isAway: boolean,
@@ -163,7 +163,7 @@ export function createTable(context: PageContext): Table {
     if (act === 'check') return context.act.check([name]);
     if (act === 'look') return context.go({ open: name }, true);
     if (target.closest('.c-name a') !== null && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
-      // The link of a row names no filters: otherwise each change of a filter would touch every row.
+      // The link of a row contains no filters. Otherwise each change of a filter would change every row.
       event.preventDefault();
       return context.go({ open: name }, true);
     }

@@ -11,7 +11,7 @@ export function paintTools(context: PageContext): void {
   byId('engine-filter', HTMLSelectElement).value = engine;
 }
 
-/** The choice of an engine, where there are several. */
+/** The selection of an engine, with several engines. */
 export function paintEngines(context: PageContext): void {
   const engines = [...new Set(context.fleet.all().map(({ engine }) => engine))].filter((name) => name !== '').sort();
   const select = byId('engine-filter', HTMLSelectElement);

@@ -10,7 +10,7 @@ import { engineParameter, enginesIn } from '../../requests/engines.ts';
 import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
 import { stamp } from '../../replies/stamp.ts';
 
-/** `POST /v1/check`: asks the registries, changes nothing, waits for no update. */
+/** `POST /v1/check`: asks the registries. It changes nothing and waits for no update. */
 export function checkRoute({ settings, service, clock }: HttpParts): Route {
   return defineRoute({
     group: 'check',
@@ -53,7 +53,7 @@ const entrySchema = object(
     update_available: truth('Whether a newer image is available'),
     latest_image_id: text('Local id of the newer image, when known'),
     latest_digest: text('Newest registry digest, when known'),
-    status: choice(['fresh', 'stale', 'pinned', 'held', 'local', 'unknown'], 'What the check found'),
+    status: choice(['fresh', 'stale', 'pinned', 'held', 'local', 'unknown'], 'Result of the check'),
     reason: text('Why'),
     timestamp: time('When the container was checked'),
   },

@@ -11,7 +11,7 @@ import { defineRoute, type Route } from '../../service/route.ts';
 import type { Service } from '../../service/service.ts';
 import type { UpdateRuns } from '../../service/update-runs.ts';
 
-/** `POST /v1/rollback`: a container goes back to the image from before its last update. */
+/** `POST /v1/rollback`: returns containers to the image before their last update. */
 export function rollbackRoute({ settings, service, clock }: HttpParts, runs: UpdateRuns): Route {
   return defineRoute({
     group: 'update',
@@ -28,7 +28,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
       timeout: timeoutUpTo(settings.updateTimeoutMs),
     },
     replies: {
-      200: { description: 'What the rollback did', schema: resultSchema },
+      200: { description: 'Result of the rollback', schema: resultSchema },
       202: { description: 'The rollback has begun', schema: acceptedSchema },
       400: { description: 'No container is named' },
       404: { description: 'No container has that name' },
@@ -64,7 +64,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
   });
 }
 
-/** The reasons of a refusal are the use case's own words, and name nothing internal. */
+/** The reasons of a refusal come from the use case and name nothing internal. */
 async function problemWith(
   name: string,
   error: unknown,

@@ -13,7 +13,7 @@ import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
 import { stamp } from '../../replies/stamp.ts';
 import type { UpdateRuns } from '../../service/update-runs.ts';
 
-/** `POST /v1/update`. With the switch for clients of old, `GET` is taken for it. */
+/** `POST /v1/update`. With the option for old clients, `GET` acts the same. */
 export function updateRoute({ settings, service, clock }: HttpParts, runs: UpdateRuns): Route {
   async function planOf(request: PlanRequest, timeoutMs: number, response: ServerResponse) {
     const deadline = startDeadline(clock, timeoutMs, 'plan the update');
@@ -49,7 +49,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
       retry_failed: unlisted(flag('Also versions that failed in a container before')),
     },
     replies: {
-      200: { description: 'What the update did', schema: resultOrPlanSchema },
+      200: { description: 'Result of the update', schema: resultOrPlanSchema },
       202: { description: 'The update has begun', schema: acceptedSchema },
       408: { description: 'The update did not end in time' },
       429: { description: 'Another update is running, or too many requests (then without a body)' },

@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 
 const [, , kind, count] = process.argv;
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const listeners = new Set();
-let lastId = 0;
+/** Of `ours`. */
+let hear = () => {};
 const server = kind === 'ours' ? await ours(Number(count)) : bare(JSON.parse((await lines.next()).value));
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 
@@ -29,9 +29,10 @@ function bare({ headers, body }) {
 }
 
 async function ours(containers) {
-  const { createHttpServer } = await import('../../src/interfaces/http/server/server.ts');
-  const { createSystemClock } = await import('../../src/adapters/process/clock.ts');
-  const { createLog } = await import('../../src/adapters/process/log.ts');
+  const { createHttpServer } = await import('../../../src/interfaces/http/server/server.ts');
+  const { createSystemClock } = await import('../../../src/adapters/process/clock.ts');
+  const { createEventLog } = await import('../../../src/application/events/event-log.ts');
+  const { createLog } = await import('../../../src/adapters/process/log.ts');
   const clock = createSystemClock();
   const log = createLog({
     format: 'json',
@@ -53,6 +54,8 @@ async function ours(containers) {
       digest: id(`b${index}`),
     })),
   };
+  const eventLog = createEventLog(log);
+  hear = eventLog.hear;
   const none = () => Promise.reject(new Error('not here'));
   const { server: made } = createHttpServer({
     settings: {
@@ -75,15 +78,7 @@ async function ours(containers) {
       inventoryFailure: () => undefined,
       history: () => [],
       status: () => ({ running: false, updatesAvailable: 0 }),
-      eventLog: {
-        lastId: () => lastId,
-        since: () => [],
-        isGone: () => false,
-        subscribe: (listener) => {
-          listeners.add(listener);
-          return () => listeners.delete(listener);
-        },
-      },
+      eventLog,
     },
     clock,
     log,
@@ -98,15 +93,13 @@ async function ours(containers) {
 }
 
 function announce() {
-  lastId += 1;
   const counts = { scanned: 1, updated: 0, failed: 0, restarted: 0, skipped: 0 };
-  const event = {
+  hear({
     kind: 'scan_completed',
     runId: 'run',
     purpose: 'check',
     ...counts,
     session: undefined,
     atMs: Date.now(),
-  };
-  for (const listener of listeners) listener({ kind: event.kind, id: lastId, atMs: event.atMs, event });
+  });
 }

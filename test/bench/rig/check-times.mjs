@@ -4,12 +4,12 @@
 // client's request with nothing else in flight. These come first: in between, they would make the compiler
 // start anew during the checks, for the shared code.
 import { Agent, request } from 'node:http';
-import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
-import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import { createSandboxEngine } from '../../sandbox/engine/engine.ts';
-import { createSandboxRegistry } from '../../sandbox/registry/registry.ts';
-import { createApplication } from '../../src/application/create-application.ts';
-import { defaultSettings } from '../../src/domain/settings/settings.ts';
+import { createOciRegistry } from '../../../src/adapters/oci/registry.ts';
+import { createSystemClock } from '../../../src/adapters/process/clock.ts';
+import { createSandboxEngine } from '../../../sandbox/engine/engine.ts';
+import { createSandboxRegistry } from '../../../sandbox/registry/registry.ts';
+import { createApplication } from '../../../src/application/create-application.ts';
+import { defaultSettings } from '../../../src/domain/settings/settings.ts';
 
 const [port, containers, images, warmUps, runs] = process.argv.slice(2).map(Number);
 const clock = createSystemClock();

@@ -1,5 +1,5 @@
-// A registry that answers every HEAD after a fixed time: run as a process of its own, so that it does
-// not share a thread with what is measured. Prints its port, then the number of HEADs for each line read.
+// A registry that answers every HEAD after a fixed time. It is its own process, so that it does not share a thread with
+// the measured code. It prints its port, then the number of HEADs for each line that it reads.
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 

@@ -4,7 +4,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
 }
 
-/** One line of a benchmark: what was measured, its floor in the same run, and their ratio with the aim. */
+/** One line of a benchmark: the name of the measurement, its floor in the same run, and their ratio with the aim. */
 export function reportRatio(what: string, valueMs: number, floorMs: number, aim: number): void {
   const ratio = valueMs / floorMs;
   const verdict = ratio <= aim ? 'within' : 'ABOVE';

@@ -1,0 +1,87 @@
+import { swarmTaskLabel } from '../../../domain/check/selection.ts';
+import type { ContainerSummary } from '../../../domain/container/container.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
+import type { Engine } from '../../../domain/outside/engine.ts';
+import { mapConcurrently } from '../../async/concurrency.ts';
+import type { ReachedMember } from '../member/member.ts';
+import type { SharedSwarm } from './shared-swarm.ts';
+
+export type SwarmEngineParts = {
+  readonly shared: SharedSwarm;
+  /** All engines: our own container may be on any of them. */
+  readonly members: readonly ReachedMember[];
+  /** Of the container that we run in ourselves. */
+  readonly ownId: string | undefined;
+};
+
+/**
+ * The managers of a swarm as one engine without images and containers, which their own engines show: so nothing of those
+ * is ever changed by it. Only our own container is listed, as a task, because our scope and our own service are read
+ * from it.
+ */
+export function createSwarmEngine(engine: Engine, { shared, members, ownId }: SwarmEngineParts): Engine {
+  let own: ContainerSummary | undefined;
+  /** A container does not move. */
+  const withoutOwn = new Set<string>();
+
+  async function findOwn(signal: AbortSignal | undefined): Promise<readonly ContainerSummary[]> {
+    if (ownId === undefined || own !== undefined) return own === undefined ? [] : [own];
+    const asked = members.filter(({ name, reach }) => !withoutOwn.has(name) && reach.isReachable() !== false);
+    await mapConcurrently(asked, askedAtOnce, async ({ name, node }) => {
+      try {
+        const found = await node?.engine.listContainers({ ids: [ownId] }, signal);
+        const [summary] = found?.filter(({ id }) => id === ownId) ?? [];
+        if (summary === undefined) withoutOwn.add(name);
+        else own = { ...summary, labels: { [swarmTaskLabel]: '', ...summary.labels } };
+      } catch (error) {
+        // An engine that is away is asked again the next time.
+        if (signal?.aborted) throw error;
+      }
+    });
+    return own === undefined ? [] : [own];
+  }
+
+  async function firstOf<Answer>(ask: (by: Engine) => Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
+    try {
+      return await Promise.any(shared.inOrder().map(({ node }) => ask(node.engine)));
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error instanceof AggregateError ? (error.errors[0] ?? noEngine()) : error;
+    }
+  }
+
+  async function* events(signal: AbortSignal, onBreak: () => void = () => {}): ReturnType<EngineReader['events']> {
+    while (!signal.aborted) {
+      const serving = shared.serving();
+      if (serving === undefined) return;
+      const { manager, left } = serving;
+      for await (const event of manager.node.engine.events(AbortSignal.any([signal, left]), onBreak))
+        if (event.kind === 'connected' || event.kind === 'service') yield event;
+      onBreak();
+      // It ends by itself only with its engine.
+      if (!left.aborted) return;
+    }
+  }
+
+  return {
+    ...engine,
+    ping: (signal) => firstOf((by) => by.ping(signal), signal),
+    info: (signal) => {
+      const by = shared.serving()?.manager;
+      return by === undefined ? firstOf((one) => one.info(signal), signal) : by.node.engine.info(signal);
+    },
+    listContainers: (_filter, signal) => findOwn(signal),
+    inspectContainer: () => Promise.resolve(undefined),
+    listImages: () => Promise.resolve([]),
+    inspectImage: () => Promise.resolve(undefined),
+    events,
+    close: () => Promise.resolve(),
+  };
+}
+
+const askedAtOnce = 20;
+
+function noEngine(): ServiceError {
+  return new ServiceError('engine-unreachable', 'Cannot ask the swarm: none of its managers is left');
+}

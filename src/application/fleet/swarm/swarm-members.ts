@@ -1,0 +1,171 @@
+import type { SwarmOfEngines } from '../../../domain/fleet/group-by-swarm.ts';
+import type { ServiceEvent } from '../../../domain/run/event.ts';
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import type { Swarm } from '../../../domain/outside/swarm.ts';
+import type { EngineApplication } from '../../application.ts';
+import { ofEngine } from '../member/of-engine.ts';
+import { followMember } from '../member/follow-member.ts';
+import type { EngineNode, Reach, ReachedMember } from '../member/member.ts';
+import { createSwarmSearch } from './find-swarms.ts';
+import { createSharedSwarm, type Manager } from './shared-swarm.ts';
+import { createSwarmEngine } from './swarm-engine.ts';
+
+/** How the services of swarms are worked on. */
+export type SwarmOptions = {
+  /** The application of one swarm. `owner`: the name of the engine that it goes by now. */
+  readonly open: (swarm: {
+    readonly id: string;
+    readonly node: EngineNode;
+    readonly owner: () => string;
+  }) => EngineApplication;
+  /** Of the container that we run in ourselves. */
+  readonly ownId: string | undefined;
+};
+
+export type SwarmParts = {
+  readonly members: readonly ReachedMember[];
+  /** Absent: services are of no concern. */
+  readonly options: SwarmOptions | undefined;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+  readonly publish: (event: ServiceEvent) => void;
+};
+
+export type SwarmMembers = {
+  /** The swarms that are known, each as a member under the name of its owner. */
+  readonly known: () => readonly ReachedMember[];
+  /** The swarms of which the engine is a manager. */
+  readonly managedBy: (engine: string) => readonly ReachedMember[];
+  /** The swarms of these engines, after a look for others; without services there is none. */
+  readonly of: (owners: readonly ReachedMember[], signal?: AbortSignal) => Promise<readonly ReachedMember[]>;
+  /** Resolves after the first look. */
+  readonly searched: () => Promise<void>;
+  readonly follow: (signal?: AbortSignal) => Promise<void>;
+  /** Hears that an engine has been listed. */
+  readonly heard: (engine: string) => void;
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * The swarms behind several engines. Each is worked on once, whatever number of its managers is among the engines: as a
+ * member of its own, with its own lock, mirror, decisions and memory. It goes by the name of the first of its managers
+ * in configured order, also while that one is away and another one serves.
+ */
+export function createSwarmMembers({ members, options, clock, log, publish }: SwarmParts): SwarmMembers {
+  const opened = new Map<string, Opened>();
+  let isFollowed = false;
+  let hasWarned = false;
+  let isClosed = false;
+  let first: Promise<unknown> | undefined;
+  const search = createSwarmSearch(options === undefined ? [] : members, clock, refresh);
+
+  /** Opens what is new, and closes what no engine manages any more. */
+  function refresh(): void {
+    if (isClosed) return;
+    const known = search.known();
+    for (const [id, { close }] of opened) {
+      if (known.some((swarm) => swarm.id === id)) continue;
+      opened.delete(id);
+      void close();
+    }
+    for (const { id } of known) {
+      if (options === undefined || opened.has(id)) continue;
+      const swarm = openSwarm(id, options);
+      opened.set(id, swarm);
+      if (isFollowed) void swarm.application.follow().catch(() => undefined);
+    }
+  }
+
+  function openSwarm(id: string, { open, ownId }: SwarmOptions): Opened {
+    const owned = () => search.known().find((swarm) => swarm.id === id);
+    const managers = (): readonly Manager[] =>
+      (owned()?.managers ?? []).flatMap(({ node, ...member }) => (node === undefined ? [] : [{ ...member, node }]));
+    const shared = createSharedSwarm(id, managers);
+    const [first] = managers();
+    if (first === undefined) throw new Error(`No engine manages the swarm ${id}`);
+    const owner = () => owned()?.managers[0].name ?? first.name;
+    const engine = createSwarmEngine(first.node.engine, { shared, members, ownId });
+    const node = { engine, swarm: shared.swarm };
+    const application = servicesAlone(open({ id, node, owner }), shared.swarm);
+    const unsubscribe = application.subscribe((event) => {
+      const told = ofEngine(event, owner());
+      if (told !== undefined) publish(told);
+    });
+    return {
+      application,
+      close: async () => {
+        unsubscribe();
+        await application.close();
+      },
+    };
+  }
+
+  function membersOf(swarms: readonly SwarmOfEngines<ReachedMember>[]): readonly ReachedMember[] {
+    return swarms.flatMap((swarm) => {
+      const application = opened.get(swarm.id)?.application;
+      return application === undefined ? [] : [asMember(swarm, application)];
+    });
+  }
+
+  async function find(signal: AbortSignal | undefined): Promise<readonly ReachedMember[]> {
+    if (options === undefined) return [];
+    await search.ask(signal);
+    const found = membersOf(search.known());
+    if (found.length === 0 && !hasWarned) log.warn('No engine that answers manages a swarm: --swarm finds no services');
+    hasWarned = true;
+    return found;
+  }
+
+  return {
+    known: () => membersOf(search.known()),
+    managedBy: (engine) =>
+      membersOf(search.known().filter(({ managers }) => managers.some(({ name }) => name === engine))),
+    async of(owners, signal) {
+      const names = new Set(owners.map(({ name }) => name));
+      return (await find(signal)).filter(({ name }) => names.has(name));
+    },
+    async searched() {
+      await (first ??= find(undefined));
+    },
+    async follow(signal) {
+      isFollowed = true;
+      const found = await find(signal);
+      await Promise.all(found.map((member) => followMember(member, signal)));
+    },
+    heard: search.heard,
+    close: async () => {
+      isClosed = true;
+      await Promise.all([...opened.values()].map(({ close }) => close()));
+    },
+  };
+}
+
+type Opened = { readonly application: EngineApplication; readonly close: () => Promise<void> };
+
+/** Our own container is listed to it, and shown by its own engine. */
+function servicesAlone(application: EngineApplication, { services }: Pick<Swarm, 'services'>): EngineApplication {
+  return {
+    ...application,
+    containerNames: async (signal) => (await services(signal)).map(({ name }) => name),
+    unwatched: () => application.unwatched().filter(({ kind }) => kind !== 'swarm task'),
+  };
+}
+
+function asMember({ managers }: SwarmOfEngines<ReachedMember>, application: EngineApplication): ReachedMember {
+  const [{ name, address, info }] = managers;
+  return { name, address, info, application, reach: reachOf(managers) };
+}
+
+/** A swarm can be worked on as long as one of its managers answers. */
+function reachOf(managers: SwarmOfEngines<ReachedMember>['managers']): Reach {
+  const [{ reach: ofOwner }] = managers;
+  const answers = managers.map(({ reach }) => reach.isReachable());
+  const isReachable = answers.every((one) => one === false) ? false : answers.includes(true) || undefined;
+  return {
+    isReachable: () => isReachable,
+    sinceMs: ofOwner.sinceMs,
+    failure: ofOwner.failure,
+    about: ofOwner.about,
+    note: () => {},
+  };
+}

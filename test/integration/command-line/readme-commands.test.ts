@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { describeInLab } from '../../lab/describe-in-lab.ts';
+import { startUpkeep } from '../../support/scene/run-upkeep.ts';
+import { commandsOf } from '../../support/pages/pages.ts';
+import { effectsScene } from '../effects/scene.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const tokens = { api: 'token-of-the-api', events: 'token-of-the-events' };
+const port = 18_789;
+
+/** The list of commands in the README, each typed as it stands there, one after the other. */
+describeInLab('the commands of the README', (lab) => {
+  const { engine } = lab;
+  const { stale, inspect } = effectsScene(lab, 'readme');
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'upkeep-readme-'));
+    const program = `#!/bin/sh\nexec "${process.execPath}" "${root}dist/main.js" "$@"\n`;
+    writeFileSync(join(folder, 'upkeep'), program, { mode: 0o755 });
+  });
+  afterEach(() => engine.clear());
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test('do what is said beside them', async () => {
+    const [web, db] = [await stale('web'), await stale('db')];
+    const environment: Record<string, string> = {
+      PATH: `${folder}:${process.env['PATH']}`,
+      HOME: folder,
+      DOCKER_HOST: `unix://${engine.socket}`,
+      UPKEEP_HEALTH_WINDOW: '1s',
+      NO_COLOR: '1',
+    };
+    const section = /^## Commands(\n.*?)^## /ms.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] ?? '';
+    const commands = commandsOf(section).map((command) => command.replace(/ +#.*$/, ''));
+    const say = async (command: string, isDone: (output: string) => boolean = () => false) => {
+      expect(commands).toContain(command);
+      const { code, output } = await type(command, environment, isDone);
+      // The service ends with 0 when it is asked to; `events` says that it was.
+      expect([command, code]).toEqual([command, command.startsWith('upkeep events') ? 143 : 0]);
+      return output;
+    };
+    const imageOf = async (name: string) => (await inspect(name)).Image;
+
+    expect(await say('upkeep check')).toContain('2 containers: 2 update ready');
+    expect(await say('upkeep update --dry-run')).toContain('Nothing was changed');
+    expect([await imageOf('web'), await imageOf('db')]).toEqual([web.Image, db.Image]);
+    expect(await say('upkeep update')).toContain('2 updated');
+    const updated = await imageOf('web');
+    expect(updated).not.toBe(web.Image);
+    expect(await say('upkeep update web db')).toContain('2 up to date');
+    await say('upkeep rollback web');
+    expect(await imageOf('web')).toBe(web.Image);
+    await say('upkeep recover');
+    await say('upkeep run', (output) => output.includes('Next update in'));
+    await say('upkeep run --run-once');
+    expect(await say('upkeep containers')).toMatch(/^web .*^db /ms);
+    expect(await say('upkeep config')).toContain('health-window');
+
+    const exported = commands.filter((command) => command.startsWith('export '));
+    expect(exported).toHaveLength(1);
+    for (const [, name = '', value = ''] of exported[0]?.matchAll(/(\w+)=(\S+)/g) ?? [])
+      environment[name] = value.replace('server:8080', `127.0.0.1:${port}`).replace(/^TOKEN$/, tokens.api);
+    const service = serve();
+    onTestFinished(() => void service.child.kill('SIGTERM'));
+    await service.seen('"listening"');
+    const post = (path: string) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers: { Authorization: `Bearer ${tokens.api}` } });
+    await post('/v1/update');
+    expect(await say('upkeep history')).toContain('web skipped v1 → v2');
+    const checks = setInterval(() => void post('/v1/check'), 1000);
+    onTestFinished(() => clearInterval(checks));
+    await say('upkeep events --token EVENTS-TOKEN', (output) => output.includes('Checking for updates'));
+    expect(commands).toHaveLength(13);
+  }, 300_000);
+
+  function serve() {
+    const api = ['--http-api-endpoints', 'all', '--http-api-host', '127.0.0.1', '--http-api-port', String(port)];
+    const env = { UPKEEP_HTTP_API_TOKEN: tokens.api, UPKEEP_HTTP_API_EVENTS_TOKEN: tokens.events };
+    return startUpkeep(['run', ...api], { socket: engine.socket, env });
+  }
+});
+
+type Typed = { readonly code: number | null; readonly output: string };
+
+/** Runs a command in a shell, to its end; one that goes on is asked to end once it is done with its first work. */
+function type(
+  command: string,
+  env: Readonly<Record<string, string>>,
+  isDone: (output: string) => boolean,
+): Promise<Typed> {
+  const words = `exec ${command.replace('EVENTS-TOKEN', tokens.events)}`;
+  const child = spawn('bash', ['-c', words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  let isAsked = false;
+  const hear = (chunk: Buffer) => {
+    output += chunk.toString();
+    if (isAsked || !isDone(output)) return;
+    isAsked = true;
+    child.kill('SIGTERM');
+  };
+  child.stdout.on('data', hear);
+  child.stderr.on('data', hear);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}

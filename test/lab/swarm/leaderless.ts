@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SwarmClient } from './client.ts';
+
+/** A manager's state in its own words. */
+export type ManagerInfo = { readonly ControlAvailable: boolean; readonly Error: string };
+
+/**
+ * Resolves once the manager reports a problem of its swarm. A former leader needs some ten seconds to notice the loss
+ * of the others, and answers from memory until then.
+ */
+export async function untilLeaderless(swarm: Pick<SwarmClient, 'send'>, socket: string): Promise<ManagerInfo> {
+  const deadlineMs = performance.now() + longestMs;
+  for (;;) {
+    const { text } = await swarm.send({ path: '/info', socket, timeoutMs: longestMs });
+    const { Swarm } = JSON.parse(text) as { readonly Swarm: ManagerInfo };
+    if (Swarm.Error !== '') return Swarm;
+    if (performance.now() > deadlineMs) throw new Error('The manager goes on believing in its swarm');
+    await sleep(everyMs);
+  }
+}
+
+const longestMs = 90_000;
+const everyMs = 200;
