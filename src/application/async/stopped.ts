@@ -1,4 +1,5 @@
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 
 /** `timeout` if time ran out (`AbortSignal.timeout`, or a `ServiceError` with that code), else `cancelled`. */
 export function stopCode(signal: AbortSignal): Extract<ErrorCode, 'timeout' | 'cancelled'> {
@@ -27,4 +28,21 @@ export function orStopped<Result>(
     signal.addEventListener('abort', stop, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
+}
+
+/** Waits until the work ends, the time is over or the signal aborts. It rejects only if the work does. */
+export async function waitAtMost(
+  ms: number,
+  work: Promise<unknown>,
+  clock: Pick<Clock, 'sleep'>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const ended = new AbortController();
+  const either = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
+  const late = clock.sleep(ms, either).catch(() => undefined);
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    ended.abort();
+  }
 }

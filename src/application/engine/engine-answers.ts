@@ -1,5 +1,6 @@
 import type { EngineInfo, EngineReader } from '../../domain/outside/engine-reader.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
+import { waitAtMost } from '../async/stopped.ts';
 
 export type AskedEngine = {
   readonly engine: Pick<EngineReader, 'info'>;
@@ -45,11 +46,7 @@ export function createEngineAnswers(engines: readonly AskedEngine[], clock: Pick
       const answer = asking(one);
       return said.has(one) ? [] : [answer];
     });
-    const done = new AbortController();
-    const either = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
-    const late = clock.sleep(patienceMs, either).catch(() => undefined);
-    await Promise.race([Promise.all(awaited), late]);
-    done.abort();
+    await waitAtMost(patienceMs, Promise.all(awaited), clock, signal);
     signal?.throwIfAborted();
     return [...new Set([...said.values()].flatMap(read))];
   };

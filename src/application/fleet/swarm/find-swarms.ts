@@ -2,6 +2,7 @@ import { groupBySwarm, type SwarmOfEngines } from '../../../domain/fleet/group-b
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { SwarmState } from '../../../domain/outside/swarm.ts';
 import { mapConcurrently } from '../../async/concurrency.ts';
+import { waitAtMost } from '../../async/stopped.ts';
 import type { ReachedMember } from '../member/member.ts';
 
 export type SwarmSearch = {
@@ -46,13 +47,9 @@ export function createSwarmSearch(members: readonly ReachedMember[], clock: Cloc
   return {
     known: () => groupBySwarm(members, ({ name }) => swarms.get(name)),
     async ask(signal) {
-      const ended = new AbortController();
-      const either = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
-      const late = clock.sleep(patienceMs, either).catch(() => undefined);
       const near = members.filter(({ node, reach }) => node !== undefined && reach.isReachable() !== false);
       const answers = mapConcurrently(near, askedAtOnce, (member) => look(member, askAgainMs));
-      await Promise.race([answers, late]);
-      ended.abort();
+      await waitAtMost(patienceMs, answers, clock, signal);
     },
     heard(engine) {
       const member = members.find(({ name, node }) => name === engine && node !== undefined);
