@@ -44,15 +44,18 @@ const fish: Complete = async (words) => {
   return lines.map((line) => line.split('\t')[0] ?? '');
 };
 
-/** The command line of zsh after Tab: https://zsh.sourceforge.io/Doc/Release/Zsh-Modules.html#The-zsh_002fzpty-Module */
+/**
+ * The command line of zsh after Tab. Keys wait for its line editor: before, the terminal takes ^U for itself.
+ * https://zsh.sourceforge.io/Doc/Release/Zsh-Modules.html#The-zsh_002fzpty-Module
+ */
 const zsh: Complete = async (words) => {
   const script = `
     zmodload zsh/zpty
     zpty shell zsh -f -i
     zpty -w shell "PS1=; unsetopt zle_bracketed_paste; autoload -U compinit; compinit -u -D; source ${join(folder, 'zsh')}"
     zpty -w shell "compadd() { builtin compadd -O found \\"\\$@\\"; print -rl -- \\"<\\"\\$^found\\">\\"; builtin compadd \\"\\$@\\" }"
-    zpty -w shell "echo rea''dy"
-    zpty -r shell out '*ready*'
+    zpty -w shell "zle-line-init() { print line-edi''tor }; zle -N zle-line-init"
+    zpty -r shell out '*line-editor*'
     zpty -n -w shell "${words.join(' ')}"$'\\t'
     zpty -n -w shell $'\\C-u'"echo do''ne"$'\\n'
     while zpty -r shell out; do print -r -- "$out"; [[ $out == *done* ]] && break; done
