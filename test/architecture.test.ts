@@ -56,8 +56,8 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/adapters/process',
-    mayImport: ['src/domain/', 'node:', 'string-width'],
-    because: 'clock, log and identity of this process (string-width measures the lines of the log)',
+    mayImport: ['src/domain/', 'node:'],
+    because: 'clock, log and identity of this process',
   },
   {
     folder: 'src/interfaces/http',
@@ -94,7 +94,7 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/config',
-    mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner', 'wrap-ansi'],
+    mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner'],
     because: 'what is wanted is known before anything is built',
   },
   {

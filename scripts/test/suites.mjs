@@ -7,8 +7,8 @@ import { changedFiles, filesOf } from './files.mjs';
  * runs all.
  */
 export const suites = [
-  { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 6, always: ['engine-facts.test.ts'] },
-  { name: 'faults', folder: 'test/faults', lab: true, shards: 2, share: 1 / 3, always: ['kill.test.ts'] },
+  { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 7, always: ['engine-facts.test.ts'] },
+  { name: 'faults', folder: 'test/faults', lab: true, shards: 2, share: 1 / 4, always: ['kill.test.ts'] },
   {
     name: 'integration',
     folder: 'test/integration',

@@ -19,7 +19,7 @@ export async function runLook(
   // A closed output, as in `upkeep events | head -1`, ends the command.
   process.stdout.on('error', () => interrupt.hear('SIGPIPE'));
   const sources = url === undefined ? await openLocal() : await openRemote(url);
-  const code = await cli.carryOut(cli.lookFunctions[command](sources), {
+  const code = await cli.carryOut(await cli.lookFunctions[command](sources), {
     settings,
     ...surroundings,
     signal: interrupt.signal,

@@ -34,7 +34,7 @@ export async function openService(
   if (engines.length < 2) return openEngineAlone(command, settings, surroundings);
   const { openFleet } = await import('./fleet.ts');
   const cli = await import('../interfaces/cli/cli.ts');
-  return { ...(await openFleet(command, settings, surroundings)), command: cli.commandFunctions[command] };
+  return { ...(await openFleet(command, settings, surroundings)), command: await cli.commandFunctions[command]() };
 }
 
 /** The settings for the helper of a self-update, which opens only the engine of its task. */
@@ -64,7 +64,7 @@ async function openEngineAlone(
       { ...settings.state, endsDecisions: command === 'run' },
       { tellsStartTimes: command === 'run' && settings.http.groups.includes('containers') },
     ),
-    command: cli.commandFunctions[command],
+    command: await cli.commandFunctions[command](),
     close: async () => {
       await Promise.all([engine.close(), registry.close()]);
     },

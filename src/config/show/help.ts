@@ -1,4 +1,3 @@
-import wrapAnsi from 'wrap-ansi';
 import { optionGroups, type OptionGroup } from '../../domain/settings/table/option.ts';
 import { commandNamed, commands, type Command, type CommandName, type ExitCode } from '../declaration/commands.ts';
 import { defaultText, flagText } from '../declaration/option-text.ts';
@@ -126,8 +125,16 @@ function entry(term: string, explanation: string, column: number, width: number)
   return [`  ${term}`.padEnd(column + 2) + (lines[0] ?? '').trimStart(), ...lines.slice(1)];
 }
 
+/** Help is ASCII. The library that wraps other text would double the time of `upkeep --help`. */
 function wrap(text: string, indent: number, width: number): string[] {
-  return wrapAnsi(text, width - indent)
-    .split('\n')
-    .map((line) => ' '.repeat(indent) + line);
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && longer.length > width - indent) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line].map((each) => ' '.repeat(indent) + each);
 }

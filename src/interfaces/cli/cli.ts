@@ -1,30 +1,25 @@
-import { check } from './commands/check.ts';
-import { createConfig } from './commands/config.ts';
-import { createContainers } from './commands/containers.ts';
-import { createEvents } from './commands/events.ts';
-import { createHistory } from './commands/history.ts';
-import { recover } from './commands/recover.ts';
-import { rollback } from './commands/rollback.ts';
-import { run } from './commands/run.ts';
-import { update } from './commands/update.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type LookFunction } from './context/context.ts';
 import { failureDocument } from './context/documents.ts';
 import type { Sources } from './context/views.ts';
 import { failureLines } from './context/failure.ts';
 import { printDocument, printLines, styleFor } from './render/print.ts';
 
-/** The commands that work without a running service. */
-export const commandFunctions = { run, check, update, rollback, recover } as const satisfies Readonly<
-  Record<string, CommandFunction>
->;
+/** The commands that work without a running service. Each loads its modules when it is used. */
+export const commandFunctions = {
+  run: async () => (await import('./commands/run.ts')).run,
+  check: async () => (await import('./commands/check.ts')).check,
+  update: async () => (await import('./commands/update.ts')).update,
+  rollback: async () => (await import('./commands/rollback.ts')).rollback,
+  recover: async () => (await import('./commands/recover.ts')).recover,
+} as const satisfies Readonly<Record<string, () => Promise<CommandFunction>>>;
 
 /** The commands that show data of a running service. */
 export const lookFunctions = {
-  containers: (sources) => createContainers(sources.containers),
-  history: (sources) => createHistory(sources.history),
-  events: (sources) => createEvents(sources.follow),
-  config: (sources) => createConfig(sources.config),
-} as const satisfies Readonly<Record<string, (sources: Sources) => LookFunction>>;
+  containers: async ({ containers }) => (await import('./commands/containers.ts')).createContainers(containers),
+  history: async ({ history }) => (await import('./commands/history.ts')).createHistory(history),
+  events: async ({ follow }) => (await import('./commands/events.ts')).createEvents(follow),
+  config: async ({ config }) => (await import('./commands/config.ts')).createConfig(config),
+} as const satisfies Readonly<Record<string, (sources: Sources) => Promise<LookFunction>>>;
 
 /** Runs a command. Every failure is reported in words and becomes the exit code. Never throws. */
 export async function carryOut<Context extends Listeners>(

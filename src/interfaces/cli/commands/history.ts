@@ -1,7 +1,8 @@
 import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import type { Ask, PastOutcome, PastRun } from '../context/views.ts';
-import { printDocument, printLines, printTable, styleFor } from '../render/print.ts';
+import { printDocument, printLines, styleFor } from '../render/print.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { engineResults } from '../render/engine-lines.ts';
 import { sayRoughly } from '../words/downtime.ts';
 import { shownName } from '../words/shown-name.ts';

@@ -305,5 +305,5 @@ async function look(
   };
   const create = Object.entries(lookFunctions).find(([name]) => name === command)?.[1];
   if (create === undefined) throw new Error(`no command: ${command}`);
-  return { code: await carryOut(create(createRemoteSources(service)), scene.context), ...scene };
+  return { code: await carryOut(await create(createRemoteSources(service)), scene.context), ...scene };
 }

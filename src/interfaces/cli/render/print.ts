@@ -2,7 +2,6 @@ import type { Settings } from '../../../config/read/settings.ts';
 import { printableJson } from '../../../domain/text/printable.ts';
 import type { Document } from '../context/documents.ts';
 import { createStyle, type Style } from '../terminal/style.ts';
-import { layoutTable, type Table } from '../terminal/table.ts';
 import type { Terminal, TextOutput } from '../terminal/terminal.ts';
 
 export function printLines(output: TextOutput, lines: readonly string[]): void {
@@ -11,12 +10,6 @@ export function printLines(output: TextOutput, lines: readonly string[]): void {
 
 export function printDocument({ out }: Terminal, document: Document): void {
   out.write(`${printableJson(JSON.stringify(document, undefined, 2))}\n`);
-}
-
-/** On a terminal in its width, with sentences below their rows. In a pipe one line per row of any length. */
-export function printTable({ out }: Terminal, table: Table, style: Style): void {
-  const width = out.isTerminal ? Math.max(1, out.columns() - 1) : Number.POSITIVE_INFINITY;
-  printLines(out, layoutTable(table, { width, overflow: out.isTerminal ? 'flow' : 'cut', style }));
 }
 
 /** Colours, if the terminal supports them and the user allows them. */

@@ -2,7 +2,8 @@ import type { Session } from '../../../domain/run/session.ts';
 import { outcomeTable } from './container-table.ts';
 import type { CommandContext } from '../context/context.ts';
 import { sessionDocument } from '../context/documents.ts';
-import { printDocument, printLines, printTable, styleFor } from './print.ts';
+import { printDocument, printLines, styleFor } from './print.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { sessionLines } from './session-lines.ts';
 
 /** Outcome of each container: a table and its counts, or one JSON document. */
