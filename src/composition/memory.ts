@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createSharedRecords } from '../adapters/files/records/shared-records.ts';
+import { createSharedRecords } from '../adapters/files/shared-records.ts';
 import { compactListings, type KeptListing, readKeptListing } from '../adapters/oci/tags/kept-pages.ts';
 import type { Memory } from '../application/create-application.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';

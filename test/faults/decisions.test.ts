@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { createRecordFile } from '../../src/adapters/files/records/record-file.ts';
+import { createRecordFile } from '../../src/adapters/files/record-file.ts';
 import { compactRecords, decisionsOf, type DecisionRecord } from '../../src/domain/decision/decisions.ts';
 import { readDecisionRecord } from '../../src/domain/decision/read-record.ts';
 import { bundled } from '../bench/rig/bundled.ts';

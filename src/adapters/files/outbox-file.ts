@@ -1,10 +1,11 @@
-import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { type OutboxRecord, readRecord } from '../../domain/notification/outbox/record.ts';
 import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
+import { replaceLines, syncFolder } from './lines.ts';
 
 export type OutboxFile = OutboxStore & {
   /** The current records, possibly of another process. Changes nothing. Throws if the file cannot be read. */
@@ -52,7 +53,7 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
     async append(records) {
       try {
         const file = await opened();
-        await file.appendFile(linesOf(records));
+        await file.appendFile(records.map((record) => `${lineOf(record)}\n`).join(''));
         await file.datasync();
       } catch (error) {
         await close().catch(() => undefined);
@@ -62,10 +63,7 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
     async replace(records) {
       try {
         await close();
-        await mkdir(folder, { recursive: true, mode: 0o700 });
-        await writeWhole(`${path}.new`, linesOf(records));
-        await rename(`${path}.new`, path);
-        await syncFolder(folder);
+        await replaceLines(path, records.map(lineOf));
       } catch (error) {
         throw describe('write', path, error);
       }
@@ -85,8 +83,8 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-function linesOf(records: readonly OutboxRecord[]): string {
-  return records.map((record) => `${JSON.stringify(record)}\n`).join('');
+function lineOf(record: OutboxRecord): string {
+  return JSON.stringify(record);
 }
 
 function recordsIn(text: string, path: string, log: Pick<Log, 'warn'>): readonly OutboxRecord[] {
@@ -111,28 +109,6 @@ async function readBounded(file: FileHandle): Promise<{ readonly text: string; r
     filled += bytesRead;
   }
   return { text: buffer.subarray(0, filled).toString(), isCut: size > mostBytes };
-}
-
-/** Removes a leftover first, because its file mode would stay. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  await rm(path, { force: true });
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** The name of a new file is stored in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function describe(doing: 'read' | 'write', path: string, error: unknown): ServiceError {

@@ -11,6 +11,7 @@ import { ageOf } from '../../domain/check/sightings.ts';
 import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
 import type { Subject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
+import { remember } from '../async/remember.ts';
 import type { FindCandidate } from './newer/find-candidate.ts';
 import { judgeHigherTags } from './newer/judge-candidate.ts';
 import { judgeMovingTag } from './newer/moving-tag.ts';
@@ -147,6 +148,7 @@ function isNoAnswer({ code }: ServiceError, { image }: Subject): boolean {
 
 type Describer = (digest: Digest, platform: Platform) => Promise<RemoteImage>;
 
+// The questions of one check bound the answers.
 function createDescriber(reference: ImageReference, { outside, signal }: AskOptions): Describer {
   return remember(
     (digest: Digest, platform: Platform) => outside.registry.describe({ reference, digest, platform }, signal),
@@ -170,18 +172,4 @@ function createPlatformReader({ outside: { engine }, signal }: AskOptions): Plat
     },
     (imageId) => imageId,
   );
-}
-
-/** Calls once for each key. It lives for one check, so the questions of the check bound it. */
-function remember<Args extends readonly unknown[], Result>(
-  call: (...args: Args) => Promise<Result>,
-  keyOf: (...args: Args) => string,
-): (...args: Args) => Promise<Result> {
-  const answers = new Map<string, Promise<Result>>();
-  return (...args) => {
-    const key = keyOf(...args);
-    const answer = answers.get(key) ?? call(...args);
-    answers.set(key, answer);
-    return answer;
-  };
 }

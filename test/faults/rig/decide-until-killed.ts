@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { createSharedRecords } from '../../../src/adapters/files/records/shared-records.ts';
+import { createSharedRecords } from '../../../src/adapters/files/shared-records.ts';
 import type { Decision } from '../../../src/domain/decision/decision.ts';
 import { compactRecords, type DecisionRecord } from '../../../src/domain/decision/decisions.ts';
 import { readDecisionRecord } from '../../../src/domain/decision/read-record.ts';

@@ -8,7 +8,7 @@ import { at, createOciRig, failureOf } from '../../../../test/support/registry/o
 import { createTestLog } from '../../../../test/support/notify/notify-scene.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { createSharedRecords } from '../../files/records/shared-records.ts';
+import { createSharedRecords } from '../../files/shared-records.ts';
 import { compactListings, readKeptListing } from './kept-pages.ts';
 import { nextPage } from './next-page.ts';
 

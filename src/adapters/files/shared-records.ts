@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { SharedRecords } from '../../../domain/outside/record-store.ts';
-import { lockFolder } from '../folder-lock.ts';
+import type { SharedRecords } from '../../domain/outside/record-store.ts';
+import { lockFolder } from './folder-lock.ts';
 import { within } from './within.ts';
 import { createRecordFile, type RecordFileOptions } from './record-file.ts';
 

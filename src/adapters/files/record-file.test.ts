@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createTestLog } from '../../../../test/support/notify/notify-scene.ts';
-import type { RecordStore } from '../../../domain/outside/record-store.ts';
+import { createTestLog } from '../../../test/support/notify/notify-scene.ts';
+import type { RecordStore } from '../../domain/outside/record-store.ts';
 import { createRecordFile, type RecordFileOptions } from './record-file.ts';
 
 type Item = { readonly n: number; readonly text?: string };

@@ -1,6 +1,6 @@
-import type { Log, LogFields } from '../../../domain/outside/outside.ts';
-import type { RecordStore } from '../../../domain/outside/record-store.ts';
-import { quoted } from '../../../domain/text/printable.ts';
+import type { Log, LogFields } from '../../domain/outside/outside.ts';
+import type { RecordStore } from '../../domain/outside/record-store.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { appendLines, readLines, replaceLines, type OpenFile } from './lines.ts';
 import { within } from './within.ts';
 

@@ -122,7 +122,7 @@ async function openAtEnd(path: string, head: string): Promise<OpenFile & { reado
 }
 
 /** The name of a new file is stored in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();
