@@ -56,6 +56,7 @@ const sharedChunks = [
       'src/interfaces/cli/commands/config.ts',
     ],
   },
+  { name: 'tables', modules: ['src/interfaces/cli/render/live-table.ts', 'src/interfaces/cli/terminal/table.ts'] },
   {
     name: 'sources',
     modules: [

@@ -76,10 +76,10 @@ describe('a container that is called and says the worst', () => {
     }
   });
 
-  test('takes one row of a table, on a terminal and in a pipe', () => {
+  test('takes one row of a table, on a terminal and in a pipe', async () => {
     for (const isTerminal of [true, false]) {
       const fake = createFakeTerminal({ isTerminal, columns: 10_000 });
-      printTable(fake.terminal, outcomeTable([outcome]), plain);
+      await printTable(fake.terminal, outcomeTable([outcome]), plain);
       expect(fake.out()).not.toMatch(unsafe);
       // On a terminal the reason stands below its row.
       expect(fake.out().trimEnd().split('\n').length).toBe(isTerminal ? 3 : 2);

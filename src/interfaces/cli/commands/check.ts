@@ -3,7 +3,6 @@ import { exitCodes, type CommandContext } from '../context/context.ts';
 import { checkDocument } from '../context/documents.ts';
 import { codesOfEngines, gravest } from '../context/exit-code.ts';
 import { engineLines } from '../render/engine-lines.ts';
-import { showLiveTable } from '../render/live-table.ts';
 import { isWatched, printDocument, printLines, styleFor } from '../render/print.ts';
 import { printTable } from '../terminal/print-table.ts';
 import type { CheckReport } from '../context/application-types.ts';
@@ -16,7 +15,7 @@ export async function check(context: CommandContext): Promise<number> {
   const report = await watchedCheck(context);
   refuseUnmatched(report, 'check');
   if (settings.output.json) printDocument(terminal, checkDocument(report));
-  else printReport(context, report);
+  else await printReport(context, report);
   if (settings.output.exitCode) return exitCodeOf(report);
   return gravest(codesOfEngines(report.engines ?? []));
 }
@@ -24,7 +23,9 @@ export async function check(context: CommandContext): Promise<number> {
 async function watchedCheck({ application, settings, terminal, clock, signal }: CommandContext): Promise<CheckReport> {
   const { images, containers, engines } = settings.request;
   const style = styleFor(terminal.out, settings);
-  const table = isWatched(terminal, settings) ? showLiveTable(application, { terminal, clock, style }) : undefined;
+  const table = isWatched(terminal, settings)
+    ? (await import('../render/live-table.ts')).showLiveTable(application, { terminal, clock, style })
+    : undefined;
   try {
     return await application.check({ images, containers, ...(engines.length > 0 && { engines }) }, signal);
   } finally {
@@ -32,11 +33,11 @@ async function watchedCheck({ application, settings, terminal, clock, signal }: 
   }
 }
 
-function printReport({ settings, terminal, clock }: CommandContext, report: CheckReport): void {
+async function printReport({ settings, terminal, clock }: CommandContext, report: CheckReport): Promise<void> {
   const { containers, unwatched, unfinished } = report;
   const style = styleFor(terminal.out, settings);
   if (containers.length + unfinished.length > 0)
-    printTable(terminal, checkTable(containers, unfinished, clock.nowMs()), style);
+    await printTable(terminal, checkTable(containers, unfinished, clock.nowMs()), style);
   const counts = countsOf(
     containers.map(({ status }) => status),
     statusWording,

@@ -18,7 +18,7 @@ export function createConfig(ask: Ask<ConfigView>): LookFunction {
       return exitCodes.done;
     }
     const options = view.options.filter(isShown);
-    if (options.length > 0) printTable(terminal, tableOf(options), styleFor(terminal.out, settings));
+    if (options.length > 0) await printTable(terminal, tableOf(options), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['All options have their defaults']);
     if (view.watched !== '') printLines(terminal.out, ['', `Watched: ${printable(view.watched, 2000)}`]);
     return exitCodes.done;

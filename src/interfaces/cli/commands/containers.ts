@@ -24,7 +24,7 @@ export function createContainers(ask: Ask<ContainersView>): LookFunction {
     const unwatched = (view.unwatched ?? []).filter(isChosen);
     const shown = isAll ? unwatched : [];
     if (containers.length + shown.length > 0)
-      printTable(terminal, fleetTable(containers, shown, clock.nowMs()), styleFor(terminal.out, settings));
+      await printTable(terminal, fleetTable(containers, shown, clock.nowMs()), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['No container is watched']);
     if (names.length === 0) printLines(terminal.out, others(view.unwatched, isAll));
     printLines(terminal.err, awayLines(view.away));

@@ -5,10 +5,10 @@ import { containerColumns } from '../render/container-table.ts';
 import type { CommandContext } from '../context/context.ts';
 import { type LiveTable, showLiveTable } from '../render/live-table.ts';
 import { isWatched, printLines, styleFor } from '../render/print.ts';
-import { printTable } from '../terminal/print-table.ts';
 import { writeEventLines } from '../render/progress.ts';
 import { outcomeWording } from '../words/wording.ts';
 import type { Style } from '../terminal/style.ts';
+import { tableLines } from '../terminal/table.ts';
 import { wrapText } from '../terminal/width.ts';
 
 /** The output of the demonstration. */
@@ -51,9 +51,8 @@ function liveTeller({ application, settings, terminal, clock }: CommandContext):
     conclude: (text) => {
       stopListening();
       table?.end();
-      printLines(terminal.out, ['']);
-      printTable(terminal, { columns: containerColumns, rows: table?.rows() ?? [] }, style);
-      printLines(terminal.out, ['', text]);
+      const lines = tableLines(terminal.out, { columns: containerColumns, rows: table?.rows() ?? [] }, style);
+      printLines(terminal.out, ['', ...lines, '', text]);
     },
   };
 }

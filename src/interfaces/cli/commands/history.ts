@@ -16,7 +16,7 @@ export function createHistory(ask: Ask<readonly PastRun[]>): LookFunction {
   return async ({ settings, terminal, signal }) => {
     const { view, document } = await ask(signal);
     if (settings.output.json) printDocument(terminal, document);
-    else if (view.length > 0) printTable(terminal, tableOf(view), styleFor(terminal.out, settings));
+    else if (view.length > 0) await printTable(terminal, tableOf(view), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['The service has made no update since its start']);
     return exitCodes.done;
   };

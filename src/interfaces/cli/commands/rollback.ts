@@ -15,12 +15,12 @@ export async function rollback(context: CommandContext): Promise<number> {
     });
   const repaired = await recoverFirst(context);
   const session = await watchedRollback(context, containers);
-  showSession(context, session);
+  await showSession(context, session);
   return gravest([...repaired, ...codesOfSession(session)]);
 }
 
 async function watchedRollback(context: CommandContext, containers: readonly string[]): Promise<Session> {
-  const stopTelling = tellProgress(context);
+  const stopTelling = await tellProgress(context);
   try {
     return await context.application.rollBack(containers, context.signal, {
       engines: context.settings.request.engines,

@@ -16,7 +16,7 @@ export async function update(context: CommandContext): Promise<number> {
   if (settings.request.dryRun) return settings.request.verify ? rehearse(context) : showPlan(context);
   const repaired = await recoverFirst(context);
   const session = await watchedUpdate(context);
-  showSession(context, session);
+  await showSession(context, session);
   return gravest([...repaired, ...codesOfSession(session)]);
 }
 
@@ -64,7 +64,7 @@ async function watchedUpdate(context: CommandContext): Promise<Session> {
   const request = requestOf(settings);
   const { images, containers } = request;
   const isTargeted = images.length > 0 || containers.length > 0;
-  const stopTelling = tellProgress(context);
+  const stopTelling = await tellProgress(context);
   try {
     const refusal = isTargeted ? { refuseUnmatched: true } : {};
     return await application.update({ ...request, trigger: 'command', ...refusal }, signal);

@@ -2,7 +2,6 @@ import type { Application } from '../../../application/application.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import { announce } from './announcement.ts';
 import type { CommandContext } from '../context/context.ts';
-import { showLiveTable } from './live-table.ts';
 import { logEvents } from './log-events.ts';
 import { isWatched, styleFor } from './print.ts';
 import type { TextOutput } from '../terminal/terminal.ts';
@@ -11,10 +10,11 @@ import type { TextOutput } from '../terminal/terminal.ts';
  * Shows the application's progress: a live table on a terminal, lines in a pipe, the log if standard
  * output is reserved for a document. Returns the function that ends it.
  */
-export function tellProgress(context: CommandContext): () => void {
+export async function tellProgress(context: CommandContext): Promise<() => void> {
   const { application, settings, terminal, clock, log } = context;
   if (settings.output.json) return logEvents(application, log, settings.log);
   if (!isWatched(terminal, settings)) return writeEventLines(application, terminal.out);
+  const { showLiveTable } = await import('./live-table.ts');
   return showLiveTable(application, { terminal, clock, style: styleFor(terminal.out, settings) }).end;
 }
 

@@ -7,9 +7,9 @@ import { printTable } from '../terminal/print-table.ts';
 import { sessionLines } from './session-lines.ts';
 
 /** Outcome of each container: a table and its counts, or one JSON document. */
-export function showSession({ settings, terminal }: CommandContext, session: Session): void {
+export async function showSession({ settings, terminal }: CommandContext, session: Session): Promise<void> {
   if (settings.output.json) return printDocument(terminal, sessionDocument(session));
   const style = styleFor(terminal.out, settings);
-  if (session.containers.length > 0) printTable(terminal, outcomeTable(session.containers), style);
+  if (session.containers.length > 0) await printTable(terminal, outcomeTable(session.containers), style);
   printLines(terminal.out, sessionLines(session, style));
 }

@@ -2,6 +2,7 @@ import type { Cell, Column } from './cell.ts';
 import { columnWidths } from './column-widths.ts';
 import { flowTable } from './flow-table.ts';
 import type { Style } from './style.ts';
+import type { TextOutput } from './terminal.ts';
 import { fit } from './width.ts';
 
 export type Table = {
@@ -17,6 +18,12 @@ export type TableSpace = {
   readonly overflow: 'flow' | 'cut';
   readonly style: Style;
 };
+
+/** On a terminal in its width, with sentences below their rows. In a pipe one line per row of any length. */
+export function tableLines(out: TextOutput, table: Table, style: Style): readonly string[] {
+  const width = out.isTerminal ? Math.max(1, out.columns() - 1) : Number.POSITIVE_INFINITY;
+  return layoutTable(table, { width, overflow: out.isTerminal ? 'flow' : 'cut', style });
+}
 
 /** The lines of a table, titles first, none wider than the space. A column without text is left out. */
 export function layoutTable(table: Table, { width, overflow, style }: TableSpace): readonly string[] {

@@ -26,7 +26,7 @@ export async function list(context: NotifyContext): Promise<number> {
   printLines(terminal.err, problemLines(context));
   if (targets.length === 0 && homes.length === 0) printLines(terminal.out, ['No target of notifications is set up']);
   else if (targets.length > 0)
-    printTable(
+    await printTable(
       terminal,
       {
         columns: [
