@@ -85,14 +85,13 @@ const diesOnceStopped: Circumstances = {
 /** Keeps the health check running when the clock is set, also on a busy machine. */
 const longEnough = ['--health-window', '5s'];
 
-/** Applies to the second request for the engine's own clock after the start: then the health check has begun. */
+/** Applies to the first request for events after the start: the health check follows them. */
 function whileProving(act: () => void): FaultRule {
-  let looks = -1;
+  let isStarted = false;
   return {
     at: ({ method, path }) => {
-      if (method === 'POST' && path.includes('/start')) looks = 0;
-      else if (looks >= 0 && path.endsWith('/info')) looks += 1;
-      return looks === 2;
+      if (method === 'POST' && path.includes('/start')) isStarted = true;
+      return isStarted && path.includes('/events?');
     },
     fault: { kind: 'meanwhile', when: 'before', act: () => Promise.resolve(act()) },
   };
