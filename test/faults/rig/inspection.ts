@@ -157,12 +157,12 @@ export async function containerNames(engine: EngineClient, apart: ReadonlySet<st
 
 /**
  * After its own crash, Docker lists containers with `--rm` without a name before it removes them; that may take ten
- * seconds.
+ * seconds, and longer on a busy machine.
  */
 async function settledNames(engine: EngineClient, apart: ReadonlySet<string>): Promise<string[]> {
   for (let tries = 0; ; tries += 1) {
     const names = await containerNames(engine, apart);
-    if (!names.includes('') || tries === 100) return names;
+    if (!names.includes('') || tries === 600) return names;
     await sleep(100);
   }
 }
