@@ -42,7 +42,7 @@ export function createPruneWatch({ engine, clock, log }: Outside, oldIds: readon
     try {
       const { nowMs } = await engine.info();
       return await engine.hasPruned({
-        sinceMs: nowMs - (clock.monotonicMs() - sinceMs),
+        sinceMs: nowMs - (clock.monotonicMs() - sinceMs) - clockErrorMs,
         untilMs: nowMs + longestPruneMs,
       });
     } catch (error) {
@@ -60,3 +60,6 @@ function isLost({ old, new: successor, spare, nameHeldBy, wasRunning }: MemberFa
 
 /** The engine announces a prune at its end, after some hundred containers. */
 const longestPruneMs = 10_000;
+
+/** The engine's clock is known to within the time of one request, whose deadline this is. */
+const clockErrorMs = 30_000;

@@ -275,6 +275,21 @@ describe('an update', () => {
       });
     });
 
+    test('does so too when the engine has told its time late', async () => {
+      const scene = createSandboxScene();
+      await run(scene, 'app');
+      release(scene, 'app');
+      const { engine, control } = scene.sandbox;
+      const meddled = meddledWith(engine, 1, () => control.pruneContainers());
+      const late = async (signal?: AbortSignal) => {
+        const info = await engine.info(signal);
+        return { ...info, nowMs: info.nowMs + 5000 };
+      };
+      const session = await serviceIn(scene, {}, { engine: { ...meddled, info: late } }).application.update(full);
+      expect(outcomes(session)).toEqual({ app: 'rolled_back' });
+      expect(reasonFor(session, 'app')).toMatch(/created anew as it was$/);
+    });
+
     test('does so for all of a group, whose members find each other again', async () => {
       const scene = createSandboxScene();
       await run(scene, 'vpn');
