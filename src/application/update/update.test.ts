@@ -275,7 +275,7 @@ describe('an update', () => {
       });
     });
 
-    test('does so too when the engine has told its time late', async () => {
+    test('does so too when the time of the engine is known only roughly', async () => {
       const scene = createSandboxScene();
       await run(scene, 'app');
       release(scene, 'app');

@@ -71,7 +71,7 @@ export type EngineInfo = {
    * `direct` means that no obstacle is known.
    */
   readonly containerReach: 'direct' | 'remote' | 'rootless' | 'virtual-machine';
-  /** The engine's clock, milliseconds since the epoch. It may be late by the time of one request. */
+  /** The engine's clock, milliseconds since the epoch. It may be ahead by the time of one request. */
   readonly nowMs: number;
   /** Base URLs of pull-through mirrors of Docker Hub. */
   readonly hubMirrors: readonly string[];
