@@ -4,7 +4,7 @@ import { buildPage } from '../support/pages/built-page.ts';
 import { createFleetScene, type FleetScene } from '../support/scene/fleet-scene.ts';
 import { type HttpScene, startHttp } from '../support/http/http-scene.ts';
 import { describeInBrowser, openBrowser } from './browser.ts';
-import { openPage, type OpenPage, row, startStage } from './stage.ts';
+import { drawerOf, openPage, type OpenPage, row, startStage } from './stage.ts';
 import { violations } from './violations.ts';
 
 const names = ['web', 'db', 'cache'];
@@ -64,7 +64,7 @@ describeInBrowser('the page of several engines', () => {
       .waitFor();
     expect(await row(page, 'nas/web').locator('.c-status').textContent()).toContain('Update ready');
     await row(page, 'pi/web').locator('.c-name a').click();
-    expect(await page.locator('#drawer-title').textContent()).toBe('pi/web');
+    await drawerOf(page, 'pi/web').waitFor();
     await page.locator('#drawer .past', { hasText: 'Updated to 1.0.1' }).waitFor();
     await page.keyboard.press('Escape');
   });
@@ -102,8 +102,10 @@ describeInBrowser('the page of several engines', () => {
     expect(await page.locator('#verdict').textContent()).toBe('3 containers are running, 3 cannot be seen');
     expect(await page.locator('tr.row.away').count()).toBe(names.length);
     await row(page, 'pi/cache').locator('.c-name a').click();
+    await drawerOf(page, 'pi/cache').waitFor();
     expect(await page.locator('#drawer').getByRole('button', { name: 'Check', exact: true }).isDisabled()).toBe(true);
     await row(page, 'nas/cache').locator('.c-name a').click();
+    await drawerOf(page, 'nas/cache').waitFor();
     expect(await page.locator('#drawer').getByRole('button', { name: 'Check', exact: true }).isDisabled()).toBe(false);
     await page.keyboard.press('Escape');
     expect(await violations(page)).toEqual([]);

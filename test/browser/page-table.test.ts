@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeInBrowser } from './browser.ts';
 import { home } from './home.ts';
-import { type OpenPage, row, type Stage, startStage } from './stage.ts';
+import { drawerOf, type OpenPage, row, type Stage, startStage } from './stage.ts';
 import { violations } from './violations.ts';
 
 describeInBrowser('the table', () => {
@@ -61,7 +61,7 @@ describeInBrowser('the table', () => {
 
   test('an address brings back filter, search and drawer', async () => {
     const page = await stage.open({ at: '#/c/traefik?show=ready&q=tra' });
-    expect(await page.locator('#drawer-title').textContent()).toBe('traefik');
+    await drawerOf(page, 'traefik').waitFor();
     expect(await shown(page)).toEqual(['traefik']);
     expect(await page.locator('#search').inputValue()).toBe('tra');
     await page.keyboard.press('Escape');
@@ -87,11 +87,12 @@ describeInBrowser('the table', () => {
     await page.keyboard.press('j');
     const name = await page.evaluate<string>('document.activeElement.closest(".row").dataset.name');
     await page.keyboard.press('Enter');
-    expect(await page.locator('#drawer-title').textContent()).toBe(name);
+    await drawerOf(page, name).waitFor();
     expect(await page.evaluate('document.activeElement.id')).toBe('drawer-title');
     await page.keyboard.press('j');
-    expect(await page.locator('#drawer-title').textContent()).not.toBe(name);
+    await page.locator('#drawer-title').filter({ hasNotText: name }).waitFor();
     await page.keyboard.press('k');
+    await drawerOf(page, name).waitFor();
     await page.keyboard.press('Escape');
     expect(await page.evaluate('document.activeElement.closest(".row").dataset.name')).toBe(name);
     await page.keyboard.press('x');

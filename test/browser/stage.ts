@@ -76,3 +76,8 @@ export async function signIn(page: Page, token: string, events: string): Promise
 export function row(page: Page, name: string) {
   return page.locator(`tr.row[data-name="${name}"]`);
 }
+
+/** The title of the drawer once it shows this container: the page opens it a moment after the click. */
+export function drawerOf(page: Page, name: string) {
+  return page.locator('#drawer-title').and(page.getByText(name, { exact: true }));
+}
