@@ -117,6 +117,26 @@ describe('the start times of the inventory', () => {
     expect(times()).not.toEqual(before);
   });
 
+  test('are found a little later where the events broke off a moment after the inspection', async () => {
+    const scene = await createScene(1);
+    let reconnect = () => {};
+    const broken = new Promise<void>((resolve) => (reconnect = resolve));
+    const events: Engine['events'] = async function* (signal) {
+      yield { kind: 'connected' };
+      await broken;
+      yield { kind: 'connected' };
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    };
+    const { calls, times } = await follow(scene, { events });
+    await scene.sandbox.control.stopContainer('app-0', 0);
+    scene.sandbox.control.startContainer('app-0');
+    await scene.clock.sleep(1000);
+    reconnect();
+    await scene.clock.sleep(11_000);
+    expect(times()).toEqual(await engineTimes(scene));
+    expect(calls.inspectContainer).toBe(2);
+  });
+
   test('of a thousand containers are asked for by four inspections at once, and delay no list', async () => {
     const scene = await createScene(1000);
     const { engine } = scene.startProcess().outside;

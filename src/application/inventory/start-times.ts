@@ -30,11 +30,18 @@ export function createStartTimes({
   let listed: readonly ContainerSummary[] = [];
   let isConnected = false;
   let isFinding = false;
+  let isWaiting = false;
   let revision = 0;
 
   const isDue = ({ id }: ContainerSummary) => {
     const { isDoubtful, askedAtMs } = known.get(id) ?? neverInspected;
     return isDoubtful && clock.monotonicMs() - askedAtMs >= doubtLastsMs;
+  };
+
+  /** A time is shown that was asked for too short a while ago to be asked for again. */
+  const isOutdated = ({ id }: ContainerSummary) => {
+    const { isDoubtful, startedAtMs } = known.get(id) ?? neverInspected;
+    return isDoubtful && startedAtMs !== undefined;
   };
 
   function forgetStopped(): void {
@@ -49,11 +56,35 @@ export function createStartTimes({
       const startedAtMs = Date.parse((await engine.inspectContainer(id, signal))?.state.startedAt ?? '');
       // A start meanwhile has forgotten `inspected`, and is inspected for itself.
       inspected.startedAtMs = Number.isNaN(startedAtMs) ? undefined : startedAtMs;
-      revision += 1;
     } catch (error) {
+      inspected.startedAtMs = undefined;
       inspected.isDoubtful = true;
       if (!signal.aborted) log.debug('A container cannot be inspected', { container: id, error: describeError(error) });
     }
+    revision += 1;
+  }
+
+  async function find(containers: readonly ContainerSummary[], signal: AbortSignal): Promise<void> {
+    listed = containers;
+    forgetStopped();
+    if (isFinding || !isConnected) return;
+    isFinding = true;
+    for (;;) {
+      const due = signal.aborted ? [] : listed.filter((container) => hasProcess(container) && isDue(container));
+      if (due.length === 0) break;
+      await mapConcurrently(due, inspectionsAtOnce, (container) => inspect(container, signal));
+    }
+    isFinding = false;
+    if (listed.some(isOutdated)) void findLater(signal);
+  }
+
+  /** The next reading of the list may be a minute away. */
+  async function findLater(signal: AbortSignal): Promise<void> {
+    if (isWaiting || signal.aborted) return;
+    isWaiting = true;
+    await clock.sleep(doubtLastsMs, signal).catch(() => undefined);
+    isWaiting = false;
+    if (!signal.aborted) await find(listed, signal);
   }
 
   return {
@@ -65,18 +96,7 @@ export function createStartTimes({
         if (known.delete(event.id)) revision += 1;
       }
     },
-    async find(containers, signal) {
-      listed = containers;
-      forgetStopped();
-      if (isFinding || !isConnected) return;
-      isFinding = true;
-      for (;;) {
-        const due = signal.aborted ? [] : listed.filter((container) => hasProcess(container) && isDue(container));
-        if (due.length === 0) break;
-        await mapConcurrently(due, inspectionsAtOnce, (container) => inspect(container, signal));
-      }
-      isFinding = false;
-    },
+    find,
     of: (container) => (hasProcess(container) ? known.get(container.id)?.startedAtMs : undefined),
     revision: () => revision,
   };

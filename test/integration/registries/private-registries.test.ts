@@ -178,7 +178,7 @@ describeInLab('private registries', (lab) => {
     const { run, outcomes } = await upkeep.update();
     expect(run.code).toBe(1);
     expect(outcomes['web']?.outcome).toBe('failed');
-    expect(outcomes['web']?.reason).toMatch(/pull access denied.*give credentials \(docker login\)/);
+    expect(outcomes['web']?.reason).toMatch(/pull access denied.*run docker login and check the name/);
     expect(await lab.engine.inspect('web')).toMatchObject({ Id: id, State: { Running: true } });
   });
 
