@@ -50,7 +50,8 @@ describeInLab('the downtime that is reported', (lab) => {
 
   async function timeOf(action: string, id: string): Promise<number> {
     const filters = encodeURIComponent(JSON.stringify({ type: ['container'], event: [action], container: [id] }));
-    const untilS = Math.floor(Date.now() / 1000);
+    // The engine takes whole seconds, and answers when they have passed.
+    const untilS = Math.ceil(Date.now() / 1000);
     const { body } = await engine.call('GET', `/events?since=1&until=${untilS}&filters=${filters}`);
     const lines =
       typeof body === 'string'
