@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,8 @@ export type FolderLock =
  * Gives a folder to one process at a time, until its release or the end of the process. Each process first listens on
  * its own socket in the folder, `lock-ID.sock`, then looks for others: the later of two finds the earlier, and gives
  * up. The kernel closes a socket with its process, and processes in other containers see that too; a process id would
- * mean nothing to them. Never throws.
+ * mean nothing to them. A socket is called `new-ID.sock` until it listens, because before that it looks like the socket
+ * of a dead process. Never throws.
  */
 export async function lockFolder(folder: string, mostTries = usualTries): Promise<FolderLock> {
   try {
@@ -40,16 +41,17 @@ type Release = () => Promise<void>;
 async function tryToLock(folder: string): Promise<Release | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const place = await openPlace(folder);
-  const own = `lock-${randomBytes(8).toString('hex')}.sock`;
+  const id = randomBytes(8).toString('hex');
+  const own = `lock-${id}.sock`;
   let server: Server | undefined;
   const release = async () => {
-    // `close` also removes the socket from the folder.
+    await rm(join(folder, own), { force: true });
     await new Promise((resolve) => (server === undefined ? resolve(0) : server.close(resolve)));
     await place.close();
   };
   try {
-    server = await listen(place.pathOf(own));
-    const isFree = await removeTheDead(folder, place, own);
+    server = await listen(place.pathOf(`new-${id}.sock`));
+    const isFree = (await renameIfThere(folder, `new-${id}.sock`, own)) && (await removeTheDead(folder, place, own));
     if (isFree) return release;
   } catch (error) {
     await release();
@@ -59,15 +61,28 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   return undefined;
 }
 
+/** False: another process took the socket for that of a dead process and removed it, before it listened. */
+async function renameIfThere(folder: string, from: string, to: string): Promise<boolean> {
+  try {
+    await rename(join(folder, from), join(folder, to));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
 /**
  * Removes sockets of dead processes. Resolves to whether no other process holds the folder. Each name is used by one
- * process only, so a dead name stays dead.
+ * process only, so a dead lock stays dead.
  */
 async function removeTheDead(folder: string, place: Place, own: string): Promise<boolean> {
   for (const name of await readdir(folder)) {
-    if (name === own || !/^lock-[0-9a-f]{16}\.sock$/.test(name)) continue;
-    if (!(await isDead(place.pathOf(name)))) return false;
-    await rm(join(folder, name), { force: true });
+    if (name === own || !/^(lock|new)-[0-9a-f]{16}\.sock$/.test(name)) continue;
+    const isDead = await refuses(place.pathOf(name));
+    if (isDead) await rm(join(folder, name), { force: true });
+    // A process with a new socket looks for locks later, and finds this one.
+    else if (name.startsWith('lock')) return false;
   }
   return true;
 }
@@ -97,7 +112,7 @@ function listen(path: string): Promise<Server> {
 }
 
 /** Only a refused connection shows it. A socket without permission belongs to a living process. */
-function isDead(path: string): Promise<boolean> {
+function refuses(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(path);
     const answer = (dead: boolean) => {
