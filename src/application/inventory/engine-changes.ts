@@ -4,6 +4,7 @@ import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 export type Changes = {
   readonly hear: (event: EngineEvent) => void;
   readonly addAll: () => void;
+  readonly addImages: () => void;
   readonly addServices: () => void;
   /** Adds containers that are to be read a second time. */
   readonly addAgain: (ids: Iterable<string>) => void;
@@ -24,7 +25,7 @@ export type Reading = {
   readonly fresh: ReadonlySet<string>;
 };
 
-/** Gathers the containers and images that events name. Events only say what to read; their content is never trusted. */
+/** Gathers the containers that events name. Events only say what to read; their content is never trusted. */
 export function createChanges(): Changes {
   let reading = nothing();
   let wake = () => {};
@@ -32,7 +33,6 @@ export function createChanges(): Changes {
   return {
     hear(event) {
       if (event.kind === 'connected') reading.all = true;
-      else if (event.kind === 'image') reading.images = true;
       else if (event.kind === 'service') reading.services = true;
       else if (event.kind === 'container' && !silent.test(event.action)) {
         reading.containers.add(event.id);
@@ -42,6 +42,10 @@ export function createChanges(): Changes {
     },
     addAll() {
       reading.all = true;
+      wake();
+    },
+    addImages() {
+      reading.images = true;
       wake();
     },
     addServices() {

@@ -2,6 +2,7 @@ import { emptyListing, type EngineListing, isOrderInDoubt } from '../../domain/i
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';
+import { createImageLooks } from './image-looks.ts';
 import { createListingReader } from './listing-reader.ts';
 import { createTrust } from './listing-trust.ts';
 import { createSecondLooks } from './second-looks.ts';
@@ -78,6 +79,8 @@ export function createEngineMirror(
 
   const taskLooks = createTaskLooks(() => pause(taskLookMs), changes.addServices);
 
+  const imageLooks = createImageLooks(() => pause(imageLookMs), changes.addImages);
+
   async function listen(): Promise<void> {
     for await (const event of engine.events(signal, noteBreak)) {
       if (event.kind === 'connected') {
@@ -87,6 +90,7 @@ export function createEngineMirror(
         void readVersion();
       }
       if (event.kind === 'service') taskLooks.noteEvent();
+      if (event.kind === 'image') imageLooks.noteEvent();
       startTimes.hear(event);
       changes.hear(event);
     }
@@ -184,6 +188,9 @@ const gatherMs = 20;
 
 /** Docker 20.10 announces an exit before its list shows it. */
 const secondLookMs = 250;
+
+/** Each update causes five events of images. Docker 20.10 lists a hundred images in 20 to 50 ms. */
+const imageLookMs = 1000;
 
 /** Tasks take about this long to start. */
 const taskLookMs = 2000;

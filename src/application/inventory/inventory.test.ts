@@ -241,6 +241,43 @@ describe('the inventory', () => {
     expect(only(inventory())).toMatchObject({ imageId: base?.id, digest: base?.digests[0]?.split('@')[1] });
   });
 
+  test('knows the labels of an image that the list leaves out', async () => {
+    const scene = createSandboxScene();
+    await holdImages(scene, 'app:1');
+    scene.registry.store.publish('base:1', {
+      version: 'base',
+      config: { Labels: { 'com.centurylinklabs.zodiac.original-image': 'other:1' } },
+    });
+    await scene.sandbox.engine.pullImage({ reference: 'base:1' });
+    const { engine } = scene.startProcess().outside;
+    const base = await engine.inspectImage('base:1');
+    const listImages: Engine['listImages'] = async (signal) =>
+      (await engine.listImages(signal)).filter(({ id }) => id !== base?.id);
+    scene.sandbox.control.runContainer('app', { Image: 'base:1' });
+    const { inventory } = await followed(scene, {}, { engine: { ...engine, listImages } });
+    expect(only(inventory()).image).toBe('base:1');
+  });
+
+  test('lists images once for many events of them, and shows a new container with a new image meanwhile', async () => {
+    const scene = createSandboxScene();
+    await holdImages(scene, 'app:1');
+    scene.sandbox.control.runContainer('app', { Image: 'app:1' });
+    const { engine, calls } = countCalls(scene.startProcess().outside.engine);
+    const { inventory } = await followed(scene, {}, { engine });
+    await scene.clock.sleep(2000);
+    const listedBefore = calls.listImages ?? 0;
+    for (let number = 0; number < 5; number += 1) scene.sandbox.control.tagImage('app:1', `app:also-${number}`);
+    await holdImages(scene, 'web:1');
+    scene.sandbox.control.runContainer('web', { Image: 'web:1' });
+    await scene.clock.sleep(soonMs);
+    expect(inventory().containers.find(({ name }) => name === 'web')).toMatchObject({
+      digest: expect.stringMatching(/^sha256:/),
+    });
+    expect(calls.listImages).toBe(listedBefore + 1);
+    await scene.clock.sleep(2000);
+    expect(calls.listImages).toBe(listedBefore + 2);
+  });
+
   test('shows a container that it cannot inspect, and those beside it', async () => {
     const scene = createSandboxScene();
     await holdImages(scene, 'app:1', 'web:1');

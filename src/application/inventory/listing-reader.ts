@@ -40,12 +40,24 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
 
   async function readImages(listing: EngineListing, signal: AbortSignal): Promise<EngineListing> {
     const images = await engine.listImages(signal);
-    // The list leaves out untagged parents of other images.
-    const missing = unlistedImages(listing, new Set(images.map(({ id }) => id)));
+    absentImages = new Set();
+    return await addUnlisted(withImages(listing, images), signal);
+  }
+
+  /** Adds the images of new containers. The engine's list also leaves out untagged parents of other images. */
+  async function addUnlisted(listing: EngineListing, signal: AbortSignal): Promise<EngineListing> {
+    const missing = unlistedImages(listing);
+    if (missing.length === 0) return listing;
     const found = await mapConcurrently(missing, imagesAtOnce, (id) => findImage(id, signal));
-    absentImages = new Set(missing.filter((_, index) => found[index] === undefined));
+    absentImages = new Set([...absentImages, ...missing.filter((_, index) => found[index] === undefined)]);
     const unlisted = found.flatMap((image) => (image === undefined ? [] : [summaryOf(image)]));
-    return withImages(listing, [...images, ...unlisted]);
+    return withImages(listing, [...listing.images, ...unlisted]);
+  }
+
+  function unlistedImages({ containers, images }: EngineListing): readonly string[] {
+    const listed = new Set(images.map(({ id }) => id));
+    const wanted = new Set(containers.map(({ imageId }) => imageId));
+    return [...wanted].filter((id) => !listed.has(id) && !absentImages.has(id));
   }
 
   /** An image that the engine cannot show is treated as absent. */
@@ -71,9 +83,8 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
   return {
     async read(reading, known, signal) {
       const listing = await readContainers(reading, known, signal);
-      const listedImages = new Set([...listing.images.map(({ id }) => id), ...absentImages]);
-      const wantsImages = reading.all || reading.images || unlistedImages(listing, listedImages).length > 0;
-      const whole = wantsImages ? await readImages(listing, signal) : listing;
+      const readsAll = reading.all || reading.images || unlistedImages(listing).length > mostOneByOne;
+      const whole = await (readsAll ? readImages(listing, signal) : addUnlisted(listing, signal));
       const services =
         swarm === undefined || !(reading.all || reading.services)
           ? whole
@@ -92,13 +103,12 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
 
 const imagesAtOnce = 4;
 
+/** More new images than this are listed together with all others. */
+const mostOneByOne = 20;
+
 /** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
 const inspectionsAtOnce = 16;
 
-function unlistedImages({ containers }: EngineListing, listed: ReadonlySet<string>): readonly string[] {
-  return [...new Set(containers.map(({ imageId }) => imageId))].filter((id) => !listed.has(id));
-}
-
-function summaryOf({ id, tags, digests }: ImageSummary): ImageSummary {
-  return { id, tags, digests };
+function summaryOf({ id, tags, digests, labels }: ImageSummary): ImageSummary {
+  return { id, tags, digests, ...(labels && { labels }) };
 }

@@ -30,10 +30,13 @@ export function startDeadline(clock: Clock, ms: number, onPassed: () => void): D
     extend: () => {
       sinceMs = clock.monotonicMs();
     },
-    end: () => ended.abort(),
+    end: () => ended.abort(theEnd),
     passed: () => passed,
   };
 }
+
+/** One for all: each new error costs a stack trace. */
+const theEnd = new Error('the deadline was ended');
 
 /** Only the end of a deadline rejects its sleep. */
 function ignoreEnd(): void {}
