@@ -17,9 +17,9 @@ async function release(lock: FolderLock): Promise<void> {
   if (lock.kind === 'held') await lock.release();
 }
 
-/** Another process, which holds the folder until it is killed. */
-async function holder(folder: string): Promise<ChildProcess> {
-  const path = join(folder, 'lock-00000000000000aa.sock');
+/** Another process, which holds the folder until it is killed. With the name of a new socket it does not hold it yet. */
+async function holder(folder: string, name = 'lock'): Promise<ChildProcess> {
+  const path = join(folder, `${name}-00000000000000aa.sock`);
   const child = spawn(process.execPath, [
     '-e',
     `require('node:net').createServer().listen(${JSON.stringify(path)}, () => console.log('there'))`,
@@ -63,6 +63,19 @@ describe('the lock of a folder', () => {
     expect(lock.kind).toBe('held');
     expect(readdirSync(folder)).toHaveLength(1);
     await release(lock);
+  });
+
+  test('is not held by a process that has only a new socket, which goes once the process is gone', async () => {
+    const folder = freshFolder();
+    const other = await holder(folder, 'new');
+    const lock = await lockFolder(folder);
+    expect(lock.kind).toBe('held');
+    await release(lock);
+    expect(readdirSync(folder)).toEqual(['new-00000000000000aa.sock']);
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+    await release(await lockFolder(folder));
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test('takes no notice of files that are none, and works in a folder with a long path', async () => {
