@@ -71,11 +71,27 @@ describe('createSlots()', () => {
         log.push(`${name} ends`);
       });
     await Promise.all([job('a', 10), job('b', 200), job('c', 1)]);
-    // `b` keeps the slot that `a` has released, because one is paused already; `c` waits until both have ended.
+    // One is paused at a time: `b` keeps its slot until `a` goes on, and `c` begins when `a` has ended.
     expect(log).toEqual([
       ...['a begins', 'b begins', 'a goes on', 'a ends'],
-      ...['b goes on', 'b ends', 'c begins', 'c goes on', 'c ends'],
+      ...['c begins', 'c goes on', 'b goes on', 'c ends', 'b ends'],
     ]);
+  });
+
+  test('many that wait equally long lend their slots one after the other, not all again after the longest wait', async () => {
+    const clock = createFakeClock({ auto: true });
+    const slots = createSlots(2, 3);
+    const begunAt: number[] = [];
+    const job = (name: number) =>
+      slots.run(async ({ pause }) => {
+        begunAt[name] = clock.nowMs();
+        await clock.sleep(10);
+        await pause(() => clock.sleep(1000));
+        await clock.sleep(1);
+      });
+    const startMs = clock.nowMs();
+    await Promise.all(Array.from({ length: 7 }, (_, name) => job(name)));
+    expect(begunAt.map((ms) => ms - startMs)).toEqual([0, 0, 10, 10, 20, 1011, 1011]);
   });
 
   test('after any lending and failing, all have run, and no more began at once than there were slots', async () => {

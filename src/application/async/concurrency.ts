@@ -33,13 +33,16 @@ export type Slots = { readonly run: <Result>(work: (slot: Slot) => Promise<Resul
 export type Slot = {
   /**
    * Lends the slot to others for the length of `wait`. The caller resumes without waiting; no new function begins until
-   * as many others have ended. At most `pauseLimit` callers are paused at once; beyond it, the slot stays taken.
+   * as many others have ended. At most `pauseLimit` callers are paused at once; another one keeps its slot until one of
+   * them resumes.
    */
   readonly pause: <Result>(wait: () => Promise<Result>) => Promise<Result>;
 };
 
 export function createSlots(limit: number, pauseLimit = 0): Slots {
   const waiting: (() => void)[] = [];
+  /** Called to lend the slots of callers beyond `pauseLimit`, in the order of their waits. */
+  const keepers = new Set<() => void>();
   let free = Math.max(1, limit);
   let paused = 0;
 
@@ -51,15 +54,32 @@ export function createSlots(limit: number, pauseLimit = 0): Slots {
     }
   }
 
+  function lendKept(): void {
+    for (const lend of keepers) {
+      if (paused >= pauseLimit) return;
+      keepers.delete(lend);
+      lend();
+    }
+  }
+
   async function pause<Result>(wait: () => Promise<Result>): Promise<Result> {
-    if (paused >= pauseLimit) return wait();
-    paused += 1;
-    release();
+    let isLent = false;
+    const lend = (): void => {
+      isLent = true;
+      paused += 1;
+      release();
+    };
+    keepers.add(lend);
+    lendKept();
     try {
       return await wait();
     } finally {
-      paused -= 1;
-      free -= 1;
+      keepers.delete(lend);
+      if (isLent) {
+        paused -= 1;
+        free -= 1;
+        lendKept();
+      }
     }
   }
 
