@@ -189,7 +189,7 @@ const gatherMs = 20;
 /** Docker 20.10 announces an exit before its list shows it. */
 const secondLookMs = 250;
 
-/** Each update causes five events of images. Docker 20.10 lists a hundred images in 20 to 50 ms. */
+/** Each update causes five events of images. Docker 20.10 lists a hundred images in 10 to 50 ms. */
 const imageLookMs = 1000;
 
 /** Tasks take about this long to start. */

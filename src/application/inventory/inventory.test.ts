@@ -53,6 +53,15 @@ async function holdImages(scene: SandboxScene, ...references: readonly string[])
   }
 }
 
+/** The image `base:1`, and an engine whose list does not have it. */
+async function leavingOutBase(scene: SandboxScene) {
+  const { engine } = scene.startProcess().outside;
+  const base = await engine.inspectImage('base:1');
+  const listImages: Engine['listImages'] = async (signal) =>
+    (await engine.listImages(signal)).filter(({ id }) => id !== base?.id);
+  return { engine: { ...engine, listImages }, base };
+}
+
 /** Long enough for an event, and too short for a full reading of the engine. */
 const soonMs = 100;
 
@@ -231,11 +240,8 @@ describe('the inventory', () => {
   test('asks about images that the list leaves out, because others were built on them', async () => {
     const scene = createSandboxScene();
     await holdImages(scene, 'app:1', 'base:1');
-    const { engine } = scene.startProcess().outside;
-    const base = await engine.inspectImage('base:1');
-    const listImages: Engine['listImages'] = async (signal) =>
-      (await engine.listImages(signal)).filter(({ id }) => id !== base?.id);
-    const { inventory } = await followed(scene, {}, { engine: { ...engine, listImages } });
+    const { engine, base } = await leavingOutBase(scene);
+    const { inventory } = await followed(scene, {}, { engine });
     scene.sandbox.control.runContainer('app', { Image: 'base:1' });
     await scene.clock.sleep(soonMs);
     expect(only(inventory())).toMatchObject({ imageId: base?.id, digest: base?.digests[0]?.split('@')[1] });
@@ -249,13 +255,23 @@ describe('the inventory', () => {
       config: { Labels: { 'com.centurylinklabs.zodiac.original-image': 'other:1' } },
     });
     await scene.sandbox.engine.pullImage({ reference: 'base:1' });
-    const { engine } = scene.startProcess().outside;
-    const base = await engine.inspectImage('base:1');
-    const listImages: Engine['listImages'] = async (signal) =>
-      (await engine.listImages(signal)).filter(({ id }) => id !== base?.id);
+    const { engine } = await leavingOutBase(scene);
     scene.sandbox.control.runContainer('app', { Image: 'base:1' });
-    const { inventory } = await followed(scene, {}, { engine: { ...engine, listImages } });
+    const { inventory } = await followed(scene, {}, { engine });
     expect(only(inventory()).image).toBe('base:1');
+  });
+
+  test('has the same listing after a full reading of the same images, listed or not', async () => {
+    const scene = createSandboxScene();
+    await holdImages(scene, 'app:1', 'base:1');
+    scene.sandbox.control.runContainer('app', { Image: 'base:1' });
+    const { engine } = await leavingOutBase(scene);
+    const mirror = createEngineMirror({ ...scene.startProcess().outside, engine });
+    onTestFinished(() => mirror.close());
+    await mirror.follow();
+    const before = mirror.listing();
+    await scene.clock.sleep(600_000);
+    expect(mirror.listing()).toBe(before);
   });
 
   test('lists images once for many events of them, and shows a new container with a new image meanwhile', async () => {

@@ -38,23 +38,30 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
     return withSomeContainers(known, containers, await engine.listContainers({ ids: [...containers] }, signal));
   }
 
-  async function readImages(listing: EngineListing, signal: AbortSignal): Promise<EngineListing> {
-    const images = await engine.listImages(signal);
+  async function readImages({ all, images }: Reading, listing: EngineListing, signal: AbortSignal) {
+    const unknown = unlistedImages(listing, listing.images);
+    if (!all && !images && unknown.length <= mostInspected)
+      return unknown.length === 0 ? listing : await addImages(listing, listing.images, unknown, signal);
+    const listed = await engine.listImages(signal);
     absentImages = new Set();
-    return await addUnlisted(withImages(listing, images), signal);
+    // The list leaves out untagged parents of other images.
+    return await addImages(listing, listed, unlistedImages(listing, listed), signal);
   }
 
-  /** Adds the images of new containers. The engine's list also leaves out untagged parents of other images. */
-  async function addUnlisted(listing: EngineListing, signal: AbortSignal): Promise<EngineListing> {
-    const missing = unlistedImages(listing);
-    if (missing.length === 0) return listing;
+  /** The listing with the listed images and the missing ones. */
+  async function addImages(
+    listing: EngineListing,
+    listed: readonly ImageSummary[],
+    missing: readonly string[],
+    signal: AbortSignal,
+  ): Promise<EngineListing> {
     const found = await mapConcurrently(missing, imagesAtOnce, (id) => findImage(id, signal));
     absentImages = new Set([...absentImages, ...missing.filter((_, index) => found[index] === undefined)]);
     const unlisted = found.flatMap((image) => (image === undefined ? [] : [summaryOf(image)]));
-    return withImages(listing, [...listing.images, ...unlisted]);
+    return withImages(listing, [...listed, ...unlisted]);
   }
 
-  function unlistedImages({ containers, images }: EngineListing): readonly string[] {
+  function unlistedImages({ containers }: EngineListing, images: readonly ImageSummary[]): readonly string[] {
     const listed = new Set(images.map(({ id }) => id));
     const wanted = new Set(containers.map(({ imageId }) => imageId));
     return [...wanted].filter((id) => !listed.has(id) && !absentImages.has(id));
@@ -83,8 +90,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
   return {
     async read(reading, known, signal) {
       const listing = await readContainers(reading, known, signal);
-      const readsAll = reading.all || reading.images || unlistedImages(listing).length > mostOneByOne;
-      const whole = await (readsAll ? readImages(listing, signal) : addUnlisted(listing, signal));
+      const whole = await readImages(reading, listing, signal);
       const services =
         swarm === undefined || !(reading.all || reading.services)
           ? whole
@@ -103,8 +109,8 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
 
 const imagesAtOnce = 4;
 
-/** More new images than this are listed together with all others. */
-const mostOneByOne = 20;
+/** More unknown images than this are listed together with all others. */
+const mostInspected = 20;
 
 /** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
 const inspectionsAtOnce = 16;
