@@ -41,8 +41,8 @@ export type Slot = {
 
 export function createSlots(limit: number, pauseLimit = 0): Slots {
   const waiting: (() => void)[] = [];
-  /** Called to lend the slots of callers beyond `pauseLimit`, in the order of their waits. */
-  const keepers = new Set<() => void>();
+  /** Callers that wait and have not lent their slots, in the order of their waits. */
+  const keepers = new Set<symbol>();
   let free = Math.max(1, limit);
   let paused = 0;
 
@@ -55,27 +55,23 @@ export function createSlots(limit: number, pauseLimit = 0): Slots {
   }
 
   function lendKept(): void {
-    for (const lend of keepers) {
+    for (const keeper of keepers) {
       if (paused >= pauseLimit) return;
-      keepers.delete(lend);
-      lend();
+      keepers.delete(keeper);
+      paused += 1;
+      release();
     }
   }
 
   async function pause<Result>(wait: () => Promise<Result>): Promise<Result> {
-    let isLent = false;
-    const lend = (): void => {
-      isLent = true;
-      paused += 1;
-      release();
-    };
-    keepers.add(lend);
+    const keeper = Symbol('keeper');
+    keepers.add(keeper);
     lendKept();
     try {
       return await wait();
     } finally {
-      keepers.delete(lend);
-      if (isLent) {
+      const hasLent = !keepers.delete(keeper);
+      if (hasLent) {
         paused -= 1;
         free -= 1;
         lendKept();
