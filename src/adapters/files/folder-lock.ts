@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf } from './error-code.ts';
 
 /**
  * `taken`: another process has the folder. `impossible`: the owner cannot be found out, for example on a file system
@@ -67,7 +68,7 @@ async function renameIfThere(folder: string, from: string, to: string): Promise<
     await rename(join(folder, from), join(folder, to));
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }
 }
@@ -120,8 +121,6 @@ function refuses(path: string): Promise<boolean> {
       resolve(dead);
     };
     socket.once('connect', () => answer(false));
-    socket.once('error', (error) =>
-      answer('code' in error && (error.code === 'ECONNREFUSED' || error.code === 'ENOENT')),
-    );
+    socket.once('error', (error) => answer(codeOf(error) === 'ECONNREFUSED' || codeOf(error) === 'ENOENT'));
   });
 }

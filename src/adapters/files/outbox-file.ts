@@ -5,6 +5,7 @@ import { type OutboxRecord, readRecord } from '../../domain/notification/outbox/
 import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
+import { codeOf } from './error-code.ts';
 import { replaceLines, syncFolder } from './lines.ts';
 
 export type OutboxFile = OutboxStore & {
@@ -77,10 +78,6 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
     },
     close,
   };
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function lineOf(record: OutboxRecord): string {
