@@ -75,6 +75,9 @@ process.on('SIGUSR2', () => {
 `;
 }
 
+/** The bundler's own function for an export of a chunk. The source map gives it to the file before it. */
+const exportGetter = /^function\(\)\{return [\w$.]+\}\}\)/;
+
 /** Paths under src/ of functions that were called; the loading of a file does not count. */
 function enteredFiles(scripts: readonly Script[]): readonly string[] {
   const files = new Set<string>();
@@ -85,7 +88,7 @@ function enteredFiles(scripts: readonly Script[]): readonly string[] {
     const map = new SourceMap(JSON.parse(readFileSync(`${path}.map`, 'utf8')));
     for (const { ranges } of functions) {
       const { startOffset = 0, count = 0 } = ranges[0] ?? {};
-      if (count === 0 || startOffset === 0) continue;
+      if (count === 0 || startOffset === 0 || exportGetter.test(text.slice(startOffset))) continue;
       const before = text.slice(0, startOffset).split('\n');
       const entry = map.findEntry(before.length - 1, before.at(-1)?.length ?? 0);
       const source = 'originalSource' in entry ? entry.originalSource : basename(path);
