@@ -14,15 +14,15 @@ const introduction = `# Where notifications go
 
 <!-- Written by scripts/docs.mjs from src/adapters/notify/services/: change it there. -->
 
-A target is a URL, in the form that Watchtower and Shoutrrr know. Several are parted by white space or commas, or given one by one; a value that is the path of a file stands for the lines of that file, where \`#\` begins a comment: so the secrets in them can stay out of the environment.
+A target is a URL in the form of Watchtower and Shoutrrr. Separate several targets by white space or commas, or repeat the option. To keep secrets out of the environment, give the path of a file: each line is a target, and \`#\` begins a comment.
 
-- \`ops=discord://…\` gives a target a name. Without one it is called after its service, \`discord\`, \`discord-2\`.
-- Keys of the query are matched without case, the first value of a key counts, and a key that means nothing is warned about.
+- \`ops=discord://…\` gives a target a name. The default name is the service: \`discord\`, \`discord-2\`.
+- Keys of the query are case-insensitive. The first value of a key counts. Upkeep warns about an unknown key.
 - Escape in user names, passwords and tokens: \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. A \`+\` in the query is a space.
 - yes or no: \`yes\`, \`true\`, \`1\`, \`y\`, \`no\`, \`false\`, \`0\`, \`n\`. Colours: \`ffc441\`, \`0xffc441\` or \`%23ffc441\`.
-- Plain \`https://\` addresses of webhooks of Discord, Slack, Teams and Google Chat are recognised; any other one gets the text as it is.
+- Plain \`https://\` webhook addresses of Discord, Slack, Teams and Google Chat are recognised; any other \`https://\` address gets the plain text.
 
-A target has 10 seconds. HTTP goes through the proxies of \`HTTP_PROXY\` and \`HTTPS_PROXY\`, except to the hosts of \`NO_PROXY\`. A redirect is followed within the same host only. A text that is longer than a service takes is parted at line ends into at most ten messages (three for text messages on telephones), and what is left out is counted: \`… 34 more lines\`. No URL, token or password is ever logged: what is shown of a target is its name and the part of its URL that is no secret.`;
+Each attempt to deliver a message has a deadline of 10 seconds. HTTP uses the proxies of \`HTTP_PROXY\` and \`HTTPS_PROXY\`, except for the hosts of \`NO_PROXY\`. Redirects are followed within the same host only. A text beyond the limit of a service is split at line ends into at most ten messages (three for SMS); the last one counts the omitted lines: \`… 34 more lines\`. Upkeep never logs a URL, token or password. It shows a target by its name and the parts of its URL that are not secret.`;
 
 function overview(): string {
   const rows = services.map(({ title, schemes, form }) => [
@@ -50,19 +50,19 @@ function keyTable(parameters: ParameterTable): string {
   return table(['Key', 'Value', 'Default', 'Meaning'], rows);
 }
 
-/** Not a target for messages, but described like one. */
+/** Not a target for messages, but described like a service. */
 export const homeAssistant: Described = {
   title: 'Home Assistant',
   form: homeAssistantForm,
   about:
-    'An `update` entity for each container, through the broker of the MQTT integration: installed and latest version, release notes, progress, and unavailable while Upkeep is away. Entities of containers that are gone are removed. With `install=yes` each has a button, except where a container is only monitored, and there is one to check now; the broker has to let the user publish and read below `upkeep/`, which is tried out before there are buttons.',
+    'An `update` entity for each container, through the broker of the MQTT integration: installed and latest version, release notes, progress, and unavailable while Upkeep is away. Entities of removed containers are removed. With `install=yes`, each entity has a button, except for containers that are only monitored, and there is a button to check now. The user then needs permission to publish and read below `upkeep/`; Upkeep tests this before it adds buttons.',
   example: 'homeassistant+mqtt://upkeep:br0ker-Pa55@broker.example.com?install=yes',
   parameters: homeAssistantParameters,
 };
 
 const webhookSchema = `## The body of a signed webhook
 
-\`webhook-id\` stays the same when a message is sent again, so a receiver that has seen it can leave it. \`webhook-timestamp\` is in Unix seconds: refuse one that is more than five minutes away. \`webhook-signature\` holds, parted by spaces, a \`v1,\` and the base64 of HMAC-SHA256 over \`ID.TIMESTAMP.BODY\` for each secret, as [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md) does it; the key of a \`whsec_\` secret is what its base64 says. \`x-hub-signature-256\` is \`sha256=\` and the hexadecimal HMAC-SHA256 over the body alone, with the first secret. An answer of 410 ends the deliveries.
+A message that is sent again has the same \`webhook-id\`, so a receiver can ignore the repetition. \`webhook-timestamp\` is in Unix seconds: refuse a difference of more than five minutes. \`webhook-signature\` follows [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): for each secret \`v1,\` and the base64 of HMAC-SHA256 over \`ID.TIMESTAMP.BODY\`, separated by spaces. The key of a \`whsec_\` secret is its decoded base64. \`x-hub-signature-256\` is \`sha256=\` and the hexadecimal HMAC-SHA256 over the body alone, with the first secret. A message that gets the answer 410 is not sent again.
 
 \`\`\`json
 {
