@@ -7,7 +7,7 @@
 //   --rounds N          how many races (campaign G), shared out among its shapes, or containers (campaign L), or
 //                       forgers (campaign N); 200 of them without
 //   --seed N            of the first race; that of each other is one more than that before it; of campaigns L and N
-//   --mutations         instead: what breaks when a rule is taken out of the protocol
+//   --mutations         instead: remove single rules of the protocol, and count the broken points
 //   --record            keeps the results for docs/reliability.md, those of other shapes too
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

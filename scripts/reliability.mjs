@@ -29,29 +29,29 @@ const introduction = `# Reliability, measured
 
 These campaigns break updates on purpose and count the containers that are lost.
 
-A **point** is one state-changing call of an update, and one way in which it fails. The calls are those of an
-undisturbed run, so a new call in the code adds its points. After each point Upkeep is started once more. A
-container counts as **lost** unless all of this holds:
+A **point** is one state-changing call of an update, and one way in which it fails. The calls come from an
+undisturbed run, so a new call in the code adds points. After each point Upkeep is started once more. A
+container counts as **lost** unless:
 
-- It exists exactly once under its name, and runs if it ran before.
-- It has the old version, or the new version after its health check.
-- It has its restart policy, ports, volumes and networks.
-- It never ran twice at the same time.
-- A second start finds nothing to repair.
+- it exists exactly once under its name, and runs if it ran before
+- it has the old version, or the new version after its health check
+- it has its restart policy, ports, volumes and networks
+- it never ran twice at the same time
+- a second start finds nothing to repair
 
 Some campaigns have other points:
 
 | campaign | a point is | and must show |
 | --- | --- | --- |
-| G | a race: two to five instances (updaters, services, recoveries) start together or at a call of the first one, which is killed in one race of three | without a kill exactly one instance reports the update, else at most one; no other reports a failure; nothing is left to repair |
+| G | a race: two to five instances (updaters, services, recoveries) start together or at a call of the first one, which is killed in one race of three | without a kill exactly one instance reports the update, otherwise at most one; no other reports a failure; nothing is left to repair |
 | J | another tool that interferes: \`docker container prune\`, for example, removes both containers between stop and start | the old container [is recreated](how-an-update-is-made.md#its-limits) |
 | K | a clock that is wrong by an hour or ten years, at some moment | the rule above |
-| L | one update of a soak: containers of all policies, with volumes, ports and networks, over five releases. One process of the service runs three of them; during the other two, the service is killed every few seconds, and the engine now and then | heap, memory and descriptors do not grow; after each release, each setting and a file in each volume is right |
+| L | one update of a soak: containers of all policies, with volumes, ports and networks, over five releases. One process of the service runs three of them; during the other two, the service is killed every few seconds, and the engine sometimes | heap, memory and descriptors do not grow; after each release, each setting and a file in each volume is right |
 | M | a kill after a call, and a change by a person before the next start: stop, new policy, rename, remove, recreate, prune, compose down and up, another updater | the person's change stays; nothing is lost or runs twice; the report is true |
 | N | a forged journal, made from the labels of a real update | no other container changes, and the real interrupted update is repaired |
 | Z | for comparison: an updater that removes the old container first, with the same faults | |
 
-Repeat a point as a failure names it:
+Repeat a point with the arguments that a failure prints:
 
     npm run test:faults -- --campaign A --shape "host network" --point "killed after 7"
     npm run test:faults -- --campaign G --shape "a group of two" --seed 17 --rounds 1
@@ -89,11 +89,7 @@ function shapeTable(rows) {
 function mutationTable(rows) {
   if (rows.length === 0) return '';
   const lines = rows.map(({ mutation, points }) => [mutation, points]);
-  return table(
-    'What breaks when a rule is taken out of the protocol',
-    ['Mutation', 'Points and tests broken, in memory'],
-    lines,
-  );
+  return table('Mutations of the protocol', ['Mutation', 'Points and tests broken, in memory'], lines);
 }
 
 function swarmTable(rows) {
@@ -105,8 +101,8 @@ function swarmTable(rows) {
   ]);
   const intro = `
 Services of a swarm of three nodes are updated to good and bad versions, with updates of all orders and failure actions,
-while nodes and the registry are lost: \`npm run test:swarm -- --cases 200\`. A report is untrue when the tasks, read for
-some seconds after it, say otherwise.
+while nodes and the registry are lost: \`npm run test:swarm -- --cases 200\`. A report is untrue if it contradicts the
+tasks, which are read for some seconds after it.
 `;
   const [title, ...rest] = table('Services of a swarm', ['Engine', 'Cases', 'Untrue', ...words], lines).split('\n');
   return [title, intro.trimEnd(), ...rest].join('\n');

@@ -1,5 +1,5 @@
-// `npm run test:faults -- --mutations`: takes single rules out of the protocol and counts the points of the
-// campaigns and the tests in memory that break then. A rule whose loss breaks nothing is not tested, or not needed.
+// `npm run test:faults -- --mutations`: removes single rules of the protocol, and counts the points of the campaigns
+// and the tests in memory that break. A rule whose removal breaks nothing is untested or unnecessary.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** `find` stands in the file exactly once. */
+/** The file contains `find` exactly once. */
 const mutations = [
   {
     name: 'old containers are not parked before they are stopped',
@@ -28,7 +28,7 @@ const mutations = [
     ) ??`,
   },
   {
-    name: 'successors get the name only once they run',
+    name: 'a successor gets its name only after its start',
     file: 'src/domain/transaction/forward.ts',
     find: `      (member) => member.new?.place === 'new' && rename(member.new, member.name),
     ) ??
@@ -38,7 +38,7 @@ const mutations = [
     firstStep('preparing', members, ({ old, policy, wasRunning, startsFirst }) => {`,
   },
   {
-    name: 'the commit is not written down',
+    name: 'the commit is not recorded',
     file: 'src/domain/transaction/forward.ts',
     find: `    firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? {`,
     replace: `    firstStep('committing', facts.members, ({ old }) => old?.place === 'old' && remove(old)) ?? {`,
@@ -50,7 +50,7 @@ const mutations = [
     replace: `      return members.length === 0 && !samePolicy(old.policy, waiting) && {`,
   },
   {
-    name: 'the old policy is not taken away at the commit',
+    name: 'the old container keeps its restart policy at the commit',
     file: 'src/domain/transaction/commit.ts',
     find: `    next(({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
     mustNext('committing', owed, memory, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
@@ -66,13 +66,13 @@ const mutations = [
     replace: ``,
   },
   {
-    name: 'a successor that is given up keeps its restart policy',
+    name: 'a failed successor keeps its restart policy',
     file: 'src/domain/transaction/back.ts',
     find: `      return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);`,
     replace: `      return isUnproven && successor.id === '' && setPolicy(successor, noRestart);`,
   },
   {
-    name: 'a successor that is given up keeps the name until it is removed',
+    name: 'a failed successor keeps its name until its removal',
     file: 'src/domain/transaction/back.ts',
     find: `      ({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)),`,
     replace: `      ({ name, new: successor }) => successor?.id === '' && rename(successor, failedName(name)),`,
@@ -90,7 +90,7 @@ const mutations = [
     replace: ``,
   },
   {
-    name: 'stops that may be in flight are not waited out',
+    name: 'a stop that may be in progress is not awaited',
     file: 'src/domain/transaction/back.ts',
     find: `    next((member) => stopPossible && isEntitled(member) && waitOutPendingStop(member, memory)) ??`,
     replace: ``,
@@ -124,25 +124,25 @@ const mutations = [
     replace: `    next((member) => takeName(member, member.new)) ??`,
   },
   {
-    name: 'rivals are not looked for once the successor is there',
+    name: 'rivals are not searched after the successor is created',
     file: 'src/domain/transaction/forward.ts',
     find: `  const rival = member.rivals[0];`,
     replace: `  const rival = member.rivals[member.rivals.length];`,
   },
   {
-    name: 'containers that a rival holds are touched too',
+    name: 'containers of a rival are changed too',
     file: 'src/domain/transaction/member.ts',
     find: `  return member.new !== undefined || engaged === 'all' || (member.old !== undefined && engaged.has(member.old.id));`,
     replace: `  return member.name !== '' || engaged === 'all';`,
   },
   {
-    name: 'what a rival has parked is brought back',
+    name: 'a container that a rival has parked is restored',
     file: 'src/domain/transaction/back.ts',
     find: `  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, memory));`,
     replace: `  return old !== undefined && nameHeldBy !== 'rival' && memory !== undefined;`,
   },
   {
-    name: 'the policy is not read again once the successor is there',
+    name: 'the policy is not read again after the successor is created',
     file: 'src/domain/transaction/forward.ts',
     find: `!samePolicy(member.old.policy, member.policy))
     return turn`,
@@ -150,7 +150,7 @@ const mutations = [
     return turn`,
   },
   {
-    name: 'the policy of what was never parked is set right all the same',
+    name: 'the policy of a container that was never parked is restored',
     file: 'src/domain/transaction/back.ts',
     find: `    mustNext(
       'rolling back',
@@ -163,7 +163,7 @@ const mutations = [
 `,
   },
   {
-    name: 'a policy that could not be restored is forgotten',
+    name: 'a policy that could not be restored is dropped',
     file: 'src/domain/transaction/back.ts',
     find: `    mustNext(
       'rolling back',
@@ -185,7 +185,7 @@ const mutations = [
     replace: ``,
   },
   {
-    name: 'half-removed containers are left',
+    name: 'half-removed containers are not removed',
     file: 'src/domain/transaction/decide.ts',
     find: `  const halfRemoved = buryDead(ours);`,
     replace: `  const halfRemoved = ours.members.length === 0 ? buryDead(ours) : undefined;`,
@@ -197,19 +197,19 @@ const mutations = [
     replace: `['mark', 'create', 'compare', 'rename', 'policy', 'gate', 'stop', 'start', 'remove']`,
   },
   {
-    name: 'the mark goes on expected facts',
+    name: 'the mark is removed on expected facts',
     file: 'src/domain/transaction/memory/expected-facts.ts',
     find: `['mark', 'create', 'compare', 'rename', 'policy', 'gate']`,
     replace: `['mark', 'create', 'compare', 'rename', 'policy', 'gate', 'unmark']`,
   },
   {
-    name: 'facts are expected of an old container that has ended by itself',
+    name: 'facts of an old container that has exited by itself are expected',
     file: 'src/domain/transaction/memory/expected-facts.ts',
     find: `  return old?.place !== 'name' || isAlive(old.status) === wasRunning;`,
     replace: `  return old?.place !== 'name' || isAlive(old.status) || wasRunning || !wasRunning;`,
   },
   {
-    name: 'a refusal of a step that rested on expected facts counts',
+    name: 'a refusal of a step that used expected facts counts',
     file: 'src/application/transaction/transact.ts',
     find: `  return status === nameIsTaken ||`,
     replace: `  return status > 0 ||`,

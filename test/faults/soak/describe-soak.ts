@@ -18,7 +18,7 @@ export type SoakScope = {
 
 /** Campaign L: many containers go from release to release, first in peace, then while all dies again and again; in the end lines as those of the other campaigns. */
 export function describeSoak({ count, seed, words, reportFile }: SoakScope): void {
-  const title = 'A long life: release upon release';
+  const title = 'A soak: one release after the other';
   describeInLab(`L: ${title}`, (lab) => {
     const team = engineTeam(lab, { letter: 'L', title, count: 1, engineDies: true, reportFile });
     let launched: Promise<Soaked> | undefined;

@@ -13,7 +13,7 @@ export type PeopleScope = {
 
 /** Campaign M: a test for each shape, and in the end lines as those of the other campaigns. */
 export function describePeople({ shapes, only, reportFile }: PeopleScope): void {
-  const title = 'The updater is killed, and people and tools come before the next start';
+  const title = 'The updater is killed, and people and tools act before the next start';
   describeInLab(`M: ${title}`, (lab) => {
     const team = engineTeam(lab, { letter: 'M', title, reportFile });
     test.each(shapes)('$name', { timeout: 7_200_000 }, async (shape) => {
