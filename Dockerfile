@@ -1,4 +1,4 @@
-# The image of Upkeep: Node and a bundle of 5 MB, for every platform that the base has.
+# The image of Upkeep: Node and a bundle of 5 MB, for every platform of the base.
 #   docker build --tag upkeep .
 #   docker build --tag upkeep --build-arg BASE=node:24-slim .      on another base, with Node 20.19 or newer
 ARG BASE=node:24-alpine
@@ -15,11 +15,11 @@ RUN npm run build && npm run sbom && node scripts/image-tree.mjs /out
 
 FROM ${BASE}
 COPY --from=build /out/ /
-# No shell is needed. The flags take 25 MiB less memory, and no more time: test/bench/idle.bench.ts. Without the
-# optimizing compilers the same requests took the same time of the processor.
+# No shell is needed. The flags save 25 MiB of memory and need no more time: test/bench/idle.bench.ts. Without the
+# optimizing compilers, the same requests took the same CPU time.
 ENTRYPOINT ["node", "--optimize-for-size", "--no-turbofan", "--no-maglev", "--v8-pool-size=1", "/app/main.js"]
 CMD ["run"]
-# For --state-dir=/data, which is off unless UPKEEP_STATE_DIR or the option says so.
+# For --state-dir=/data, which is off by default.
 VOLUME ["/data"]
 EXPOSE 8080
 STOPSIGNAL SIGTERM
