@@ -5,14 +5,14 @@ import { cpus, release, totalmem } from 'node:os';
 export const results = new URL('../test/bench/results/', import.meta.url);
 const page = new URL('../docs/benchmarks.md', import.meta.url);
 
-/** The lines of a benchmark's output that the page shows: ratios, and other figures with an aim. */
+/** The lines of a benchmark's output for the page: ratios, and other figures with an aim. */
 export function figuresIn(lines) {
   return lines.map((line) => line.trim()).filter((line) => ratio.test(line) || /\(aim [\d.]+\)|HEADs/.test(line));
 }
 
 const ratio = /^(.+): ([\d.]+) ms, floor ([\d.]+) ms, ratio ([\d.]+) \((?:within|ABOVE) the aim of ([\d.]+)\)$/;
 
-/** The machine and the day, without what would name the machine. */
+/** The machine and the date, without the host name. */
 export function machineOf() {
   const model = cpus()[0]?.model.trim() ?? 'unknown';
   const memory = `${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
@@ -42,10 +42,9 @@ const pageOf = ({ machines, beside, others }) => `# Benchmarks
 
 <!-- Written by scripts/benchmarks.mjs from test/bench/results: npm run bench -- --record. -->
 
-Times of one machine say little about another one. Therefore each benchmark measures a floor in the same run, in turn with
-Upkeep: the least that anybody would need for the same work. The ratio of the two is the result. The code, with the
-floor of each, is in \`test/bench/\`. Figures are medians. Each has its day, and the load of the machine at its beginning,
-as \`uptime\` shows it.
+Times depend on the machine. Therefore each benchmark alternates Upkeep with a floor: the minimum work for the same
+result. The ratio of the two is the figure to compare. \`test/bench/\` contains the benchmarks with their floors. Figures
+are medians, with their date and the load of the machine at the start, as \`uptime\` shows it.
 
 ${machines.map((machine) => `- ${machine}`).join('\n')}
 
@@ -57,12 +56,12 @@ ${beside.join('\n')}
 
 The floors:
 
-- a start of Upkeep, and until the service is ready: a start of Node that does nothing
-- a check: one request that is alone, times the waves that the requests in flight allow
-- the downtime of an update: of two containers that are there, stop one and start the other
+- a start of Upkeep, or of the service until it is ready: a start of Node with an empty program
+- a check: the time of a single request, times the number of batches of parallel requests
+- the downtime of an update: a stop of one existing container and a start of another
 - an update with notifications: the same update without them
-- four engines while something happens to a fifth: the same update by a service without the fifth
-- a check of one engine while 99 are away: the same by a service with one other engine
+- four engines while a fifth has a fault: the same update by a service without the fifth
+- a check of one engine while 99 are away: the same check by a service with one other engine
 
 ## Others
 

@@ -97,7 +97,7 @@ function optionHelp(option: Option, width: number): string[] {
   return entry(termOf(option), text, columnOf(width), width);
 }
 
-/** The first clause of the meaning, with what stands in brackets in it. */
+/** The first clause of the meaning, with its text in brackets. */
 function briefHelp(option: Option, width: number): string[] {
   const [first = ''] = /^(?:\([^)]*\)|[^,:;.(]|[,:;.](?! ))*/.exec(option.meaning) ?? [];
   const standing = option.defaultMeaning === undefined ? standingOf(option) : '';

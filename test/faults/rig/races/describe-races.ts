@@ -17,7 +17,7 @@ export type RaceScope = {
 
 /** Campaign G: a test for each shape, and in the end lines as those of the other campaigns. */
 export function describeRaces({ shapes, rounds, seed, engines, reportFile }: RaceScope): void {
-  const title = 'Several instances work at the same container, and one of them may be killed';
+  const title = 'Several instances work on the same container, and one of them may be killed';
   describeInLab(`G: ${title}`, (lab) => {
     const team = engineTeam(lab, { letter: 'G', title, count: engines, reportFile });
     test.each(shapes)('$name', { timeout: 3_600_000 }, async (shape) => {
