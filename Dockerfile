@@ -1,4 +1,4 @@
-# The image of Upkeep: Node and a bundle of 5 MB, for every platform of the base.
+# The image of Upkeep: Node and a bundle of 4 MB, for every platform of the base.
 #   docker build --tag upkeep .
 #   docker build --tag upkeep --build-arg BASE=node:24-slim .      on another base, with Node 20.19 or newer
 ARG BASE=node:24-alpine
