@@ -1,4 +1,4 @@
-import { type Decision, type DecisionKind, readDecision } from './state/documents/decision.ts';
+import { type Decision, type DecisionKind, readDecision } from './state/documents/decisions.ts';
 import type { Watched } from './state/documents/container.ts';
 import { objectOf } from './state/documents/reading.ts';
 import type { Fleet } from './state/fleet/fleet.ts';

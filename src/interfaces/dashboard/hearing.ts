@@ -1,7 +1,6 @@
 import type { Reader } from './reader.ts';
 import { type Heard, readEvent } from './state/documents/events.ts';
-import { nameIn } from './state/documents/unique-name.ts';
-import { countOf, textOf } from './state/documents/reading.ts';
+import { countOf, nameIn, textOf } from './state/documents/reading.ts';
 import { listed } from './state/words/sentences.ts';
 import type { PageContext } from './view/context.ts';
 import { movePullInDrawer } from './view/drawer/drawer.ts';

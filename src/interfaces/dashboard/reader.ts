@@ -1,10 +1,8 @@
 import { type ShownOption, readOptions } from './state/documents/configuration.ts';
-import type { Decision } from './state/documents/decision.ts';
-import { readDecisions, withDecisions } from './state/documents/decisions.ts';
-import { readDetails } from './state/documents/details.ts';
-import { type EngineAway, readEnginesAway, withEnginesAway } from './state/documents/engines.ts';
+import { type Decision, readDecisions } from './state/documents/decisions.ts';
+import { readDetails, withDecisions, withEnginesAway } from './state/documents/details.ts';
 import { type PastRun, readHistory } from './state/documents/history.ts';
-import { readStatus } from './state/documents/status.ts';
+import { type EngineAway, readEnginesAway, readStatus } from './state/documents/status.ts';
 import type { Fleet, Taken } from './state/fleet/fleet.ts';
 import { span } from './state/words/numbers.ts';
 import type { Ask, Reply } from './transport/client.ts';

@@ -1,6 +1,6 @@
 import type { Address } from '../state/address.ts';
 import type { ShownOption } from '../state/documents/configuration.ts';
-import type { EngineAway } from '../state/documents/engines.ts';
+import type { EngineAway } from '../state/documents/status.ts';
 import type { PastRun } from '../state/documents/history.ts';
 import type { Fleet } from '../state/fleet/fleet.ts';
 import type { LinkState } from '../state/link-state.ts';

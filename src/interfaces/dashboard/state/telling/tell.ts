@@ -1,5 +1,5 @@
 import type { UnderWay } from '../fleet/under-way.ts';
-import { tasksWords } from '../documents/tasks.ts';
+import type { Tasks } from '../documents/status.ts';
 import type { Watched } from '../documents/container.ts';
 import { when } from '../words/moments.ts';
 import { dayMs, glued, precise, size, span } from '../words/numbers.ts';
@@ -81,6 +81,11 @@ function tellUpdate(one: Watched, { phase, tasks }: UnderWay): Told {
       return { tone: 'ready', group: 'ready', icon: 'run', turning: true, word };
     }
   }
+}
+
+/** `2 of 4 tasks`. */
+function tasksWords({ running, wanted }: Tasks): string {
+  return `${running} of ${wanted} task${wanted === 1 ? '' : 's'}`;
 }
 
 export const phaseWords = {

@@ -1,5 +1,5 @@
 import { linkWords } from '../../state/link-state.ts';
-import type { EngineAway } from '../../state/documents/engines.ts';
+import type { EngineAway } from '../../state/documents/status.ts';
 import { clock } from '../../state/words/moments.ts';
 import { glued } from '../../state/words/numbers.ts';
 import { capital, ended } from '../../state/words/sentences.ts';

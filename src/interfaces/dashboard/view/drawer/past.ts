@@ -1,4 +1,4 @@
-import type { PastOutcome } from '../../state/documents/container.ts';
+import type { PastOutcome } from '../../state/documents/history.ts';
 import { when } from '../../state/words/moments.ts';
 import { glued, precise } from '../../state/words/numbers.ts';
 import { capital } from '../../state/words/sentences.ts';

@@ -1,6 +1,5 @@
 import { startAddress, writeAddress } from '../../state/address.ts';
-import type { PastOutcome } from '../../state/documents/container.ts';
-import type { PastRun } from '../../state/documents/history.ts';
+import type { PastOutcome, PastRun } from '../../state/documents/history.ts';
 import { scheduleWords, triggerWords } from '../../state/telling/runs.ts';
 import { clock, dayOf, when } from '../../state/words/moments.ts';
 import { glued, precise } from '../../state/words/numbers.ts';
