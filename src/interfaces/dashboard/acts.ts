@@ -1,9 +1,8 @@
 import type { Fleet } from './state/fleet/fleet.ts';
 import { ended, plural } from './state/words/sentences.ts';
 import { objectOf, objectsOf, textOf } from './state/documents/reading.ts';
-import type { Ask } from './transport/client.ts';
+import { type Ask, reasonOf } from './transport/client.ts';
 import { scopesOf } from './transport/scopes.ts';
-import { reasonOf } from './transport/refusal.ts';
 import type { Acts, PageContext, UpdateKind } from './view/context.ts';
 import { createDecide, type Decide } from './decide.ts';
 import { confirmRollBack } from './view/dialogs/roll-back.ts';

@@ -1,6 +1,8 @@
-import type { LinkState } from '../state/link-state.ts';
 import { followEvents } from './stream.ts';
 import type { Tokens } from './tokens.ts';
+
+/** How the page gets changes. */
+export type LinkState = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'offline';
 
 export type LinkParts = {
   readonly tokens: Tokens;

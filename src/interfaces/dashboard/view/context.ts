@@ -3,7 +3,7 @@ import type { ShownOption } from '../state/documents/configuration.ts';
 import type { EngineAway } from '../state/documents/status.ts';
 import type { PastRun } from '../state/documents/history.ts';
 import type { Fleet } from '../state/fleet/fleet.ts';
-import type { LinkState } from '../state/link-state.ts';
+import type { LinkState } from '../transport/link.ts';
 
 /** The functions and data that every part of the page can use. */
 export type PageContext = {
