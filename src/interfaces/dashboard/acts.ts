@@ -1,11 +1,13 @@
 import type { Fleet } from './state/fleet/fleet.ts';
 import { ended, plural } from './state/words/sentences.ts';
+import { type PlannedStep, readPlan } from './state/documents/plan.ts';
 import { objectOf, objectsOf, textOf } from './state/documents/reading.ts';
 import { type Ask, reasonOf } from './transport/client.ts';
 import { scopesOf } from './transport/scopes.ts';
 import type { Acts, PageContext, UpdateKind } from './view/context.ts';
 import { createDecide, type Decide } from './decide.ts';
 import { confirmRollBack } from './view/dialogs/roll-back.ts';
+import type { PlanAnswer } from './view/dialogs/update-plan.ts';
 import { confirmUpdate } from './view/dialogs/update.ts';
 import { notice } from './view/parts/notice.ts';
 
@@ -37,6 +39,7 @@ export function createActs({
   return {
     ...createDecide({
       ...{ ask, fleet, context, refresh },
+      plan: (one) => planOf(scopesOf([one]), '&approved=true&now=true'),
       begin: (one) => begin([one.name], 'v1/update?async=true&now=true', scopesOf([one]), `Cannot update ${one.name}`),
     }),
     update: (names, kind = 'update') => {
@@ -46,7 +49,7 @@ export function createActs({
       void confirmUpdate(context(), {
         names,
         kind,
-        ask: () => planOf(scopes.map((scope) => `v1/update?dry_run=true${more}${scope}`)),
+        ask: () => planOf(scopes, more),
         start: () => {
           context().act.clearPicked();
           begin(names, `v1/update?async=true${more}`, scopes, 'Cannot update');
@@ -70,17 +73,18 @@ export function createActs({
     return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? [''] : undefined;
   }
 
-  /** The plans of several engines as one. */
-  async function planOf(paths: readonly string[]) {
-    const replies = await Promise.all(paths.map((path) => ask(path, { method: 'POST', timeoutMs: updateTimeoutMs })));
-    const steps: unknown[] = [];
+  /** The result of a dry run; the plans of several engines are one. */
+  async function planOf(scopes: readonly string[], more: string): Promise<PlanAnswer> {
+    const order = { method: 'POST', timeoutMs: updateTimeoutMs } as const;
+    const replies = await Promise.all(scopes.map((scope) => ask(`v1/update?dry_run=true${more}${scope}`, order)));
+    const steps: PlannedStep[] = [];
     for (const reply of replies) {
       if (reply.kind !== 'ok') return { why: `Cannot plan the update: ${reasonOf(reply)}` };
-      const { dry_run: isDry, plan } = objectOf(reply.document);
-      if (isDry !== true || !Array.isArray(plan)) return { document: reply.document };
-      steps.push(...(plan as readonly unknown[]));
+      const plan = readPlan(reply.document);
+      if (plan === undefined) return { plan };
+      steps.push(...plan);
     }
-    return { document: { dry_run: true, plan: steps } };
+    return { plan: steps };
   }
 
   function begin(names: readonly string[], path: string, scopes: readonly string[], what: string): void {

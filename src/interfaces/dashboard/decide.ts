@@ -6,10 +6,10 @@ import { newVersionOf } from './state/telling/versions.ts';
 import { when } from './state/words/moments.ts';
 import { capital, ended } from './state/words/sentences.ts';
 import { type Ask, reasonOf } from './transport/client.ts';
-import { scopesOf } from './transport/scopes.ts';
 import type { Acts, PageContext } from './view/context.ts';
 import { confirmApproval } from './view/dialogs/approve.ts';
 import { chooseSnooze } from './view/dialogs/snooze.ts';
+import type { PlanAnswer } from './view/dialogs/update-plan.ts';
 import { notice } from './view/parts/notice.ts';
 
 export type Decide = Pick<Acts, 'approve' | 'skip' | 'snooze' | 'withdraw'>;
@@ -20,25 +20,25 @@ export type DecideParts = {
   readonly context: () => PageContext;
   /** Reads all documents soon, because a decision changes them. */
   readonly refresh: () => void;
+  /** The plan of its update, as if it were approved. */
+  readonly plan: (one: Watched) => Promise<PlanAnswer>;
   /** Begins the update of a container whose new version was approved. */
   readonly begin: (one: Watched) => void;
 };
 
 type Order = { readonly kind: DecisionKind; readonly untilMs?: number | undefined };
 
-const planTimeoutMs = 120_000;
-
 /**
  * Decisions of people about new versions. Each concerns the version that the page showed. If a newer one has come
  * since, the service refuses the decision.
  */
-export function createDecide({ ask, fleet, context, refresh, begin }: DecideParts): Decide {
+export function createDecide({ ask, fleet, context, refresh, plan, begin }: DecideParts): Decide {
   return {
     approve: withNamed((one) => {
       const { isOn } = context();
       void confirmApproval(context(), {
         one,
-        plan: isOn('update') ? () => planOf(one) : undefined,
+        plan: isOn('update') ? () => plan(one) : undefined,
         approve: () => void take(one, { kind: 'approve' }, approvedWords(one)),
         approveAndUpdate: () => {
           void send(one, { kind: 'approve' }).then((taken) => taken === undefined || begin(one));
@@ -66,12 +66,6 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
       const one = fleet.named(name);
       if (one !== undefined) void act(one);
     };
-  }
-
-  async function planOf(one: Watched) {
-    const path = `v1/update?dry_run=true&approved=true&now=true${scopesOf([one]).join('')}`;
-    const reply = await ask(path, { method: 'POST', timeoutMs: planTimeoutMs });
-    return reply.kind === 'ok' ? { document: reply.document } : { why: `Cannot plan the update: ${reasonOf(reply)}` };
   }
 
   /** Decides, and offers to undo it by restoring the earlier decision. */

@@ -1,5 +1,4 @@
 import type { Watched } from '../../state/documents/container.ts';
-import { readPlan } from '../../state/documents/plan.ts';
 import { newVersionOf } from '../../state/telling/versions.ts';
 import { when } from '../../state/words/moments.ts';
 import { capital, ended } from '../../state/words/sentences.ts';
@@ -7,12 +6,12 @@ import { canUpdate, type PageContext } from '../context.ts';
 import { type Child, h } from '../parts/node.ts';
 import { versionNodes } from '../parts/version.ts';
 import { type Confirmation, isConfirming, openConfirm, paintConfirm } from './confirm.ts';
-import { nothingNodes, planNodes } from './update-plan.ts';
+import { nothingNodes, type PlanAnswer, planNodes } from './update-plan.ts';
 
 export type ApprovalDialog = {
   readonly one: Watched;
   /** The result of a dry run with the approval. Undefined if updates cannot be started here. */
-  readonly plan: (() => Promise<{ readonly document: unknown } | { readonly why: string }>) | undefined;
+  readonly plan: (() => Promise<PlanAnswer>) | undefined;
   readonly approve: () => void;
   readonly approveAndUpdate: () => void;
 };
@@ -36,7 +35,7 @@ export async function confirmApproval(
 
   function answered(): Confirmation {
     if ('why' in answer) return { title, body: [intro(ended(capital(answer.why)))], action: only };
-    const steps = readPlan(answer.document) ?? [];
+    const steps = answer.plan ?? [];
     if (steps.every(({ action }) => action === 'skip'))
       return { title, body: [...nothingNodes(steps), intro(laterWords(context))], action: only };
     return {

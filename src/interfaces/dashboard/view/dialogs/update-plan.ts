@@ -8,6 +8,9 @@ import { icon } from '../parts/icon.ts';
 import { type Child, h } from '../parts/node.ts';
 import { versionNodes } from '../parts/version.ts';
 
+/** Without a plan, the service did not answer with one, so an update may have begun. */
+export type PlanAnswer = { readonly plan: readonly PlannedStep[] | undefined } | { readonly why: string };
+
 /** The plan of an update as ordered steps, and the guarantee. */
 export function planNodes(context: PageContext, plan: readonly PlannedStep[]): readonly Child[] {
   const updates = plan.filter(({ action }) => action === 'update');

@@ -1,15 +1,14 @@
-import { readPlan } from '../../state/documents/plan.ts';
 import { capital, ended } from '../../state/words/sentences.ts';
 import type { PageContext, UpdateKind } from '../context.ts';
 import { h } from '../parts/node.ts';
 import { isConfirming, openConfirm, paintConfirm } from './confirm.ts';
-import { nothingNodes, planNodes } from './update-plan.ts';
+import { nothingNodes, type PlanAnswer, planNodes } from './update-plan.ts';
 
 export type UpdateDialog = {
   readonly names: readonly string[];
   readonly kind: UpdateKind;
-  /** The result of the dry run, or the reason of its failure. */
-  readonly ask: () => Promise<{ readonly document: unknown } | { readonly why: string }>;
+  /** The result of the dry run. */
+  readonly ask: () => Promise<PlanAnswer>;
   readonly start: () => void;
 };
 
@@ -21,7 +20,7 @@ export async function confirmUpdate(context: PageContext, { names, kind, ask, st
   // The dialog was closed, or another one was opened.
   if (!isConfirming(title)) return;
   if ('why' in answer) return paintConfirm({ title, body: [h('p', { class: 'intro' }, ended(capital(answer.why)))] });
-  const plan = readPlan(answer.document);
+  const { plan } = answer;
   if (plan === undefined) {
     return paintConfirm({
       title,
