@@ -1,6 +1,5 @@
 import { createActs } from './acts.ts';
-import { startDocument } from './document.ts';
-import { readGroups } from './groups-on.ts';
+import { readGroups, startDocument } from './document.ts';
 import { createHearing } from './hearing.ts';
 import { createReader } from './reader.ts';
 import { type Address, readAddress, writeAddress } from './state/address.ts';
@@ -22,7 +21,7 @@ import { paintTabs } from './view/pages/tabs.ts';
 import { showSignIn, startSignIn } from './view/pages/sign-in.ts';
 import { paintBulk } from './view/table/bulk.ts';
 import { paintEmpty } from './view/table/empty.ts';
-import { endSkeleton, paintSkeleton } from './view/table/skeleton.ts';
+import { endSkeleton, paintSkeleton } from './view/table/columns.ts';
 import { createTable } from './view/table/table.ts';
 import { paintEngines, paintTools } from './view/table/tools.ts';
 
@@ -147,7 +146,7 @@ export function startPage(): void {
     if (!isBuilt) return;
     table.paintAll();
     paintAnswer(context);
-    paintEmpty(fleet, fleet.all().length === 0);
+    paintEmpty(fleet);
     paintBulk(context);
     paintDrawer(context, false);
     paintPages();

@@ -1,8 +1,7 @@
 import { type Counts, countLabels } from '../../state/telling/count.ts';
 import { shownKinds } from '../../state/address.ts';
 import type { PageContext } from '../context.ts';
-import { button } from '../parts/button.ts';
-import { byId, h, say } from '../parts/node.ts';
+import { button, byId, h, say } from '../parts/node.ts';
 
 const buttons = new Map<string, HTMLButtonElement>();
 

@@ -1,7 +1,6 @@
 import { type Counts, markKinds } from '../../state/telling/count.ts';
 import { svg } from '../parts/icon.ts';
-import { byId } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
+import { byId, repaint } from '../parts/node.ts';
 
 /** With more containers there are no gaps between the marks. */
 const mostGaps = 120;

@@ -4,9 +4,7 @@ import { glued } from '../../state/words/numbers.ts';
 import { capital, ended } from '../../state/words/sentences.ts';
 import type { LinkState } from '../../transport/link.ts';
 import { isLive, type PageContext } from '../context.ts';
-import { button } from '../parts/button.ts';
-import { byId, type Child, h, say } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
+import { button, byId, type Child, h, repaint, say } from '../parts/node.ts';
 
 /** The link's state in the top bar, and the banner above outdated data. */
 export function paintLink(

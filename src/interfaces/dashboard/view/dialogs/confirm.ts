@@ -1,5 +1,4 @@
-import { button } from '../parts/button.ts';
-import { byId, type Child, fill, h } from '../parts/node.ts';
+import { button, byId, type Child, fill, h } from '../parts/node.ts';
 
 export type Confirmation = {
   readonly title: string;

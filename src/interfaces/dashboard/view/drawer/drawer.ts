@@ -2,17 +2,11 @@ import type { Watched } from '../../state/documents/container.ts';
 import { explain } from '../../state/telling/explain.ts';
 import { tell, type Told } from '../../state/telling/tell.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
-import { button } from '../parts/button.ts';
+import { button, byId, type Child, forget, h, repaint } from '../parts/node.ts';
 import { icon } from '../parts/icon.ts';
-import { byId, type Child, h } from '../parts/node.ts';
-import { forget, repaint } from '../parts/repaint.ts';
 import { movePull, steps } from '../parts/steps.ts';
 import { actionNodes } from './actions.ts';
-import { factsSection } from './facts.ts';
-import { logSection } from './log.ts';
-import { pastSection } from './past.ts';
-import { settingsSection } from './settings.ts';
-import { versionSection } from './version.ts';
+import { factsSection, logSection, pastSection, settingsSection, versionSection } from './sections.ts';
 
 /** Paints the drawer with all data of the container in the address. The table beside it stays usable. */
 export function paintDrawer(context: PageContext, wantsFocus: boolean): void {

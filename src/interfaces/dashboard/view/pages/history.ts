@@ -6,9 +6,8 @@ import { glued, precise } from '../../state/words/numbers.ts';
 import { capital, plural } from '../../state/words/sentences.ts';
 import type { PageContext } from '../context.ts';
 import { icon } from '../parts/icon.ts';
-import { byId, type Child, h } from '../parts/node.ts';
+import { button, byId, type Child, h, repaint } from '../parts/node.ts';
 import { outcomeLook } from '../parts/outcome.ts';
-import { repaint } from '../parts/repaint.ts';
 import { chips } from './chips.ts';
 
 const kinds = [
@@ -69,12 +68,11 @@ function isSameDay(before: PastRun | undefined, run: PastRun): boolean {
 }
 
 function moreButton(context: PageContext, count: number): Child {
-  const node = h('button', { type: 'button', class: 'button more-runs' }, `Show ${plural(count, 'older run')}`);
-  node.addEventListener('click', () => {
+  const showAll = (): void => {
     most = Infinity;
     paintHistory(context);
-  });
-  return node;
+  };
+  return button({ class: 'button more-runs' }, showAll, `Show ${plural(count, 'older run')}`);
 }
 
 function noneNode(all: number, isOn: boolean, nextRunAtMs: number | undefined, nowMs: number): Child {

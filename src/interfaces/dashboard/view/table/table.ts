@@ -4,12 +4,11 @@ import { filterFor, type RowFacts, factsOf } from '../../state/telling/fits.ts';
 import { bucketOf, orderFleet } from '../../state/telling/order.ts';
 import { downWords, rowContent } from '../../state/telling/row.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
-import { byId, h, say } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
+import { byId, h, repaint, say } from '../parts/node.ts';
 import { movePull } from '../parts/steps.ts';
-import { paintNoMatch } from './no-match.ts';
+import { paintNoMatch } from './empty.ts';
 import { createGroups } from './groups.ts';
-import { paintHead } from './head.ts';
+import { paintHead } from './columns.ts';
 import { type CellParts, rowCells } from './row.ts';
 import type { RowAction, Told } from '../../state/telling/tell.ts';
 import type { Watched } from '../../state/documents/container.ts';
@@ -34,7 +33,6 @@ export type Table = {
   readonly rowOf: (name: string) => HTMLTableRowElement | undefined;
   readonly visibleRows: () => readonly HTMLTableRowElement[];
   readonly markOpen: (name: string) => void;
-  readonly markPicked: (name: string) => void;
 };
 
 export function createTable(context: PageContext): Table {
@@ -208,7 +206,6 @@ export function createTable(context: PageContext): Table {
       opened = name;
       rows.get(name)?.classList.add('open');
     },
-    markPicked: (name) => paint([name]),
   };
 }
 

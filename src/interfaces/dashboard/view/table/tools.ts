@@ -1,6 +1,5 @@
 import type { PageContext } from '../context.ts';
-import { byId, h } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
+import { byId, h, repaint } from '../parts/node.ts';
 
 /** Shows the address in the controls above the table. */
 export function paintTools(context: PageContext): void {
