@@ -1,9 +1,9 @@
-import type { Reader } from './reader.ts';
 import { type Heard, readEvent } from './state/documents/events.ts';
 import { nameIn, textOf } from './state/documents/reading.ts';
 import { readSummary } from './state/documents/status.ts';
 import { didWords } from './state/telling/runs.ts';
 import { listed } from './state/words/sentences.ts';
+import type { Reader } from './transport/reader.ts';
 import type { PageContext } from './view/context.ts';
 import { movePullInDrawer } from './view/drawer/drawer.ts';
 import { announce, notice } from './view/parts/notice.ts';

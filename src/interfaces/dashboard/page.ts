@@ -1,12 +1,12 @@
 import { createActs } from './acts.ts';
 import { readGroups, startDocument } from './document.ts';
 import { createHearing } from './hearing.ts';
-import { createReader } from './reader.ts';
 import { type Address, readAddress, writeAddress } from './state/address.ts';
 import { createFleet, type Taken } from './state/fleet/fleet.ts';
 import { span } from './state/words/numbers.ts';
 import { createAsk } from './transport/client.ts';
 import { type Link, type LinkState, startLink } from './transport/link.ts';
+import { createReader } from './transport/reader.ts';
 import { createTokens } from './transport/tokens.ts';
 import { paintAnswer } from './view/answer/answer.ts';
 import { pressCounts } from './view/answer/counts.ts';
@@ -41,17 +41,13 @@ export function startPage(): void {
   const reader = createReader({ ask, isOn, fleet, nowMs, onRead });
   const acts = createActs({ ask, fleet, context: () => context, refresh: () => hearing.refresh(), onAsked: paintRun });
   const context: PageContext = {
+    ...reader,
     fleet,
     nowMs,
     isOn,
     address: () => address,
     go,
     link: () => state,
-    readAtMs: reader.readAtMs,
-    engineError: reader.engineError,
-    enginesAway: reader.enginesAway,
-    runs: reader.runs,
-    options: reader.options,
     picked: new Set(),
     act: { ...acts, pick, clearPicked, tryNow: () => (state === 'live' ? hearing.refresh() : link?.tryNow()) },
   };
@@ -69,7 +65,7 @@ export function startPage(): void {
 
   startDocument({ context, table, signOut });
   startKeyboard(context, table);
-  startSignIn({ signIn });
+  startSignIn(signIn);
   addEventListener('hashchange', () => {
     address = readAddress(location.hash);
     show(true);

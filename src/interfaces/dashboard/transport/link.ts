@@ -1,3 +1,4 @@
+import type { Reader } from './reader.ts';
 import { followEvents } from './stream.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -9,7 +10,7 @@ export type LinkParts = {
   /** Whether the service allows this page to follow events. A refused request would leave an error in the console. */
   readonly mayFollow: () => boolean;
   /** Reads everything again. `refused`: the session is no longer signed in. */
-  readonly read: (signal: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
+  readonly read: Reader['read'];
   readonly onState: (state: LinkState, nextTryMs?: number) => void;
   readonly onEvent: (text: string) => void;
   readonly onRefused: () => void;
