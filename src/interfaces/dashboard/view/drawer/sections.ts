@@ -31,7 +31,7 @@ export function versionSection(one: Watched): Child {
   const newer = [
     h('b', {}, one.latestVersion || 'A newer image'),
     one.change !== undefined && h('span', { class: `badge ${one.change}` }, one.change),
-    one.downloadBytes !== undefined && h('span', { class: 'sub-size word is-held' }, size(one.downloadBytes)),
+    one.downloadBytes !== undefined && h('span', { class: 'word is-held' }, size(one.downloadBytes)),
   ];
   const reference = pullReference(one);
   const command = `docker pull ${reference}`;
@@ -55,7 +55,7 @@ export function versionSection(one: Watched): Child {
 
 /** The tag of an update. The update does not change a compose file. */
 function tagLine({ candidate, project }: Watched): HTMLElement {
-  const remark = project !== '' && h('span', { class: 'sub-size word is-held' }, 'A compose file keeps its old tag');
+  const remark = project !== '' && h('span', { class: 'word is-held' }, 'A compose file keeps its old tag');
   return line('Tag', [h('span', {}, candidate), remark], '', '');
 }
 

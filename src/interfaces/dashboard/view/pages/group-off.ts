@@ -16,7 +16,7 @@ export function paintGroupOff(): void {
     h('div', { class: 'code' }, h('code', {}, '--http-api-endpoints all')),
     h(
       'p',
-      { class: 'state-foot' },
+      {},
       'All groups, or at least dashboard, containers, metrics, history, config, check, update, decisions and events.',
     ),
   );

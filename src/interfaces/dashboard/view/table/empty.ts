@@ -50,12 +50,7 @@ function emptyNodes(unwatched: readonly Unwatched[]): readonly Child[] {
         'The option label-enable is on, so a container is watched when it says so. Add this to its compose file:',
       ),
     needsLabel && h('div', { class: 'code' }, h('code', {}, label), copyButton(label, 'the label')),
-    h(
-      'p',
-      { class: 'state-foot' },
-      h('a', { class: 'link', href: '#/settings' }, 'Settings'),
-      ' show which options were given, and where.',
-    ),
+    h('p', {}, h('a', { class: 'link', href: '#/settings' }, 'Settings'), ' show which options were given, and where.'),
   ];
 }
 
