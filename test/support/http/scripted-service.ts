@@ -6,6 +6,7 @@ import type { ContainerOutcome, Session } from '../../../src/domain/run/session.
 import type { Inventory, TrackedContainer, TrackedImage } from '../../../src/domain/inventory/inventory.ts';
 import type { HistoryEntry, LoggedEvent, Service, StepEvent } from '../../../src/interfaces/http/service/service.ts';
 import { digestOf, idOf } from '../scene/builders.ts';
+import { checkReport, idleStatus, noDecisions } from '../scene/fake-application.ts';
 
 /** A service for tests of the HTTP interface alone; the test scripts its results and their timing. */
 export type ScriptedService = Service & {
@@ -53,7 +54,7 @@ export function createScriptedService(): ScriptedService {
   const script: ScriptedService['script'] = {
     inventory: { revision: 1, containers: [], images: [] },
     history: [],
-    status: { lastRun: undefined, nextRunAtMs: undefined, running: false, repairing: false, updatesAvailable: 0 },
+    status: idleStatus,
     failure: undefined,
     readyFailure: undefined,
     inventoryFailure: undefined,
@@ -83,12 +84,7 @@ export function createScriptedService(): ScriptedService {
   }
 
   return {
-    decisions: {
-      candidateOf: () => undefined,
-      list: () => Promise.resolve([]),
-      take: () => Promise.resolve({ kind: 'conflict', fault: 'no newer version of it is known' }),
-      withdraw: () => Promise.resolve(undefined),
-    },
+    decisions: noDecisions,
     script,
     asked,
     aborted,
@@ -127,8 +123,7 @@ export function createScriptedService(): ScriptedService {
       const stopped = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
       if (script.checkEnds !== undefined) await Promise.race([script.checkEnds, stopped]);
       if (script.failure !== undefined) throw script.failure;
-      const nothing = { unmatched: [], unwatched: [], unfinished: [], obsoleteFailures: [] };
-      return { containers: script.checked, ...nothing, startedAtMs: 0, durationMs: 0 };
+      return checkReport(script.checked, { startedAtMs: 0, durationMs: 0 });
     },
     inventory: () => ({ ...emptyInventory, ...script.inventory }),
     unwatched: () => [],
