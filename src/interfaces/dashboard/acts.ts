@@ -46,7 +46,7 @@ export function createActs({
       const scopes = scopesFor(names, kind);
       if (scopes === undefined) return notice(`Select at most ${mostNames} containers.`);
       const more = moreOf[kind];
-      void confirmUpdate(context(), {
+      confirmUpdate(context(), {
         names,
         kind,
         ask: () => planOf(scopes, more),

@@ -36,7 +36,7 @@ export function createDecide({ ask, fleet, context, refresh, plan, begin }: Deci
   return {
     approve: withNamed((one) => {
       const { isOn } = context();
-      void confirmApproval(context(), {
+      confirmApproval(context(), {
         one,
         plan: isOn('update') ? () => plan(one) : undefined,
         approve: () => void take(one, { kind: 'approve' }, approvedWords(one)),
@@ -57,7 +57,7 @@ export function createDecide({ ask, fleet, context, refresh, plan, begin }: Deci
       if (decision === undefined || !(await remove(decision, one))) return;
       const words =
         decision.kind === 'approve' ? `${named(one)} waits for approval again.` : `${named(one)} is offered again.`;
-      notice(words, undoTo(one, decision));
+      notice(words, { label: 'Undo', run: () => void send(one, decision) });
     }),
   };
 
@@ -80,18 +80,19 @@ export function createDecide({ ask, fleet, context, refresh, plan, begin }: Deci
   }
 
   async function send(one: Watched, { kind, untilMs }: Order) {
-    const { ownName: container, engine, candidateDigest: digest } = one;
-    const where = engine === '' ? {} : { engine };
-    const until = untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() };
+    const { ownName: container, candidateDigest: digest } = one;
+    const engine = one.engine || undefined;
+    const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
     const reply = await ask('v1/decisions', {
       method: 'POST',
-      body: { container, ...where, decision: kind, digest, ...until },
+      body: { container, engine, decision: kind, digest, until },
     });
     refresh();
     const decision = reply.kind === 'ok' ? readDecision(reply.document) : undefined;
     if (reply.kind === 'ok' && decision !== undefined)
       return { decision, isKept: objectOf(reply.document)['kept'] === true };
-    notice(ended(refusedWords(one, kind, reply.kind === 'ok' ? 'the answer is no decision' : refusalOf(one, reply))));
+    const why = reply.kind === 'ok' ? 'the answer is no decision' : refusalOf(one, reply);
+    notice(ended(`Cannot ${kind} ${newVersionOf(one)} of ${one.name}: ${why}`));
     return undefined;
   }
 
@@ -104,10 +105,6 @@ export function createDecide({ ask, fleet, context, refresh, plan, begin }: Deci
     return false;
   }
 
-  function undoTo(one: Watched, decision: Decision) {
-    return { label: 'Undo', run: () => void send(one, decision) };
-  }
-
   function approvedWords({ name }: Watched): string {
     const { nextRunAtMs } = fleet.status();
     return nextRunAtMs === undefined
@@ -118,10 +115,6 @@ export function createDecide({ ask, fleet, context, refresh, plan, begin }: Deci
 
 function named(one: Watched): string {
   return capital(`${newVersionOf(one)} of ${one.name}`);
-}
-
-function refusedWords(one: Watched, kind: DecisionKind, why: string): string {
-  return `Cannot ${kind} ${newVersionOf(one)} of ${one.name}: ${why}`;
 }
 
 /** The service answers 409 if the container waits for another version than the one on the page. */

@@ -43,7 +43,7 @@ export function startDocument({ context, table, signOut }: DocumentParts): void 
     if (document.hidden || context.fleet.all().length === 0) return;
     table.paintAll();
     paintAnswer(context);
-    if (!isConfirmOpen()) paintDrawer(context, false);
+    if (!isConfirmOpen()) paintDrawer(context);
   }, minuteTickMs);
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) context.act.tryNow();

@@ -58,7 +58,7 @@ export function startPage(): void {
     reader,
     onRefused: refused,
     paintAnswerSoon,
-    paintOpen: () => paintDrawer(context, false),
+    paintOpen: () => paintDrawer(context),
     paintRun,
     paintPages,
   });
@@ -144,7 +144,7 @@ export function startPage(): void {
     paintAnswer(context);
     paintEmpty(fleet);
     paintBulk(context);
-    paintDrawer(context, false);
+    paintDrawer(context);
     paintPages();
   }
 
@@ -162,7 +162,7 @@ export function startPage(): void {
     table.filter();
     paintAnswer(context);
     paintBulk(context);
-    paintDrawer(context, false);
+    paintDrawer(context);
   }
 
   function paintPages(): void {

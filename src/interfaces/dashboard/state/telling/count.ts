@@ -1,5 +1,5 @@
 import type { Fleet } from '../fleet/fleet.ts';
-import { type Group, tell } from './tell.ts';
+import { type Group, groups, tell } from './tell.ts';
 
 /** The number of containers in each state. */
 export type Counts = Readonly<
@@ -12,7 +12,7 @@ export type Counts = Readonly<
   readonly marks: readonly Mark[];
 };
 
-export const markKinds = ['bad', 'wrong', 'ready', 'held', 'unchecked', 'fine'] as const;
+export const markKinds = ['bad', ...groups] as const;
 export type Mark = (typeof markKinds)[number];
 
 export function countFleet(fleet: Fleet, nowMs: number): Counts {

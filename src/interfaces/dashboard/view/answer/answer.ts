@@ -7,8 +7,7 @@ import { startAddress, writeAddress } from '../../state/address.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { button, byId, type Child, fill, h, repaint, say } from '../parts/node.ts';
 import { icon } from '../parts/icon.ts';
-import { paintCounts } from './counts.ts';
-import { paintFleet } from './fleet-strip.ts';
+import { paintCounts, paintFleet } from './counts.ts';
 
 /** The summary above the table: whether everything is fine, news, and the last and next run. */
 export function paintAnswer(context: PageContext): void {

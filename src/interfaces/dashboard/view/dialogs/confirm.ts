@@ -49,6 +49,10 @@ export function paintConfirm({ title, body, action, other }: Confirmation): void
   if (hadFocus) heading.focus();
 }
 
+export function intro(text: string): HTMLElement {
+  return h('p', { class: 'intro' }, text);
+}
+
 export function isConfirmOpen(): boolean {
   return byId('confirm', HTMLDialogElement).open;
 }

@@ -9,7 +9,7 @@ import { actionNodes } from './actions.ts';
 import { factsSection, logSection, pastSection, settingsSection, versionSection } from './sections.ts';
 
 /** Paints the drawer with all data of the container in the address. The table beside it stays usable. */
-export function paintDrawer(context: PageContext, wantsFocus: boolean): void {
+export function paintDrawer(context: PageContext, wantsFocus = false): void {
   const drawer = byId('drawer');
   const { open, page } = context.address();
   const isClosed = open === '' || page !== 'containers';
