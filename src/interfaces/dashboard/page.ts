@@ -1,5 +1,5 @@
 import { createActs } from './acts.ts';
-import { readGroups, startDocument } from './document.ts';
+import { paintAddress, paintEngines, readGroups, startDocument } from './document.ts';
 import { createHearing } from './hearing.ts';
 import { type Address, readAddress, writeAddress } from './state/address.ts';
 import { createFleet, type Taken } from './state/fleet/fleet.ts';
@@ -14,16 +14,13 @@ import { paintLink } from './view/answer/link-state.ts';
 import type { PageContext } from './view/context.ts';
 import { paintDrawer } from './view/drawer/drawer.ts';
 import { startKeyboard } from './keyboard.ts';
-import { paintGroupOff } from './view/pages/group-off.ts';
 import { paintHistory } from './view/pages/history.ts';
 import { paintSettings } from './view/pages/settings.ts';
-import { paintTabs } from './view/pages/tabs.ts';
 import { showSignIn, startSignIn } from './view/pages/sign-in.ts';
 import { paintBulk } from './view/table/bulk.ts';
-import { paintEmpty } from './view/table/empty.ts';
+import { paintEmpty, paintGroupOff } from './view/table/empty.ts';
 import { endSkeleton, paintSkeleton } from './view/table/columns.ts';
 import { createTable } from './view/table/table.ts';
-import { paintEngines, paintTools } from './view/table/tools.ts';
 
 /** Builds the page and starts it. After that, only answers of the API, events and people change it. */
 export function startPage(): void {
@@ -193,8 +190,7 @@ export function startPage(): void {
 
   let grouped = address.group;
   function show(wantsFocus: boolean): void {
-    paintTabs(address);
-    paintTools(context);
+    paintAddress(address);
     paintPages();
     table.markOpen(address.page === 'containers' ? address.open : '');
     if (!isBuilt) return;

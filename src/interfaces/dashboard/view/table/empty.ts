@@ -3,7 +3,8 @@ import type { Fleet } from '../../state/fleet/fleet.ts';
 import { plural } from '../../state/words/sentences.ts';
 import type { PageContext } from '../context.ts';
 import { copyButton } from '../parts/copy-button.ts';
-import { button, byId, type Child, h, repaint } from '../parts/node.ts';
+import { icon } from '../parts/icon.ts';
+import { button, byId, type Child, fill, h, repaint } from '../parts/node.ts';
 
 const label = 'labels: { upkeep.enable: "true" }';
 
@@ -77,3 +78,24 @@ const nothing = {
   unchecked: 'All have been checked.',
   fine: 'Nothing is up to date yet.',
 } as const;
+
+/** Shown in place of the containers where the group `containers` is off. */
+export function paintGroupOff(): void {
+  const title = byId('verdict');
+  title.className = 'is-past';
+  fill(title, icon('eye'), h('span', {}, 'Cannot show the containers'));
+  byId('lead').textContent = 'The group containers is not among the endpoints of this service.';
+  byId('tools').hidden = true;
+  byId('table').hidden = true;
+  byId('state').hidden = false;
+  fill(
+    byId('state'),
+    h('h2', {}, 'Add it where Upkeep is started'),
+    h('div', { class: 'code' }, h('code', {}, '--http-api-endpoints all')),
+    h(
+      'p',
+      {},
+      'All groups, or at least dashboard, containers, metrics, history, config, check, update, decisions and events.',
+    ),
+  );
+}

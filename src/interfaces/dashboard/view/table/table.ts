@@ -1,4 +1,3 @@
-import { startAddress, writeAddress } from '../../state/address.ts';
 import { isDown } from '../../state/fleet/under-way.ts';
 import { filterFor, type RowFacts, factsOf } from '../../state/telling/fits.ts';
 import { bucketOf, orderFleet } from '../../state/telling/order.ts';
@@ -81,13 +80,11 @@ export function createTable(context: PageContext): Table {
     facts.set(one.name, factsOf(one, told.group));
     const look = `row is-${told.tone}${one.isAway ? ' away' : ''}${told.why ? ' has-why' : ''}${opened === one.name ? ' open' : ''}${picked.has(one.name) ? ' picked' : ''}`;
     if (row.className !== look) row.className = look;
-    const href = writeAddress({ ...startAddress, open: one.name });
     const action = actionOf(told, one.isAway);
     const down = update === undefined ? undefined : downWords(update, nowMs);
     const parts: CellParts = {
       one,
       content,
-      href,
       isPicked: picked.has(one.name),
       action,
       down: down && h('span', { class: down.isDown ? 'word is-wrong' : '' }, down.text),
