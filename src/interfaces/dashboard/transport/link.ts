@@ -29,17 +29,23 @@ export type Link = {
 export function startLink(parts: LinkParts): Link {
   const stopped = new AbortController();
   const { signal } = stopped;
-  let hurry = new AbortController();
+  let wake = (): void => undefined;
+  let isHurried = false;
   let isRefused = false;
   let failures = 0;
   void run();
   return {
-    tryNow: () => hurry.abort(),
+    tryNow,
     stop: () => {
       stopped.abort();
-      hurry.abort();
+      tryNow();
     },
   };
+
+  function tryNow(): void {
+    isHurried = true;
+    wake();
+  }
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
@@ -96,18 +102,16 @@ export function startLink(parts: LinkParts): Link {
 
   /** `tryNow` ends it early. */
   async function pause(ms: number): Promise<void> {
-    const { signal: inHurry } = hurry;
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        inHurry.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      if (inHurry.aborted) end();
-      else inHurry.addEventListener('abort', end);
-    });
-    if (inHurry.aborted) hurry = new AbortController();
+    if (!isHurried) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    isHurried = false;
   }
 }
 

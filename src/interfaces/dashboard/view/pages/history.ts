@@ -38,15 +38,7 @@ export function paintHistory(context: PageContext): void {
   const schedule = scheduleWords(status);
   repaint(
     byId('runs-list'),
-    [
-      shown.map(({ runId, atMs }) => [runId, atMs]),
-      kind,
-      dayOf(nowMs, nowMs),
-      new Date(nowMs).getDate(),
-      isOn,
-      nextRunAtMs,
-      schedule,
-    ],
+    [shown.map(({ runId, atMs }) => [runId, atMs]), kind, new Date(nowMs).getDate(), isOn, nextRunAtMs, schedule],
     () => [
       isOn && schedule !== '' && h('p', { class: 'hint' }, schedule),
       ...shown.map((run, place) =>

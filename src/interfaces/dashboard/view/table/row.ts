@@ -58,8 +58,7 @@ function cell(name: string, ...content: readonly Child[]): HTMLTableCellElement 
 
 function statusNodes({ told, steps: shown }: RowContent): readonly Child[] {
   const word = h('span', { class: shown === undefined ? 'word' : 'sr' }, told.word);
-  const why =
-    told.why === undefined || told.why === '' ? undefined : whyNode(told.why, shown === undefined ? '' : told.word);
+  const why = told.why && whyNode(told.why, shown === undefined ? '' : told.word);
   return [word, shown && steps(shown), told.aside !== undefined && h('span', { class: 'aside' }, told.aside), why];
 }
 
