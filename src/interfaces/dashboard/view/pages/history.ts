@@ -42,7 +42,7 @@ export function paintHistory(context: PageContext): void {
     () => [
       isOn && schedule !== '' && h('p', { class: 'hint' }, schedule),
       ...shown.map((run, place) =>
-        runNode(run, { isSameDay: isSameDay(shown[place - 1], run), isOpen: run === runs[0], nowMs }),
+        runNode(run, { again: isSameDay(shown[place - 1], run), isOpen: run === runs[0], nowMs }),
       ),
       shown.length < fitting.length && moreButton(context, fitting.length - shown.length),
       shown.length === 0 && noneNode(runs.length, isOn, nextRunAtMs, nowMs),
@@ -69,34 +69,21 @@ function moreButton(context: PageContext, count: number): Child {
 
 function noneNode(all: number, isOn: boolean, nextRunAtMs: number | undefined, nowMs: number): Child {
   if (!isOn) {
-    return h(
-      'div',
-      { class: 'state' },
-      h('h2', {}, 'The history is off'),
-      h(
-        'p',
-        {},
-        'The group history is not among the endpoints of this service. Add it to http-api-endpoints to see past runs here.',
-      ),
-    );
+    const remedy = 'Add it to http-api-endpoints to see past runs here.';
+    return stateNode('The history is off', `The group history is not among the endpoints of this service. ${remedy}`);
   }
-  const first =
-    nextRunAtMs === undefined ? 'No run is scheduled.' : `The first one is due ${when(nextRunAtMs, nowMs)}.`;
-  return h(
-    'div',
-    { class: 'state' },
-    h('h2', {}, all === 0 ? 'No run yet' : 'No such run'),
-    h('p', {}, all === 0 ? first : 'None of the stored runs matches.'),
-  );
+  if (all > 0) return stateNode('No such run', 'None of the stored runs matches.');
+  if (nextRunAtMs === undefined) return stateNode('No run yet', 'No run is scheduled.');
+  return stateNode('No run yet', `The first one is due ${when(nextRunAtMs, nowMs)}.`);
+}
+
+function stateNode(title: string, text: string): Child {
+  return h('div', { class: 'state' }, h('h2', {}, title), h('p', {}, text));
 }
 
 function runNode(
   run: PastRun,
-  {
-    isSameDay: again,
-    isOpen,
-    nowMs,
-  }: { readonly isSameDay: boolean; readonly isOpen: boolean; readonly nowMs: number },
+  { again, isOpen, nowMs }: { readonly again: boolean; readonly isOpen: boolean; readonly nowMs: number },
 ): HTMLElement {
   const isStill = run.containers.length === 0;
   const summary = h(
