@@ -65,9 +65,13 @@ export function createActs({
     },
   };
 
+  function scopesOfNames(names: readonly string[]): readonly string[] {
+    return scopesOf(names.flatMap((name) => fleet.named(name) ?? []));
+  }
+
   /** Undefined: more names than a request may have, and not all ready updates. */
   function scopesFor(names: readonly string[], kind: UpdateKind): readonly string[] | undefined {
-    if (names.length <= mostNames) return scopesOf(names.flatMap((name) => fleet.named(name) ?? []));
+    if (names.length <= mostNames) return scopesOfNames(names);
     const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');
     const wanted = new Set(names);
     return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? [''] : undefined;
@@ -103,7 +107,7 @@ export function createActs({
     const [first = ''] = names;
     const what = names.length === 0 ? 'all containers' : names.length === 1 ? first : plural(names.length, 'container');
     notice(`Checking ${what}…`);
-    const scopes = names.length === 0 ? [''] : (scopesFor(names, 'update') ?? []);
+    const scopes = names.length === 0 ? [''] : scopesOfNames(names);
     const order = { method: 'POST', timeoutMs: checkTimeoutMs } as const;
     const replies = await Promise.all(scopes.map((scope) => ask(`v1/check?${scope.slice(1)}`, order)));
     const refused = replies.find((reply) => reply.kind !== 'ok');
