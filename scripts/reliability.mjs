@@ -65,8 +65,7 @@ function campaignTable(rows) {
   const groups = groupBy(rows, ({ campaign, engine }) => `${campaign} ${engine}`);
   const lines = [...groups.values()].map((group) => {
     const [{ campaign, title, engine }] = group;
-    const sum = (field) => group.reduce((total, row) => total + row[field], 0);
-    return [campaign, title, engine, group.length, sum('points'), sum('lost'), sum('byEngine')];
+    return [campaign, title, engine, group.length, ...['points', 'lost', 'byEngine'].map((field) => sum(group, field))];
   });
   return table('Campaigns', ['', 'Fault at every call', 'Engine', 'Shapes', 'Points', 'Lost', 'By the engine'], lines);
 }
@@ -78,9 +77,7 @@ function shapeTable(rows) {
     shape,
     ...letters.map((letter) => {
       const own = group.filter(({ campaign }) => campaign === letter);
-      if (own.length === 0) return '';
-      const sum = (field) => own.reduce((total, row) => total + row[field], 0);
-      return `${sum('lost')} of ${sum('points')}`;
+      return own.length === 0 ? '' : `${sum(own, 'lost')} of ${sum(own, 'points')}`;
     }),
   ]);
   return table('Lost, by shape', ['Shape', ...letters], lines);
@@ -99,18 +96,29 @@ function swarmTable(rows) {
     ...[engine, cases, untrue],
     ...words.map((word) => outcomes[word] ?? 0),
   ]);
-  const intro = `
-Services of a swarm of three nodes are updated to good and bad versions, with updates of all orders and failure actions,
+  const intro = `Services of a swarm of three nodes are updated to good and bad versions, with updates of all orders and failure actions,
 while nodes and the registry are lost: \`npm run test:swarm -- --cases 200\`. A report is untrue if it contradicts the
 tasks, which are read for some seconds after it.
 `;
-  const [title, ...rest] = table('Services of a swarm', ['Engine', 'Cases', 'Untrue', ...words], lines).split('\n');
-  return [title, intro.trimEnd(), ...rest].join('\n');
+  return table('Services of a swarm', ['Engine', 'Cases', 'Untrue', ...words], lines, intro);
 }
 
-function table(title, head, lines) {
+function sum(rows, field) {
+  return rows.reduce((total, row) => total + row[field], 0);
+}
+
+/** `intro` ends with a line end. */
+function table(title, head, lines, intro) {
   const row = (cells) => `| ${cells.join(' | ')} |`;
-  return [`## ${title}`, '', row(head), row(head.map(() => '---')), ...lines.map(row), ''].join('\n');
+  return [
+    `## ${title}`,
+    '',
+    ...(intro ? [intro] : []),
+    row(head),
+    row(head.map(() => '---')),
+    ...lines.map(row),
+    '',
+  ].join('\n');
 }
 
 /** `Map.groupBy()` came with Node 21. */

@@ -17,6 +17,7 @@ import { frameOf, stepFrameOf } from '../src/interfaces/http/events/event-frame.
 import { createMetrics } from '../src/interfaces/metrics/metrics.ts';
 import { createFakeClock } from './support/clock/fake-clock.ts';
 import { createFakeTerminal } from './support/scene/fake-terminal.ts';
+import { silentLog } from './support/test-log.ts';
 
 /** Line ends of all kinds, terminal commands in 7 and 8 bits, bidirectional overrides, quotes and ends of elements. */
 const evil =
@@ -58,8 +59,6 @@ const events: readonly ServiceEvent[] = [
 const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 const plain = createStyle(false);
-const nothing = () => undefined;
-const silentLog = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 describe('a container that is called and says the worst', () => {
   test.each(['json', 'logfmt', 'pretty'] as const)('writes one line of the log for each event, as %s', (format) => {

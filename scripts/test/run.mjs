@@ -8,10 +8,9 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../../test/lab/enter.mjs';
-import { seedOfThisPush } from './draw.mjs';
 import { prepare } from './prepare.mjs';
 import { createProgress, readTimes, writeTimes } from './progress.mjs';
-import { chooseSuites, suites } from './suites.mjs';
+import { chooseSuites, seedOfThisPush, suites } from './suites.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const reports = join(root, 'test-results');

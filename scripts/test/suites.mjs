@@ -1,4 +1,5 @@
-import { draw } from './draw.mjs';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { changedFiles, filesOf } from './files.mjs';
 
 /**
@@ -32,15 +33,36 @@ export function chooseSuites({ names, isCi, all, seed }) {
   return chosen.flatMap((suite) => inShards(all ? suite : drawFiles(suite, seed)));
 }
 
+/**
+ * The commit, so that a repeated test of a push runs the same files; `TEST_DRAW` repeats the draw of another commit.
+ */
+export function seedOfThisPush(root) {
+  const given = process.env.TEST_DRAW;
+  if (given) return given;
+  try {
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
+  } catch {
+    return 'no commit';
+  }
+}
+
+/**
+ * The files named in `always`, and a share of the others, rounded up: those that the commit changed first, then by a
+ * hash of the seed, so that over many seeds each file is drawn equally often. A fixed number keeps the time of a push
+ * the same.
+ */
 function drawFiles(suite, seed) {
   const { folder, share, always = [] } = suite;
   if (share === undefined) return suite;
   const all = filesOf(folder);
   const changed = new Set(changedFiles());
-  const isFixed = (file) => always.some((name) => file.endsWith(`/${name}`));
-  const keys = all.filter((file) => !isFixed(file));
-  const drawn = new Set(draw({ seed, keys, share, hasTurn: (file) => changed.has(file) }));
-  const files = all.filter((file) => isFixed(file) || drawn.has(file));
+  const placeOf = (file) =>
+    `${changed.has(file) ? 0 : 1} ${createHash('sha256').update(`${seed} ${file}`).digest('hex')}`;
+  const fixed = all.filter((file) => always.some((name) => file.endsWith(`/${name}`)));
+  const others = all.filter((file) => !fixed.includes(file));
+  const byPlace = others.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  const drawn = byPlace.slice(0, Math.ceil(others.length * share));
+  const files = all.filter((file) => fixed.includes(file) || drawn.includes(file));
   return { ...suite, files, leftOut: all.length - files.length };
 }
 

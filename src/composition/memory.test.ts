@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createTestLog } from '../../test/support/notify/notify-scene.ts';
+import { createTestLog } from '../../test/support/test-log.ts';
 import { createSandboxScene } from '../../test/support/scene/sandbox-outside.ts';
 import { createApplication } from '../application/create-application.ts';
 import {

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createTestLog } from '../../../test/support/notify/notify-scene.ts';
+import { createTestLog } from '../../../test/support/test-log.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
 import { openStateFolder } from './state-folder.ts';
 

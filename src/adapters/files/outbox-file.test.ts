@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createTestLog } from '../../../test/support/notify/notify-scene.ts';
+import { createTestLog } from '../../../test/support/test-log.ts';
 import { anyRecords, messageOf } from '../../../test/support/notify/outbox-arbitrary.ts';
 import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import { createOutboxFile } from './outbox-file.ts';

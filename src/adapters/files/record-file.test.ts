@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createTestLog } from '../../../test/support/notify/notify-scene.ts';
+import { createTestLog } from '../../../test/support/test-log.ts';
 import type { RecordStore } from '../../domain/outside/record-store.ts';
 import { createRecordFile, type RecordFileOptions } from './record-file.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { createTestLog } from '../../../test/support/notify/notify-scene.ts';
+import { createTestLog } from '../../../test/support/test-log.ts';
 import { createSharedRecords } from './shared-records.ts';
 
 type Item = { readonly n: number };

@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../../test/support/clock/fake-clock.ts';
-import {
-  createTestLog,
-  createTestStore,
-  createTestTarget,
-  networkFailure,
-  sent,
-} from '../../../test/support/notify/notify-scene.ts';
+import { createTestStore, createTestTarget, networkFailure, sent } from '../../../test/support/notify/notify-scene.ts';
+import { createTestLog } from '../../../test/support/test-log.ts';
 import { messageOf } from '../../../test/support/notify/outbox-arbitrary.ts';
 import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
 import { defaultBackOff } from '../../domain/notification/outbox/back-off.ts';

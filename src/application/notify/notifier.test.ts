@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
-import { createTestLog, createTestTarget } from '../../../test/support/notify/notify-scene.ts';
+import { createTestTarget } from '../../../test/support/notify/notify-scene.ts';
+import { createTestLog } from '../../../test/support/test-log.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Target } from '../../domain/notification/message.ts';

@@ -1,12 +1,13 @@
 import type { Fleet } from './state/fleet/fleet.ts';
 import { ended, plural } from './state/words/sentences.ts';
+import { type PlannedStep, readPlan } from './state/documents/plan.ts';
 import { objectOf, objectsOf, textOf } from './state/documents/reading.ts';
-import type { Ask } from './transport/client.ts';
+import { type Ask, reasonOf } from './transport/client.ts';
 import { scopesOf } from './transport/scopes.ts';
-import { reasonOf } from './transport/refusal.ts';
 import type { Acts, PageContext, UpdateKind } from './view/context.ts';
 import { createDecide, type Decide } from './decide.ts';
 import { confirmRollBack } from './view/dialogs/roll-back.ts';
+import type { PlanAnswer } from './view/dialogs/update-plan.ts';
 import { confirmUpdate } from './view/dialogs/update.ts';
 import { notice } from './view/parts/notice.ts';
 
@@ -38,16 +39,17 @@ export function createActs({
   return {
     ...createDecide({
       ...{ ask, fleet, context, refresh },
+      plan: (one) => planOf(scopesOf([one]), '&approved=true&now=true'),
       begin: (one) => begin([one.name], 'v1/update?async=true&now=true', scopesOf([one]), `Cannot update ${one.name}`),
     }),
     update: (names, kind = 'update') => {
       const scopes = scopesFor(names, kind);
       if (scopes === undefined) return notice(`Select at most ${mostNames} containers.`);
       const more = moreOf[kind];
-      void confirmUpdate(context(), {
+      confirmUpdate(context(), {
         names,
         kind,
-        ask: () => planOf(scopes.map((scope) => `v1/update?dry_run=true${more}${scope}`)),
+        ask: () => planOf(scopes, more),
         start: () => {
           context().act.clearPicked();
           begin(names, `v1/update?async=true${more}`, scopes, 'Cannot update');
@@ -63,25 +65,30 @@ export function createActs({
     },
   };
 
+  function scopesOfNames(names: readonly string[]): readonly string[] {
+    return scopesOf(names.flatMap((name) => fleet.named(name) ?? []));
+  }
+
   /** Undefined: more names than a request may have, and not all ready updates. */
   function scopesFor(names: readonly string[], kind: UpdateKind): readonly string[] | undefined {
-    if (names.length <= mostNames) return scopesOf(names.flatMap((name) => fleet.named(name) ?? []));
+    if (names.length <= mostNames) return scopesOfNames(names);
     const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');
     const wanted = new Set(names);
     return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? [''] : undefined;
   }
 
-  /** The plans of several engines as one. */
-  async function planOf(paths: readonly string[]) {
-    const replies = await Promise.all(paths.map((path) => ask(path, { method: 'POST', timeoutMs: updateTimeoutMs })));
-    const steps: unknown[] = [];
+  /** The result of a dry run; the plans of several engines are one. */
+  async function planOf(scopes: readonly string[], more: string): Promise<PlanAnswer> {
+    const order = { method: 'POST', timeoutMs: updateTimeoutMs } as const;
+    const replies = await Promise.all(scopes.map((scope) => ask(`v1/update?dry_run=true${more}${scope}`, order)));
+    const steps: PlannedStep[] = [];
     for (const reply of replies) {
       if (reply.kind !== 'ok') return { why: `Cannot plan the update: ${reasonOf(reply)}` };
-      const { dry_run: isDry, plan } = objectOf(reply.document);
-      if (isDry !== true || !Array.isArray(plan)) return { document: reply.document };
-      steps.push(...(plan as readonly unknown[]));
+      const plan = readPlan(reply.document);
+      if (plan === undefined) return { plan };
+      steps.push(...plan);
     }
-    return { document: { dry_run: true, plan: steps } };
+    return { plan: steps };
   }
 
   function begin(names: readonly string[], path: string, scopes: readonly string[], what: string): void {
@@ -100,7 +107,7 @@ export function createActs({
     const [first = ''] = names;
     const what = names.length === 0 ? 'all containers' : names.length === 1 ? first : plural(names.length, 'container');
     notice(`Checking ${what}…`);
-    const scopes = names.length === 0 ? [''] : (scopesFor(names, 'update') ?? []);
+    const scopes = names.length === 0 ? [''] : scopesOfNames(names);
     const order = { method: 'POST', timeoutMs: checkTimeoutMs } as const;
     const replies = await Promise.all(scopes.map((scope) => ask(`v1/check?${scope.slice(1)}`, order)));
     const refused = replies.find((reply) => reply.kind !== 'ok');

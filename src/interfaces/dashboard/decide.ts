@@ -1,16 +1,15 @@
-import { type Decision, type DecisionKind, readDecision } from './state/documents/decision.ts';
+import { type Decision, type DecisionKind, readDecision } from './state/documents/decisions.ts';
 import type { Watched } from './state/documents/container.ts';
 import { objectOf } from './state/documents/reading.ts';
 import type { Fleet } from './state/fleet/fleet.ts';
 import { newVersionOf } from './state/telling/versions.ts';
 import { when } from './state/words/moments.ts';
 import { capital, ended } from './state/words/sentences.ts';
-import type { Ask } from './transport/client.ts';
-import { scopesOf } from './transport/scopes.ts';
-import { reasonOf } from './transport/refusal.ts';
+import { type Ask, reasonOf } from './transport/client.ts';
 import type { Acts, PageContext } from './view/context.ts';
 import { confirmApproval } from './view/dialogs/approve.ts';
 import { chooseSnooze } from './view/dialogs/snooze.ts';
+import type { PlanAnswer } from './view/dialogs/update-plan.ts';
 import { notice } from './view/parts/notice.ts';
 
 export type Decide = Pick<Acts, 'approve' | 'skip' | 'snooze' | 'withdraw'>;
@@ -21,25 +20,25 @@ export type DecideParts = {
   readonly context: () => PageContext;
   /** Reads all documents soon, because a decision changes them. */
   readonly refresh: () => void;
+  /** The plan of its update, as if it were approved. */
+  readonly plan: (one: Watched) => Promise<PlanAnswer>;
   /** Begins the update of a container whose new version was approved. */
   readonly begin: (one: Watched) => void;
 };
 
 type Order = { readonly kind: DecisionKind; readonly untilMs?: number | undefined };
 
-const planTimeoutMs = 120_000;
-
 /**
  * Decisions of people about new versions. Each concerns the version that the page showed. If a newer one has come
  * since, the service refuses the decision.
  */
-export function createDecide({ ask, fleet, context, refresh, begin }: DecideParts): Decide {
+export function createDecide({ ask, fleet, context, refresh, plan, begin }: DecideParts): Decide {
   return {
     approve: withNamed((one) => {
       const { isOn } = context();
-      void confirmApproval(context(), {
+      confirmApproval(context(), {
         one,
-        plan: isOn('update') ? () => planOf(one) : undefined,
+        plan: isOn('update') ? () => plan(one) : undefined,
         approve: () => void take(one, { kind: 'approve' }, approvedWords(one)),
         approveAndUpdate: () => {
           void send(one, { kind: 'approve' }).then((taken) => taken === undefined || begin(one));
@@ -58,7 +57,7 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
       if (decision === undefined || !(await remove(decision, one))) return;
       const words =
         decision.kind === 'approve' ? `${named(one)} waits for approval again.` : `${named(one)} is offered again.`;
-      notice(words, undoTo(one, decision));
+      notice(words, { label: 'Undo', run: () => void send(one, decision) });
     }),
   };
 
@@ -67,12 +66,6 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
       const one = fleet.named(name);
       if (one !== undefined) void act(one);
     };
-  }
-
-  async function planOf(one: Watched) {
-    const path = `v1/update?dry_run=true&approved=true&now=true${scopesOf([one]).join('')}`;
-    const reply = await ask(path, { method: 'POST', timeoutMs: planTimeoutMs });
-    return reply.kind === 'ok' ? { document: reply.document } : { why: `Cannot plan the update: ${reasonOf(reply)}` };
   }
 
   /** Decides, and offers to undo it by restoring the earlier decision. */
@@ -87,18 +80,19 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
   }
 
   async function send(one: Watched, { kind, untilMs }: Order) {
-    const { ownName: container, engine, candidateDigest: digest } = one;
-    const where = engine === '' ? {} : { engine };
-    const until = untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() };
+    const { ownName: container, candidateDigest: digest } = one;
+    const engine = one.engine || undefined;
+    const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
     const reply = await ask('v1/decisions', {
       method: 'POST',
-      body: { container, ...where, decision: kind, digest, ...until },
+      body: { container, engine, decision: kind, digest, until },
     });
     refresh();
     const decision = reply.kind === 'ok' ? readDecision(reply.document) : undefined;
     if (reply.kind === 'ok' && decision !== undefined)
       return { decision, isKept: objectOf(reply.document)['kept'] === true };
-    notice(ended(refusedWords(one, kind, reply.kind === 'ok' ? 'the answer is no decision' : refusalOf(one, reply))));
+    const why = reply.kind === 'ok' ? 'the answer is no decision' : refusalOf(one, reply);
+    notice(ended(`Cannot ${kind} ${newVersionOf(one)} of ${one.name}: ${why}`));
     return undefined;
   }
 
@@ -111,10 +105,6 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
     return false;
   }
 
-  function undoTo(one: Watched, decision: Decision) {
-    return { label: 'Undo', run: () => void send(one, decision) };
-  }
-
   function approvedWords({ name }: Watched): string {
     const { nextRunAtMs } = fleet.status();
     return nextRunAtMs === undefined
@@ -125,10 +115,6 @@ export function createDecide({ ask, fleet, context, refresh, begin }: DecidePart
 
 function named(one: Watched): string {
   return capital(`${newVersionOf(one)} of ${one.name}`);
-}
-
-function refusedWords(one: Watched, kind: DecisionKind, why: string): string {
-  return `Cannot ${kind} ${newVersionOf(one)} of ${one.name}: ${why}`;
 }
 
 /** The service answers 409 if the container waits for another version than the one on the page. */

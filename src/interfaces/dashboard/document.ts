@@ -1,8 +1,9 @@
+import type { Address } from './state/address.ts';
 import { isConfirmOpen } from './view/dialogs/confirm.ts';
 import type { PageContext } from './view/context.ts';
 import { paintAnswer } from './view/answer/answer.ts';
 import { paintDrawer } from './view/drawer/drawer.ts';
-import { byId } from './view/parts/node.ts';
+import { byId, h, repaint } from './view/parts/node.ts';
 import { startThemeButton } from './view/parts/theme.ts';
 import { paintBulk } from './view/table/bulk.ts';
 import type { Table } from './view/table/table.ts';
@@ -43,9 +44,41 @@ export function startDocument({ context, table, signOut }: DocumentParts): void 
     if (document.hidden || context.fleet.all().length === 0) return;
     table.paintAll();
     paintAnswer(context);
-    if (!isConfirmOpen()) paintDrawer(context, false);
+    if (!isConfirmOpen()) paintDrawer(context);
   }, minuteTickMs);
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) context.act.tryNow();
   });
+}
+
+/** Shows the address: the page that it names, and its values in the controls. */
+export function paintAddress({ page, q, group, engine }: Address): void {
+  for (const name of ['containers', 'history', 'settings']) byId(`page-${name}`).hidden = page !== name;
+  for (const tab of document.querySelectorAll<HTMLElement>('.tabs a')) {
+    if (tab.dataset['page'] === page) tab.setAttribute('aria-current', 'page');
+    else tab.removeAttribute('aria-current');
+  }
+  const search = byId('search', HTMLInputElement);
+  if (document.activeElement !== search && search.value !== q) search.value = q;
+  byId('group-by', HTMLSelectElement).value = group;
+  byId('engine-filter', HTMLSelectElement).value = engine;
+}
+
+/** The selection of an engine, with several engines. */
+export function paintEngines(context: PageContext): void {
+  const engines = [...new Set(context.fleet.all().map(({ engine }) => engine))].filter((name) => name !== '').sort();
+  const select = byId('engine-filter', HTMLSelectElement);
+  select.hidden = engines.length < 2;
+  repaint(select, engines, () => [
+    h('option', { value: '' }, 'All engines'),
+    ...engines.map((name) => h('option', { value: name }, name)),
+  ]);
+  select.value = context.address().engine;
+}
+
+/** Whether a group of endpoints is on, as the served document says. */
+export function readGroups(): (group: string) => boolean {
+  const meta = document.querySelector<HTMLMetaElement>('meta[name="upkeep-groups"]');
+  const groups = new Set((meta?.content ?? '').split(' '));
+  return (group) => groups.has(group);
 }

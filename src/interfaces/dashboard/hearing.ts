@@ -1,8 +1,9 @@
-import type { Reader } from './reader.ts';
 import { type Heard, readEvent } from './state/documents/events.ts';
-import { nameIn } from './state/documents/unique-name.ts';
-import { countOf, textOf } from './state/documents/reading.ts';
+import { nameIn, textOf } from './state/documents/reading.ts';
+import { readSummary } from './state/documents/status.ts';
+import { didWords } from './state/telling/runs.ts';
 import { listed } from './state/words/sentences.ts';
+import type { Reader } from './transport/reader.ts';
 import type { PageContext } from './view/context.ts';
 import { movePullInDrawer } from './view/drawer/drawer.ts';
 import { announce, notice } from './view/parts/notice.ts';
@@ -115,13 +116,6 @@ const refreshMs = 250;
 const settledMs = 3000;
 
 function doneWords(data: Heard['data'], rolledBack: number): string {
-  const failed = countOf(data['failed']) - rolledBack;
-  const counts = [
-    [countOf(data['updated']), 'updated'],
-    [rolledBack, 'rolled back'],
-    [failed, 'failed'],
-    [countOf(data['restarted']), 'restarted'],
-  ] as const;
-  const words = counts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : []));
+  const words = didWords({ ...readSummary(data), rolledBack });
   return words.length === 0 ? 'Done: nothing new.' : `Done: ${listed(words)}.`;
 }

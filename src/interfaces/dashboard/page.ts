@@ -1,14 +1,12 @@
 import { createActs } from './acts.ts';
-import { startDocument } from './document.ts';
-import { readGroups } from './groups-on.ts';
+import { paintAddress, paintEngines, readGroups, startDocument } from './document.ts';
 import { createHearing } from './hearing.ts';
-import { createReader } from './reader.ts';
 import { type Address, readAddress, writeAddress } from './state/address.ts';
 import { createFleet, type Taken } from './state/fleet/fleet.ts';
-import type { LinkState } from './state/link-state.ts';
 import { span } from './state/words/numbers.ts';
 import { createAsk } from './transport/client.ts';
-import { type Link, startLink } from './transport/link.ts';
+import { type Link, type LinkState, startLink } from './transport/link.ts';
+import { createReader } from './transport/reader.ts';
 import { createTokens } from './transport/tokens.ts';
 import { paintAnswer } from './view/answer/answer.ts';
 import { pressCounts } from './view/answer/counts.ts';
@@ -16,16 +14,13 @@ import { paintLink } from './view/answer/link-state.ts';
 import type { PageContext } from './view/context.ts';
 import { paintDrawer } from './view/drawer/drawer.ts';
 import { startKeyboard } from './keyboard.ts';
-import { paintGroupOff } from './view/pages/group-off.ts';
 import { paintHistory } from './view/pages/history.ts';
 import { paintSettings } from './view/pages/settings.ts';
-import { paintTabs } from './view/pages/tabs.ts';
 import { showSignIn, startSignIn } from './view/pages/sign-in.ts';
 import { paintBulk } from './view/table/bulk.ts';
-import { paintEmpty } from './view/table/empty.ts';
-import { endSkeleton, paintSkeleton } from './view/table/skeleton.ts';
+import { paintEmpty, paintGroupOff } from './view/table/empty.ts';
+import { endSkeleton, paintSkeleton } from './view/table/columns.ts';
 import { createTable } from './view/table/table.ts';
-import { paintEngines, paintTools } from './view/table/tools.ts';
 
 /** Builds the page and starts it. After that, only answers of the API, events and people change it. */
 export function startPage(): void {
@@ -43,17 +38,13 @@ export function startPage(): void {
   const reader = createReader({ ask, isOn, fleet, nowMs, onRead });
   const acts = createActs({ ask, fleet, context: () => context, refresh: () => hearing.refresh(), onAsked: paintRun });
   const context: PageContext = {
+    ...reader,
     fleet,
     nowMs,
     isOn,
     address: () => address,
     go,
     link: () => state,
-    readAtMs: reader.readAtMs,
-    engineError: reader.engineError,
-    enginesAway: reader.enginesAway,
-    runs: reader.runs,
-    options: reader.options,
     picked: new Set(),
     act: { ...acts, pick, clearPicked, tryNow: () => (state === 'live' ? hearing.refresh() : link?.tryNow()) },
   };
@@ -64,14 +55,14 @@ export function startPage(): void {
     reader,
     onRefused: refused,
     paintAnswerSoon,
-    paintOpen: () => paintDrawer(context, false),
+    paintOpen: () => paintDrawer(context),
     paintRun,
     paintPages,
   });
 
   startDocument({ context, table, signOut });
   startKeyboard(context, table);
-  startSignIn({ signIn });
+  startSignIn(signIn);
   addEventListener('hashchange', () => {
     address = readAddress(location.hash);
     show(true);
@@ -148,9 +139,9 @@ export function startPage(): void {
     if (!isBuilt) return;
     table.paintAll();
     paintAnswer(context);
-    paintEmpty(fleet, fleet.all().length === 0);
+    paintEmpty(fleet);
     paintBulk(context);
-    paintDrawer(context, false);
+    paintDrawer(context);
     paintPages();
   }
 
@@ -168,7 +159,7 @@ export function startPage(): void {
     table.filter();
     paintAnswer(context);
     paintBulk(context);
-    paintDrawer(context, false);
+    paintDrawer(context);
   }
 
   function paintPages(): void {
@@ -199,8 +190,7 @@ export function startPage(): void {
 
   let grouped = address.group;
   function show(wantsFocus: boolean): void {
-    paintTabs(address);
-    paintTools(context);
+    paintAddress(address);
     paintPages();
     table.markOpen(address.page === 'containers' ? address.open : '');
     if (!isBuilt) return;

@@ -9,7 +9,7 @@ import { createDecide, createUnskip } from '../../../src/interfaces/cli/commands
 import type { DecisionSource } from '../../../src/interfaces/cli/context/decision-source.ts';
 import { createLocalDecisions } from '../../../src/interfaces/cli/context/local-decisions.ts';
 import { createRemoteDecisions } from '../../../src/interfaces/cli/context/remote-decisions.ts';
-import { createTestLog } from '../../support/notify/notify-scene.ts';
+import { createTestLog } from '../../support/test-log.ts';
 import { apiToken, startHttp } from '../../support/http/http-scene.ts';
 import { createCommandScene } from '../../support/scene/command-scene.ts';
 import { createFleetScene, type FleetScene } from '../../support/scene/fleet-scene.ts';

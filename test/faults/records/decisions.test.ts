@@ -8,7 +8,7 @@ import { compactRecords, decisionsOf, type DecisionRecord } from '../../../src/d
 import { readDecisionRecord } from '../../../src/domain/decision/read-record.ts';
 import { bundled } from '../../bench/rig/bundled.ts';
 import { isDrawn } from '../../support/drawn.ts';
-import { createTestLog } from '../../support/notify/notify-scene.ts';
+import { createTestLog } from '../../support/test-log.ts';
 
 const script = bundled(new URL('decide-until-killed.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-decisions-'));

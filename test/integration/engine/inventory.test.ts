@@ -9,13 +9,11 @@ import { createInstance } from '../../../src/adapters/process/instance.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { Inventory, TrackedContainer } from '../../../src/domain/inventory/inventory.ts';
-import type { Log } from '../../../src/domain/outside/outside.ts';
 import { defaultSettings } from '../../../src/domain/settings/settings.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { pushImage } from '../../lab/registry/push.ts';
-
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+import { silentLog } from '../../support/test-log.ts';
 
 /** The inventory on a real engine follows the changes of others. */
 describeInLab('the inventory of a real engine', (lab) => {
@@ -44,7 +42,7 @@ describeInLab('the inventory of a real engine', (lab) => {
         registry: oci,
         prober: createProber(),
         clock,
-        log: silent,
+        log: silentLog,
         instance: createInstance(),
         newId: randomUUID,
       },

@@ -26,25 +26,24 @@ export function createFakeClock({ startMs = Date.UTC(2026, 0, 1), auto = false }
   const asleep: Sleeper[] = [];
   let elapsedMs = 0;
   let wallOffsetMs = startMs;
-  let order = 0;
   let pumping = false;
 
   function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
-    const { promise, resolve, reject } = deferred();
-    const sleeper: Sleeper = { wakeAtMs: elapsedMs + Math.max(0, ms), order: order++, wake: resolve };
-    insert(asleep, sleeper);
-    const onAbort = () => {
-      asleep.splice(asleep.indexOf(sleeper), 1);
-      reject(signal?.reason as Error);
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    sleeper.wake = () => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    };
-    if (auto) void pump();
-    return promise;
+    return new Promise((resolve, reject) => {
+      const wake = () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      const sleeper: Sleeper = { wakeAtMs: elapsedMs + Math.max(0, ms), wake };
+      const onAbort = () => {
+        asleep.splice(asleep.indexOf(sleeper), 1);
+        reject(signal?.reason as Error);
+      };
+      insert(asleep, sleeper);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      if (auto) void pump();
+    });
   }
 
   function wakeNext(): void {
@@ -97,7 +96,7 @@ export function createFakeClock({ startMs = Date.UTC(2026, 0, 1), auto = false }
   };
 }
 
-type Sleeper = { readonly wakeAtMs: number; readonly order: number; wake: () => void };
+type Sleeper = { readonly wakeAtMs: number; readonly wake: () => void };
 
 /** Keeps the list in the order of waking; of equal times, the earlier sleeper wakes first. */
 function insert(asleep: Sleeper[], sleeper: Sleeper): void {
@@ -111,14 +110,4 @@ function everyoneIsIdle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void; reject: (reason: Error) => void } {
-  let resolve: () => void = () => undefined;
-  let reject: (reason: Error) => void = () => undefined;
-  const promise = new Promise<void>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { promise, resolve, reject };
 }

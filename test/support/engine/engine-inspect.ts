@@ -123,7 +123,6 @@ function hostConfigShown(name: string, asked: HostConfig, engine: EngineTraits):
     const [target = '', alias = target] = link.split(':');
     return `/${engine.containers?.get(target) ?? target}:/${name}/${alias}`;
   });
-  const shared = (mode: string | undefined) => mode ?? '';
   const paths = asked.Privileged
     ? { MaskedPaths: null, ReadonlyPaths: null }
     : {
@@ -154,7 +153,7 @@ function hostConfigShown(name: string, asked: HostConfig, engine: EngineTraits):
         ? 'bridge'
         : asked.NetworkMode,
     IpcMode: asked.IpcMode || 'private',
-    PidMode: shared(asked.PidMode),
+    PidMode: asked.PidMode ?? '',
     RestartPolicy: {
       MaximumRetryCount: 0,
       ...asked.RestartPolicy,

@@ -4,12 +4,12 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
-import type { Log, LogFields } from '../../../src/domain/outside/outside.ts';
 import { endpointGroups, type HttpSettings } from '../../../src/domain/settings/http-settings.ts';
 import { listen } from '../../../src/interfaces/http/server/listen.ts';
 import type { HttpParts } from '../../../src/interfaces/http/service/parts.ts';
 import { createHttpServer, type HttpServer } from '../../../src/interfaces/http/server/server.ts';
 import type { Service } from '../../../src/interfaces/http/service/service.ts';
+import { createTestLog, type LogLine } from '../test-log.ts';
 
 export const apiToken = 'api-token-for-tests';
 export const eventsToken = 'events-token-for-tests';
@@ -24,8 +24,6 @@ export type HttpScene = {
   readonly ask: (target: string, options?: AskOptions) => Promise<Reply>;
   readonly stop: () => Promise<void>;
 };
-
-export type LogLine = { readonly level: keyof Log; readonly message: string; readonly fields: LogFields };
 
 export type AskOptions = {
   readonly method?: string;
@@ -68,13 +66,13 @@ export type SceneOptions = Partial<Omit<HttpParts, 'settings' | 'service'>> & {
 };
 
 export async function startHttp(service: Service, { settings, ...parts }: SceneOptions = {}): Promise<HttpScene> {
-  const lines: LogLine[] = [];
+  const log = createTestLog();
   const effective = { ...testSettings, ...settings };
   const http = createHttpServer({
     settings: effective,
     service,
     clock: createSystemClock(),
-    log: logInto(lines),
+    log,
     version: '1.2.3',
     configuration: () => ({
       config: {
@@ -116,7 +114,7 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
     url,
     port,
     http,
-    lines,
+    lines: log.lines,
     ask: (target, options) => ask(url, target, options),
     stop: http.stop,
   };
@@ -130,14 +128,6 @@ export const swaggerUi = join(
 
 /** There after `npm run build`; tests in a browser build their own. */
 const builtDashboard = fileURLToPath(new URL('../../../dist/dashboard/', import.meta.url));
-
-function logInto(lines: LogLine[]): Log {
-  const writer =
-    (level: keyof Log) =>
-    (message: string, fields: LogFields = {}) =>
-      void lines.push({ level, message, fields });
-  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
-}
 
 /** One request on a connection of its own. */
 export function ask(base: string, target: string, options: AskOptions = {}): Promise<Reply> {

@@ -1,11 +1,14 @@
 import type { ServiceStatus } from '../../../src/domain/run/service-status.ts';
+import { createEventLog } from '../../../src/application/events/event-log.ts';
 import type { CheckedContainer } from '../../../src/application/check/checked-container.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';
 import type { Inventory, TrackedContainer, TrackedImage } from '../../../src/domain/inventory/inventory.ts';
-import type { HistoryEntry, LoggedEvent, Service, StepEvent } from '../../../src/interfaces/http/service/service.ts';
+import type { HistoryEntry, Service } from '../../../src/interfaces/http/service/service.ts';
 import { digestOf, idOf } from '../scene/builders.ts';
+import { silentLog } from '../test-log.ts';
+import { checkReport, idleStatus, noDecisions } from '../scene/fake-application.ts';
 
 /** A service for tests of the HTTP interface alone; the test scripts its results and their timing. */
 export type ScriptedService = Service & {
@@ -38,22 +41,19 @@ export type ScriptedService = Service & {
 const emptyInventory = { known: true, scope: '', unfinished: [], updatesAvailable: 0 };
 
 /** The last events that are kept for clients that reconnect. */
-const kept = 50;
+const mostEvents = 50;
 
 export function createScriptedService(): ScriptedService {
-  const listeners = new Set<(logged: LoggedEvent) => void>();
-  const stepListeners = new Set<(step: StepEvent) => void>();
-  const ring: LoggedEvent[] = [];
+  const eventLog = createEventLog(silentLog, mostEvents);
   const waiting: (() => void)[] = [];
   let taken = false;
-  let lastId = 0;
   let runs = 0;
   const asked: ScriptedService['asked'] = [];
   const aborted: unknown[] = [];
   const script: ScriptedService['script'] = {
     inventory: { revision: 1, containers: [], images: [] },
     history: [],
-    status: { lastRun: undefined, nextRunAtMs: undefined, running: false, repairing: false, updatesAvailable: 0 },
+    status: idleStatus,
     failure: undefined,
     readyFailure: undefined,
     inventoryFailure: undefined,
@@ -83,12 +83,7 @@ export function createScriptedService(): ScriptedService {
   }
 
   return {
-    decisions: {
-      candidateOf: () => undefined,
-      list: () => Promise.resolve([]),
-      take: () => Promise.resolve({ kind: 'conflict', fault: 'no newer version of it is known' }),
-      withdraw: () => Promise.resolve(undefined),
-    },
+    decisions: noDecisions,
     script,
     asked,
     aborted,
@@ -127,8 +122,7 @@ export function createScriptedService(): ScriptedService {
       const stopped = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
       if (script.checkEnds !== undefined) await Promise.race([script.checkEnds, stopped]);
       if (script.failure !== undefined) throw script.failure;
-      const nothing = { unmatched: [], unwatched: [], unfinished: [], obsoleteFailures: [] };
-      return { containers: script.checked, ...nothing, startedAtMs: 0, durationMs: 0 };
+      return checkReport(script.checked, { startedAtMs: 0, durationMs: 0 });
     },
     inventory: () => ({ ...emptyInventory, ...script.inventory }),
     unwatched: () => [],
@@ -140,32 +134,9 @@ export function createScriptedService(): ScriptedService {
       await script.checkEnds;
       if (script.readyFailure !== undefined) throw script.readyFailure;
     },
-    eventLog: {
-      since: (id) => ring.filter((logged) => logged.id > id),
-      subscribe: (listener) => {
-        listeners.add(listener);
-        return () => void listeners.delete(listener);
-      },
-      subscribeToSteps: (listener) => {
-        stepListeners.add(listener);
-        return () => void stepListeners.delete(listener);
-      },
-      isGone: (id) => ring.length > 0 && id < (ring[0]?.id ?? 0) - 1,
-      lastId: () => lastId,
-    },
-    announce(event) {
-      if (isStep(event)) for (const listener of stepListeners) listener(event);
-      if (!('atMs' in event)) return;
-      const logged: LoggedEvent = { kind: event.kind, id: (lastId += 1), event, atMs: Date.now() };
-      ring.push(logged);
-      if (ring.length > kept) ring.shift();
-      for (const listener of listeners) listener(logged);
-    },
+    eventLog,
+    announce: eventLog.hear,
   };
-}
-
-function isStep(event: ServiceEvent): event is StepEvent {
-  return event.kind === 'phase_entered' || event.kind === 'pull_progress' || event.kind === 'container_checked';
 }
 
 export function watchedContainer(name: string, parts: Partial<TrackedContainer> = {}): TrackedContainer {

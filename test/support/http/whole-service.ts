@@ -3,9 +3,9 @@ import { createSandboxRegistry, type SandboxRegistry } from '../../../sandbox/re
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
-import type { Log } from '../../../src/domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
 import { createMetrics } from '../../../src/interfaces/metrics/metrics.ts';
+import { silentLog } from '../test-log.ts';
 import { type HttpScene, type SceneOptions, startHttp } from './http-scene.ts';
 
 /** The service as it runs, over real HTTP, on an engine and registries in memory. */
@@ -41,7 +41,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
       prober: sandbox.prober,
       ...(swarmNodes > 0 && { swarm: sandbox.swarm }),
       clock,
-      log: silent,
+      log: silentLog,
       instance: {
         owner: 'test',
         containerId: undefined,
@@ -82,5 +82,3 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
     },
   };
 }
-
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -1,5 +1,5 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
+import { startHttpServer } from '../http/http-server.ts';
 
 /** A notified service on the loopback; the test sets its answers. */
 export type Notified = {
@@ -29,29 +29,19 @@ type Answer = number | 'hang';
 export async function startNotified(): Promise<Notified> {
   const asked: NotifiedMessage[] = [];
   const waiting = new Set<() => void>();
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body: Readonly<Record<string, string>> = JSON.parse(Buffer.concat(chunks).toString());
-      const text = body['message'] ?? body['text'] ?? '';
-      const message = { title: body['title'] ?? '', text, headers: request.headers, isTaken: false };
-      asked.push(message);
-      const answer = notified.answer(message);
-      if (answer !== 'hang') {
-        message.isTaken = answer < 300;
-        response.writeHead(answer).end();
-      }
-      for (const look of waiting) look();
-    });
+  const server = await startHttpServer(({ body: json, headers }) => {
+    const body: Readonly<Record<string, string>> = JSON.parse(json);
+    const text = body['message'] ?? body['text'] ?? '';
+    const message = { title: body['title'] ?? '', text, headers, isTaken: false };
+    asked.push(message);
+    const answer = notified.answer(message);
+    if (answer !== 'hang') message.isTaken = answer < 300;
+    for (const look of waiting) look();
+    return answer === 'hang' ? answer : { status: answer };
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
   const notified: Notified = {
-    url: `generic+http://127.0.0.1:${port}/hook?template=json`,
-    port,
+    url: `generic+${server.url}/hook?template=json`,
+    port: server.port,
     asked,
     taken: () => asked.filter(({ isTaken }) => isTaken),
     askedTimes: (count) =>
@@ -65,11 +55,7 @@ export async function startNotified(): Promise<Notified> {
         look();
       }),
     answer: () => 200,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => server[Symbol.asyncDispose](),
   };
   return notified;
 }

@@ -1,7 +1,6 @@
 import type { Message, SendOutcome, Target } from '../../../src/domain/notification/message.ts';
 import type { OutboxRecord } from '../../../src/domain/notification/outbox/record.ts';
 import type { OutboxStore } from '../../../src/domain/notification/outbox/store.ts';
-import type { Log } from '../../../src/domain/outside/outside.ts';
 
 export type TestTarget = Target & {
   /** Received messages, in order. */
@@ -49,15 +48,4 @@ export function createTestStore(records: OutboxRecord[] = []): TestStore {
     close: () => Promise.resolve(),
   };
   return store;
-}
-
-export type LogLine = { readonly level: keyof Log; readonly message: string; readonly fields: object };
-
-export function createTestLog(): Log & { readonly lines: readonly LogLine[] } {
-  const lines: LogLine[] = [];
-  const write =
-    (level: keyof Log) =>
-    (message: string, fields = {}) =>
-      void lines.push({ level, message, fields });
-  return { lines, debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }

@@ -5,8 +5,8 @@ describe('drawHouse()', () => {
   test('counts the modules of each folder, not those of folders in it', () => {
     const { rooms } = drawHouse(['a/x.ts', 'a/y.ts', 'a/b/z.ts'].map((path) => ({ path, imports: [] })));
     expect([...rooms]).toEqual([
-      ['a', { size: 2 }],
-      ['a/b', { size: 1 }],
+      ['a', 2],
+      ['a/b', 1],
     ]);
   });
 

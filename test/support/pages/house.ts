@@ -4,7 +4,7 @@ export type DrawnModule = { readonly path: string; readonly imports: readonly st
 
 export type House = {
   /** By folder: the number of modules in it. */
-  readonly rooms: ReadonlyMap<string, { readonly size: number }>;
+  readonly rooms: ReadonlyMap<string, number>;
   /** Modules, and folders, each of which reaches all the others of its line: `a → b → a`. */
   readonly circles: readonly string[];
 };
@@ -14,11 +14,11 @@ export function drawHouse(modules: readonly DrawnModule[]): House {
   const known = new Set(modules.map(({ path }) => path));
   const files = new Map(modules.map(({ path, imports }) => [path, imports.filter((target) => known.has(target))]));
   const rooms = new Map<string, string[]>();
-  const sizes = new Map<string, { size: number }>();
+  const sizes = new Map<string, number>();
   for (const [path, imports] of files) {
     const room = dirname(path);
     rooms.set(room, [...(rooms.get(room) ?? []), ...imports.map(dirname).filter((other) => other !== room)]);
-    sizes.set(room, { size: (sizes.get(room)?.size ?? 0) + 1 });
+    sizes.set(room, (sizes.get(room) ?? 0) + 1);
   }
   return { rooms: sizes, circles: [...circlesOf(files), ...circlesOf(rooms)] };
 }

@@ -1,11 +1,11 @@
-import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { rmSync } from 'node:fs';
 import type { Digest } from '../../../src/domain/reference/digest.ts';
 import type { FoundSignature } from '../../../src/domain/signature/signature.ts';
+import { sha256 } from './registry-content.ts';
 
 /** A key pair in the form of `cosign generate-key-pair`. */
 export type CosignKey = {
@@ -71,7 +71,7 @@ const payloadType = 'application/vnd.dev.cosign.simplesigning.v1+json';
 
 /** Content with its digest. */
 export function blobOf(mediaType: string, bytes: Buffer): Blob {
-  return { mediaType, bytes, digest: `sha256:${createHash('sha256').update(bytes).digest('hex')}` };
+  return { mediaType, bytes, digest: sha256(bytes) };
 }
 
 function describeBlob(blob: Blob | undefined): object {

@@ -7,6 +7,7 @@ import type {
   RehearsalReport,
 } from '../../../src/interfaces/cli/context/application-types.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
+import type { ServiceStatus } from '../../../src/domain/run/service-status.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';
 import { digestOf, idOf } from './builders.ts';
 
@@ -78,13 +79,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     engineVersion: () => undefined,
     inventoryFailure: () => undefined,
     history: () => [],
-    status: () => ({
-      lastRun: undefined,
-      nextRunAtMs: undefined,
-      running: false,
-      repairing: false,
-      updatesAvailable: 0,
-    }),
+    status: () => idleStatus,
     eventLog: {
       lastId: () => 0,
       since: () => [],
@@ -92,12 +87,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       subscribe: () => () => undefined,
       subscribeToSteps: () => () => undefined,
     },
-    decisions: {
-      candidateOf: () => undefined,
-      list: () => Promise.resolve([]),
-      take: () => Promise.resolve({ kind: 'conflict', fault: 'no newer version of it is known' }),
-      withdraw: () => Promise.resolve(undefined),
-    },
+    decisions: noDecisions,
     containerNames: async () => {
       asked.push(['containerNames', undefined]);
       return answers.containerNames?.() ?? [];
@@ -116,6 +106,21 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
   };
   return application;
 }
+
+export const idleStatus: ServiceStatus = {
+  lastRun: undefined,
+  nextRunAtMs: undefined,
+  running: false,
+  repairing: false,
+  updatesAvailable: 0,
+};
+
+export const noDecisions: Application['decisions'] = {
+  candidateOf: () => undefined,
+  list: () => Promise.resolve([]),
+  take: () => Promise.resolve({ kind: 'conflict', fault: 'no newer version of it is known' }),
+  withdraw: () => Promise.resolve(undefined),
+};
 
 export function checkReport(containers: readonly CheckedContainer[], parts: Partial<CheckReport> = {}): CheckReport {
   const nothing = { unmatched: [], unwatched: [], unfinished: [], obsoleteFailures: [] };

@@ -10,6 +10,7 @@ import type { Engine } from '../../../src/domain/outside/engine.ts';
 import type { Clock, Log } from '../../../src/domain/outside/outside.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
+import { silentLog } from '../test-log.ts';
 
 /** Several engines in memory, with one registry, as one application. */
 export type FleetScene = {
@@ -61,7 +62,7 @@ export function createFleetScene({
   enginesAtOnce = 10,
   waves,
   seeds = {},
-  log = silent,
+  log = silentLog,
   swarm = [],
   memoryOf = () => ({}),
   ownId = () => undefined,
@@ -225,5 +226,3 @@ function openSceneEngine(name: string, { clock, registry, seed = name, swarm }: 
     },
   };
 }
-
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

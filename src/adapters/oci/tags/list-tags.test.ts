@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { serverCa, type Answer, type SeenRequest } from '../../../../test/support/http/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
-import { createTestLog } from '../../../../test/support/notify/notify-scene.ts';
+import { createTestLog } from '../../../../test/support/test-log.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { createSharedRecords } from '../../files/shared-records.ts';

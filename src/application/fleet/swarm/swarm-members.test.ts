@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { behaviours, type Behaviour } from '../../../../sandbox/base/behaviour.ts';
 import type { SandboxServiceSpec } from '../../../../sandbox/swarm/swarm-world.ts';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import { createTestLog } from '../../../../test/support/notify/notify-scene.ts';
+import { createTestLog } from '../../../../test/support/test-log.ts';
 import {
   createFleetScene,
   type FleetScene,

@@ -1,3 +1,4 @@
+import { capital } from '../state/words/sentences.ts';
 import type { Tokens } from './tokens.ts';
 
 /** A reply of the API; `document` is undefined where the reply has no body. */
@@ -50,6 +51,14 @@ export function createAsk(tokens: Tokens): Ask {
       return { kind: 'away' };
     }
   };
+}
+
+/** Why a request had no effect, as text after "Cannot …: ". */
+export function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string {
+  if (reply.kind === 'away') return 'Upkeep does not answer';
+  return reply.status === 429 && reply.why.startsWith('the answer')
+    ? 'Upkeep limits requests'
+    : capital(reply.why).replace(/^./, (first) => first.toLowerCase());
 }
 
 /** The error in the API's format. An error page of a proxy has none. */

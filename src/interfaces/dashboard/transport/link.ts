@@ -1,13 +1,16 @@
-import type { LinkState } from '../state/link-state.ts';
+import type { Reader } from './reader.ts';
 import { followEvents } from './stream.ts';
 import type { Tokens } from './tokens.ts';
+
+/** How the page gets changes. */
+export type LinkState = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'offline';
 
 export type LinkParts = {
   readonly tokens: Tokens;
   /** Whether the service allows this page to follow events. A refused request would leave an error in the console. */
   readonly mayFollow: () => boolean;
   /** Reads everything again. `refused`: the session is no longer signed in. */
-  readonly read: (signal: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
+  readonly read: Reader['read'];
   readonly onState: (state: LinkState, nextTryMs?: number) => void;
   readonly onEvent: (text: string) => void;
   readonly onRefused: () => void;
@@ -26,17 +29,23 @@ export type Link = {
 export function startLink(parts: LinkParts): Link {
   const stopped = new AbortController();
   const { signal } = stopped;
-  let hurry = new AbortController();
+  let wake = (): void => undefined;
+  let isHurried = false;
   let isRefused = false;
   let failures = 0;
   void run();
   return {
-    tryNow: () => hurry.abort(),
+    tryNow,
     stop: () => {
       stopped.abort();
-      hurry.abort();
+      tryNow();
     },
   };
+
+  function tryNow(): void {
+    isHurried = true;
+    wake();
+  }
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
@@ -93,18 +102,16 @@ export function startLink(parts: LinkParts): Link {
 
   /** `tryNow` ends it early. */
   async function pause(ms: number): Promise<void> {
-    const { signal: inHurry } = hurry;
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        inHurry.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      if (inHurry.aborted) end();
-      else inHurry.addEventListener('abort', end);
-    });
-    if (inHurry.aborted) hurry = new AbortController();
+    if (!isHurried) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    isHurried = false;
   }
 }
 

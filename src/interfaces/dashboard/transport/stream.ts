@@ -1,4 +1,3 @@
-import { createFrameReader } from './frames.ts';
 import type { Tokens } from './tokens.ts';
 
 /** Why a stream has ended. `refused` is permanent, `ended` is not. */
@@ -38,7 +37,7 @@ export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamPa
       const { done, value } = await reader.read();
       if (done) return 'ended';
       alive();
-      for (const { data } of read(value)) onEvent(data);
+      for (const data of read(value)) onEvent(data);
     }
   } catch {
     return 'ended';
@@ -52,4 +51,30 @@ const longestSilenceMs = 45_000;
 /** The token or the group is missing, so another attempt would fail too. */
 function isFinal(status: number): boolean {
   return status === 401 || status === 403 || status === 404;
+}
+
+/**
+ * Reads a stream of server-sent events in pieces, and returns the data of each complete frame. A frame beyond the bound
+ * is dropped: https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
+export function createFrameReader(mostCharacters = 1_000_000): (text: string) => readonly string[] {
+  let rest = '';
+  let isSkipping = false;
+  return (text) => {
+    rest += text;
+    const parts = rest.split(/\r?\n\r?\n/);
+    rest = parts.pop() ?? '';
+    const frames = parts.slice(isSkipping ? 1 : 0).flatMap(dataOf);
+    if (parts.length > 0) isSkipping = false;
+    if (rest.length > mostCharacters) {
+      rest = '';
+      isSkipping = true;
+    }
+    return frames;
+  };
+}
+
+function dataOf(text: string): readonly string[] {
+  const data = text.split(/\r?\n/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? []);
+  return data.length === 0 ? [] : [data.join('\n')];
 }

@@ -1,28 +1,18 @@
 import type { Address } from '../state/address.ts';
-import type { ShownOption } from '../state/documents/configuration.ts';
-import type { EngineAway } from '../state/documents/engines.ts';
-import type { PastRun } from '../state/documents/history.ts';
 import type { Fleet } from '../state/fleet/fleet.ts';
-import type { LinkState } from '../state/link-state.ts';
+import type { LinkState } from '../transport/link.ts';
+import type { Reader } from '../transport/reader.ts';
 
 /** The functions and data that every part of the page can use. */
-export type PageContext = {
+export type PageContext = Pick<Reader, 'readAtMs' | 'engineError' | 'enginesAway' | 'runs' | 'options'> & {
   readonly fleet: Fleet;
   readonly nowMs: () => number;
   readonly address: () => Address;
   /** Changes the address. `asStep` adds a step to the browser's history. */
   readonly go: (change: Partial<Address>, asStep?: boolean) => void;
   readonly link: () => LinkState;
-  /** The time of the last reading. */
-  readonly readAtMs: () => number;
-  /** Why the engine does not answer; undefined while it does. */
-  readonly engineError: () => string | undefined;
-  /** Engines that do not answer, with several engines. */
-  readonly enginesAway: () => readonly EngineAway[];
   /** Whether a group of endpoints is on. */
   readonly isOn: (group: string) => boolean;
-  readonly runs: () => readonly PastRun[];
-  readonly options: () => readonly ShownOption[];
   /** Names of the selected containers. */
   readonly picked: Set<string>;
   readonly act: Acts;

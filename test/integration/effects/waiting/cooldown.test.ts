@@ -7,13 +7,12 @@ import { createProber } from '../../../../src/adapters/probe/prober.ts';
 import { createSystemClock } from '../../../../src/adapters/process/clock.ts';
 import { createInstance } from '../../../../src/adapters/process/instance.ts';
 import { createApplication } from '../../../../src/application/create-application.ts';
-import type { Log } from '../../../../src/domain/outside/outside.ts';
 import { defaultSettings } from '../../../../src/domain/settings/settings.ts';
 import { webServer } from '../../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../../lab/describe-in-lab.ts';
+import { silentLog } from '../../../support/test-log.ts';
 import { effectsScene, idsOf } from '../scene.ts';
 
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const cooldownMs = 4000;
 const created = (ageMs: number) => new Date(Date.now() - ageMs).toISOString();
 
@@ -34,7 +33,7 @@ describeInLab('a cooldown', (lab) => {
         registry: oci,
         prober: createProber(),
         clock,
-        log: silent,
+        log: silentLog,
         instance: createInstance(),
         newId: randomUUID,
       },

@@ -1,4 +1,5 @@
-import type { Decision } from './decision.ts';
+import type { Decision } from './decisions.ts';
+import type { PastOutcome } from './history.ts';
 
 /** A watched container from `GET /v1/containers/details`. Empty texts and absent values are unknown. */
 export type Watched = {
@@ -62,30 +63,3 @@ export const changes = ['major', 'minor', 'patch', 'build'] as const;
 export type Change = (typeof changes)[number];
 
 export type OwnSetting = { readonly name: string; readonly value: string; readonly source: string };
-
-export const outcomeKinds = [
-  'updated',
-  'rolled_back',
-  'failed',
-  'restarted',
-  'skipped',
-  'deferred',
-  'unknown',
-  'fresh',
-] as const;
-export type OutcomeKind = (typeof outcomeKinds)[number];
-
-/** One container in a run; `from` and `to` are versions. */
-export type PastOutcome = {
-  /** Its unique name. */
-  readonly name: string;
-  readonly outcome: OutcomeKind;
-  readonly atMs: number | undefined;
-  readonly from: string;
-  readonly to: string;
-  readonly reason: string;
-  readonly downtimeMs: number | undefined;
-  /** Milliseconds by name of the phase. */
-  readonly phasesMs: Readonly<Record<string, number>>;
-  readonly log: string;
-};

@@ -1,7 +1,20 @@
 import { changes, type Verdict, verdicts, type Watched } from './container.ts';
-import { type Json, linkOf, numberOf, objectOf, objectsOf, oneOf, textOf, textsOf, timeOf } from './reading.ts';
-import { nameIn, uniqueName } from './unique-name.ts';
-import { readOutcome } from './read-outcome.ts';
+import type { Decision } from './decisions.ts';
+import { readOutcome } from './history.ts';
+import {
+  type Json,
+  linkOf,
+  nameIn,
+  numberOf,
+  objectOf,
+  objectsOf,
+  oneOf,
+  textOf,
+  textsOf,
+  timeOf,
+  uniqueName,
+} from './reading.ts';
+import type { EngineAway } from './status.ts';
 
 /** The containers of `GET /v1/containers/details`, with those that have an interrupted update. */
 export function readDetails(document: unknown): readonly Watched[] {
@@ -15,6 +28,23 @@ export function readDetails(document: unknown): readonly Watched[] {
   }
   byName.delete('');
   return [...byName.values()];
+}
+
+/** Adds the decisions about present candidates to the containers. Others no longer apply. */
+export function withDecisions(containers: readonly Watched[], decisions: readonly Decision[]): readonly Watched[] {
+  if (decisions.length === 0) return containers;
+  const byName = new Map(decisions.map((decision) => [decision.container, decision]));
+  return containers.map((one) => {
+    const decision = byName.get(one.name);
+    return decision === undefined || decision.digest !== one.candidateDigest ? one : { ...one, decision };
+  });
+}
+
+/** Marks the containers of engines that do not answer as outdated. */
+export function withEnginesAway(containers: readonly Watched[], away: readonly EngineAway[]): readonly Watched[] {
+  if (away.length === 0) return containers;
+  const names = new Set(away.map(({ name }) => name));
+  return containers.map((one) => (names.has(one.engine) ? { ...one, isAway: true } : one));
 }
 
 /** A version whose update failed after the last check is shown as failed, not as a ready update. */
@@ -42,7 +72,8 @@ function readEntry(entry: Json): Watched {
     candidate: textOf(entry['candidate_kind']) === 'digest' ? '' : textOf(entry['candidate']),
     candidateDigest: textOf(entry['candidate_digest']) || textOf(entry['latest_digest']),
     decision: undefined,
-    ...readVersions(entry),
+    version: textOf(entry['version']),
+    latestVersion: entry['update_available'] === false ? '' : textOf(entry['latest_version']),
     change: oneOf(changes, entry['change']),
     status: textOf(entry['status']),
     health: textOf(entry['health']),
@@ -67,13 +98,6 @@ function readEntry(entry: Json): Watched {
     self: entry['self'] === true,
     unfinished: undefined,
   };
-}
-
-/** `latest_version` counts only if there is a newer image. */
-function readVersions(entry: Json): Pick<Watched, 'version' | 'latestVersion'> {
-  const version = textOf(entry['version']);
-  const isNewer = entry['update_available'] !== false;
-  return { version, latestVersion: isNewer ? textOf(entry['latest_version']) : '' };
 }
 
 /** Undefined before the first check. An unknown value is not a success, so it reads as `unknown`. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readOptions } from './configuration.ts';
-import { readDecisions, withDecisions } from './decisions.ts';
-import { readDetails } from './details.ts';
+import { readDecisions } from './decisions.ts';
+import { readDetails, withDecisions } from './details.ts';
 import { percentOf, readEvent } from './events.ts';
 import { readHistory } from './history.ts';
 import { readPlan } from './plan.ts';

@@ -1,4 +1,4 @@
-import { numberOf, objectOf, textOf, type Json } from './reading.ts';
+import { numberOf, objectOf, textOf, timeOf, type Json } from './reading.ts';
 
 /** An event of `GET /v1/events`. */
 export type Heard = { readonly kind: string; readonly data: Json; readonly atMs: number | undefined };
@@ -7,10 +7,8 @@ export type Heard = { readonly kind: string; readonly data: Json; readonly atMs:
 export function readEvent(text: string): Heard | undefined {
   try {
     const { type, data, timestamp } = objectOf(JSON.parse(text));
-    const atMs = Date.parse(textOf(timestamp));
-    return textOf(type) === ''
-      ? undefined
-      : { kind: textOf(type), data: objectOf(data), atMs: Number.isNaN(atMs) ? undefined : atMs };
+    const kind = textOf(type);
+    return kind === '' ? undefined : { kind, data: objectOf(data), atMs: timeOf(timestamp) };
   } catch {
     return undefined;
   }

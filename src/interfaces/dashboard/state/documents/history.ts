@@ -1,6 +1,15 @@
-import type { PastOutcome } from './container.ts';
-import { countOf, numberOf, objectOf, objectsOf, textOf, timeOf } from './reading.ts';
-import { readOutcome } from './read-outcome.ts';
+import {
+  countOf,
+  type Json,
+  nameIn,
+  numberOf,
+  numbersOf,
+  objectOf,
+  objectsOf,
+  oneOf,
+  textOf,
+  timeOf,
+} from './reading.ts';
 import { readSummary, type Summary } from './status.ts';
 
 /** A run of `GET /v1/history`. */
@@ -13,6 +22,33 @@ export type PastRun = Summary & {
   /** The containers with news. */
   readonly containers: readonly PastOutcome[];
 };
+
+/** One container in a run; `from` and `to` are versions. */
+export type PastOutcome = {
+  /** Its unique name. */
+  readonly name: string;
+  readonly outcome: OutcomeKind;
+  readonly atMs: number | undefined;
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string;
+  readonly downtimeMs: number | undefined;
+  /** Milliseconds by name of the phase. */
+  readonly phasesMs: Readonly<Record<string, number>>;
+  readonly log: string;
+};
+
+const outcomeKinds = [
+  'updated',
+  'rolled_back',
+  'failed',
+  'restarted',
+  'skipped',
+  'deferred',
+  'unknown',
+  'fresh',
+] as const;
+export type OutcomeKind = (typeof outcomeKinds)[number];
 
 /** The runs, newest first. */
 export function readHistory(document: unknown): readonly PastRun[] {
@@ -31,4 +67,19 @@ export function readHistory(document: unknown): readonly PastRun[] {
     };
   });
   return runs.toSorted((one, other) => other.atMs - one.atMs);
+}
+
+/** An outcome of a container from history or details. An unknown kind is not a success, so it reads as `unknown`. */
+export function readOutcome(json: Json): PastOutcome {
+  return {
+    name: nameIn(json),
+    outcome: oneOf(outcomeKinds, json['outcome']) ?? 'unknown',
+    atMs: timeOf(json['at']),
+    from: textOf(json['from']),
+    to: textOf(json['to']),
+    reason: textOf(json['reason']),
+    downtimeMs: numberOf(json['downtime_ms']),
+    phasesMs: numbersOf(json['phases_ms']),
+    log: textOf(json['log']),
+  };
 }

@@ -1,5 +1,4 @@
-import { nameIn, uniqueName } from './unique-name.ts';
-import { objectOf, objectsOf, oneOf, textOf, textsOf } from './reading.ts';
+import { nameIn, objectOf, objectsOf, oneOf, textOf, textsOf, uniqueName } from './reading.ts';
 
 /** One container of the plan from `POST /v1/update?dry_run=true`, in the order of the work. */
 export type PlannedStep = {

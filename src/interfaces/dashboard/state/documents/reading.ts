@@ -53,6 +53,16 @@ export function linkOf(value: unknown): string {
   return text.length <= 500 && /^https?:\/\/[^\s]+$/i.test(text) ? text : '';
 }
 
+/** The unique name of a container: `nas/web` with several engines. */
+export function uniqueName(name: string, engine: string): string {
+  return engine === '' || name === '' ? name : `${engine}/${name}`;
+}
+
+/** The same for an entry, or for the data of an event. */
+export function nameIn({ name, container, engine }: Json): string {
+  return uniqueName(textOf(name) || textOf(container), textOf(engine));
+}
+
 function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

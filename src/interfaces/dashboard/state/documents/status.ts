@@ -1,6 +1,4 @@
-import { nameIn } from './unique-name.ts';
-import { tasksIn, type Tasks } from './tasks.ts';
-import { countOf, type Json, numberOf, objectOf, objectsOf, textOf, timeOf } from './reading.ts';
+import { countOf, type Json, nameIn, numberOf, objectOf, objectsOf, textOf, timeOf } from './reading.ts';
 
 /** The data of `GET /v1/status?extra=true`. Absent values are not known. */
 export type Status = {
@@ -9,7 +7,8 @@ export type Status = {
   readonly schedule: string;
   /** Why no run is scheduled. */
   readonly scheduleOff: string;
-  readonly run: RunUnderWay | undefined;
+  /** The containers of the run under way; undefined without a run. */
+  readonly run: readonly ContainerInRun[] | undefined;
   /** An update is under way; its details may be unknown. */
   readonly running: boolean;
   /** An interrupted update is being repaired. */
@@ -30,26 +29,26 @@ export type Summary = {
   readonly skipped: number;
 };
 
-export type RunUnderWay = {
-  readonly runId: string;
-  readonly trigger: string;
-  readonly containers: readonly {
-    readonly name: string;
-    readonly phase: string;
-    readonly percent: number | undefined;
-    readonly tasks: Tasks | undefined;
-  }[];
+export type ContainerInRun = {
+  readonly name: string;
+  readonly phase: string;
+  readonly percent: number | undefined;
+  readonly tasks: Tasks | undefined;
 };
 
 export type Unwatched = { readonly reason: string; readonly count: number; readonly remedy: string };
+
+/** The number of tasks of a service that run the version of its update or rollback. */
+export type Tasks = { readonly running: number; readonly wanted: number };
+
+/** An engine that does not answer. */
+export type EngineAway = { readonly name: string; readonly error: string };
 
 /** The status before the first answer, and when the group is off. */
 export const noStatus: Status = readStatus({});
 
 export function readStatus(document: unknown): Status {
   const json = objectOf(document);
-  const { engine } = json;
-  const { reachable, error } = objectOf(engine);
   return {
     lastRunAtMs: timeOf(json['last_run']),
     nextRunAtMs: timeOf(json['next_run']),
@@ -65,22 +64,18 @@ export function readStatus(document: unknown): Status {
       remedy: textOf(remedy),
     })),
     readsEvents: json['reads_events'] === true,
-    engineError: reachable === false ? textOf(error) || 'it does not answer' : undefined,
+    engineError: errorOf(objectOf(json['engine'])),
   };
 }
 
-function readRun({ run_id: runId, trigger, containers }: Json): RunUnderWay | undefined {
+function readRun({ run_id: runId, containers }: Json): readonly ContainerInRun[] | undefined {
   if (textOf(runId) === '') return undefined;
-  return {
-    runId: textOf(runId),
-    trigger: textOf(trigger),
-    containers: objectsOf(containers).map(({ phase, percent, ...entry }) => ({
-      name: nameIn(entry),
-      phase: textOf(phase).replaceAll('_', ' '),
-      percent: numberOf(percent),
-      tasks: tasksIn(entry),
-    })),
-  };
+  return objectsOf(containers).map((entry) => ({
+    name: nameIn(entry),
+    phase: textOf(entry['phase']),
+    percent: numberOf(entry['percent']),
+    tasks: tasksIn(entry),
+  }));
 }
 
 export function readSummary(json: Json): Summary {
@@ -91,4 +86,23 @@ export function readSummary(json: Json): Summary {
     restarted: countOf(json['restarted']),
     skipped: countOf(json['skipped']),
   };
+}
+
+/** Undefined if the service sends none. */
+export function tasksIn({ tasks }: Json): Tasks | undefined {
+  const { running, wanted } = objectOf(tasks);
+  return numberOf(wanted) === undefined ? undefined : { running: countOf(running), wanted: countOf(wanted) };
+}
+
+/** Engines of `GET /v1/engines` that do not answer. */
+export function readEnginesAway(document: unknown): readonly EngineAway[] {
+  return objectsOf(objectOf(document)['engines']).flatMap((engine) => {
+    const error = errorOf(engine);
+    return error === undefined ? [] : [{ name: textOf(engine['name']), error }];
+  });
+}
+
+/** Why an engine does not answer; undefined while it does. */
+function errorOf({ reachable, error }: Json): string | undefined {
+  return reachable === false ? textOf(error) || 'it does not answer' : undefined;
 }

@@ -1,12 +1,8 @@
 import type { Watched } from '../documents/container.ts';
 import { type Heard, percentOf } from '../documents/events.ts';
-import { tasksIn } from '../documents/tasks.ts';
-import { textOf } from '../documents/reading.ts';
-import { nameIn } from '../documents/unique-name.ts';
-import { noStatus, type Status } from '../documents/status.ts';
-import { failed, updated } from './after-update.ts';
-import { duringUpdate } from './during-update.ts';
-import { checked } from './checked.ts';
+import { nameIn, textOf } from '../documents/reading.ts';
+import { noStatus, type Status, tasksIn } from '../documents/status.ts';
+import { checked, duringUpdate, failed, updated } from './container-changes.ts';
 import { entered, phaseNamed, type UnderWay, waiting } from './under-way.ts';
 
 /** The page's data about containers: read at first, changed by events, and read again at times. */
@@ -66,14 +62,14 @@ export function createFleet(): Fleet {
   function isUnderWay(name: string, newer: Status | undefined): boolean {
     if (!underWay.has(name)) return false;
     if (newer?.run === undefined) return newer === undefined || newer.running;
-    return newer.run.containers.some((one) => one.name === name && phaseNamed(one.phase) !== undefined);
+    return newer.run.some((one) => one.name === name && phaseNamed(one.phase) !== undefined);
   }
 
   /** Applies the run of a status, if its begin or end had no event. */
   function takeRun({ run, running }: Status, nowMs: number): readonly string[] {
     if (run === undefined) return running ? [] : end();
     const touched: string[] = [];
-    for (const { name, phase: word, percent, tasks } of run.containers) {
+    for (const { name, phase: word, percent, tasks } of run) {
       const phase = phaseNamed(word);
       if (phase === undefined) {
         // The container's update has ended, but the run continues.

@@ -1,4 +1,4 @@
-import type { Tasks } from '../documents/tasks.ts';
+import type { Tasks } from '../documents/status.ts';
 
 /** An update of one container while it is under way. */
 export type UnderWay = {

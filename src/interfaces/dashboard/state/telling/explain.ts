@@ -1,5 +1,6 @@
 import type { UnderWay } from '../fleet/under-way.ts';
-import type { PastOutcome, Watched } from '../documents/container.ts';
+import type { Watched } from '../documents/container.ts';
+import type { PastOutcome } from '../documents/history.ts';
 import { when } from '../words/moments.ts';
 import { age, glued, precise, span } from '../words/numbers.ts';
 import { capital, ended } from '../words/sentences.ts';

@@ -16,23 +16,17 @@ export type Headline = {
 
 export type Part = { readonly text: string; readonly show?: Shown; readonly tone?: 'ready' | 'wrong' | 'bad' };
 
-export type Situation = {
-  readonly nowMs: number;
-  /** The time of the last reading; undefined while the data is live. */
-  readonly pastMs: number | undefined;
-};
-
-export function headlineOf(fleet: Fleet, counts: Counts, { pastMs }: Situation): Headline {
+/** `pastMs`: the time of the last reading; undefined while the data is live. */
+export function headlineOf(fleet: Fleet, counts: Counts, pastMs: number | undefined): Headline {
   if (counts.all === 0)
     return { tone: 'past', title: 'Nothing is watched yet', parts: [nothing], tab: 'Nothing is watched · Upkeep' };
   if (fleet.isRunning() && fleet.inRun().length > 0 && pastMs === undefined) return busy(fleet);
   const title = titleOf(counts, pastMs !== undefined);
-  const parts = news(counts);
   const tone = counts.down.length > 0 ? 'bad' : pastMs === undefined && counts.away === 0 ? 'fine' : 'past';
   return {
     tone,
     title: pastMs === undefined ? title : `At ${clock(pastMs)}, ${uncapital(title, counts)}`,
-    parts: joined(parts, counts),
+    parts: joined(news(counts), counts),
     tab: `${tabOf(counts) || title} · Upkeep`,
   };
 }
@@ -41,14 +35,18 @@ const nothing: Part = { text: 'Upkeep runs and reaches the engine, but none of i
 
 function titleOf({ down, wrong, ready, running, all, unchecked, away }: Counts, isPast: boolean): string {
   const be = (count: number) => (isPast ? (count === 1 ? 'was' : 'were') : count === 1 ? 'is' : 'are');
-  const shown = down.slice(0, mostNames);
-  const more = down.length - shown.length;
-  if (down.length > 0) return `${listed(more > 0 ? [...shown, `${more} more`] : shown)} ${be(down.length)} down`;
+  if (down.length > 0) return `${firstOf(down)} ${be(down.length)} down`;
   if (away > 0) return `${plural(running, 'container')} ${be(running)} running, ${away} cannot be seen`;
   if (wrong + ready + unchecked === 0 && running === all)
     return isPast ? 'Everything was up to date' : 'Everything is up to date';
   if (running < all) return `${running} of ${plural(all, 'container')} ${be(running)} running`;
   return all === 1 ? `The one container ${be(1)} running` : `All ${all} containers ${be(all)} running`;
+}
+
+/** `a, b, c and 2 more` */
+function firstOf(all: readonly string[]): string {
+  const more = all.length - mostNames;
+  return listed(more > 0 ? [...all.slice(0, mostNames), `${more} more`] : all);
 }
 
 const mostNames = 3;
@@ -104,9 +102,7 @@ function busy(fleet: Fleet): Headline {
     const update = fleet.updateOf(name);
     return update === undefined || update.phase === 'waiting' ? [] : [`${name} is ${doings[update.phase]}`];
   });
-  const shown = doing.slice(0, mostNames);
-  const more = doing.length - shown.length;
-  const sentence = listed(more > 0 ? [...shown, `${more} more`] : shown);
+  const sentence = firstOf(doing);
   const back = names.filter((name) => {
     const one = fleet.named(name);
     return fleet.updateOf(name) === undefined && one?.hold === 'failed';

@@ -1,39 +1,52 @@
+import type { Address } from '../address.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Watched } from '../documents/container.ts';
-import { groupOrder, groupTitles } from './count.ts';
-import { tell } from './tell.ts';
+import { type Group, groups, tell } from './tell.ts';
 
 /** A group of rows. `key` is the state, or the project's name. */
 export type Bucket = { readonly key: string; readonly title: string; readonly members: readonly Watched[] };
 
-const withoutProject = '–';
+type Grouping = Address['group'];
 
 /** The groups and rows of the table in order, made at load and when the grouping changes. Events never move a row. */
-export function orderFleet(fleet: Fleet, by: 'status' | 'project', nowMs: number): readonly Bucket[] {
+export function orderFleet(fleet: Fleet, by: Grouping, nowMs: number): readonly Bucket[] {
   const inRun = new Set(fleet.isRunning() ? fleet.inRun() : []);
-  const stateOf = (one: Watched) => (inRun.has(one.name) ? 'now' : tell(one, fleet.updateOf(one.name), nowMs).group);
-  const ranked = fleet.all().map((one) => ({ one, state: stateOf(one), rank: groupOrder.indexOf(stateOf(one)) }));
+  const ranked = fleet.all().map((one) => {
+    const state: Group | 'now' = inRun.has(one.name) ? 'now' : tell(one, fleet.updateOf(one.name), nowMs).group;
+    return { one, state, rank: groupOrder.indexOf(state) };
+  });
   ranked.sort((a, b) => a.rank - b.rank || collator.compare(a.one.name, b.one.name));
-  const members = new Map<string, Watched[]>();
+  const buckets = new Map<string, Bucket & { readonly members: Watched[] }>();
   for (const { one, state } of ranked) {
-    const key = by === 'project' ? one.project || withoutProject : state;
-    const bucket = members.get(key);
-    if (bucket === undefined) members.set(key, [one]);
-    else bucket.push(one);
+    const { key, title } = bucketIn(state, one, by);
+    const bucket = buckets.get(key);
+    if (bucket === undefined) buckets.set(key, { key, title, members: [one] });
+    else bucket.members.push(one);
   }
-  return [...members].map(([key, list]) => ({ key, title: titleOf(key, by), members: list }));
+  return [...buckets.values()];
 }
 
 /** The group of a container that was added later. */
-export function bucketOf(one: Watched, fleet: Fleet, by: 'status' | 'project', nowMs: number): Omit<Bucket, 'members'> {
-  const key = by === 'project' ? one.project || withoutProject : tell(one, fleet.updateOf(one.name), nowMs).group;
-  return { key, title: titleOf(key, by) };
+export function bucketOf(one: Watched, fleet: Fleet, by: Grouping, nowMs: number): Omit<Bucket, 'members'> {
+  return bucketIn(tell(one, fleet.updateOf(one.name), nowMs).group, one, by);
 }
 
 /** Made once, because this is a hundred times faster than `localeCompare` for each pair. */
 const collator = new Intl.Collator('en', { numeric: true });
 
-function titleOf(key: string, by: 'status' | 'project'): string {
-  if (by === 'project') return key === withoutProject ? 'Without a project' : key;
-  return groupOrder.flatMap((group) => (group === key ? [groupTitles[group]] : [])).join('');
+function bucketIn(state: Group | 'now', { project }: Watched, by: Grouping): Omit<Bucket, 'members'> {
+  if (by === 'status') return { key: state, title: groupTitles[state] };
+  return project === '' ? { key: '–', title: 'Without a project' } : { key: project, title: project };
 }
+
+/** The titles of the groups of the table. */
+const groupTitles: Readonly<Record<Group | 'now', string>> = {
+  now: 'In progress',
+  wrong: 'Needs a look',
+  ready: 'Updates',
+  held: 'Held back',
+  unchecked: 'Not checked yet',
+  fine: 'Up to date',
+};
+
+const groupOrder: readonly (Group | 'now')[] = ['now', ...groups];

@@ -1,5 +1,4 @@
-import type { UnderWay } from '../fleet/under-way.ts';
-import { isDown } from '../fleet/under-way.ts';
+import { isDown, type UnderWay } from '../fleet/under-way.ts';
 import type { Watched } from '../documents/container.ts';
 import { when } from '../words/moments.ts';
 import { age, precise } from '../words/numbers.ts';
@@ -9,10 +8,12 @@ import { tell, type Told } from './tell.ts';
 export type RowContent = {
   readonly told: Told;
   /** Undefined without an update under way. Services have no steps. */
-  readonly steps: Pick<UnderWay, 'phase' | 'percent' | 'failedIn'> | undefined;
+  readonly steps: StepsShown | undefined;
   readonly runs: { readonly state: string; readonly isBad: boolean; readonly since: string };
   readonly checked: { readonly text: string; readonly title: string };
 };
+
+export type StepsShown = Pick<UnderWay, 'phase' | 'percent' | 'failedIn'>;
 
 export function rowContent(one: Watched, update: UnderWay | undefined, nowMs: number): RowContent {
   return {

@@ -8,19 +8,12 @@ import { listed } from '../words/sentences.ts';
 export function lastRunWords(status: Status, newest: PastRun | undefined, nowMs: number): string | undefined {
   const atMs = status.lastRunAtMs ?? newest?.atMs;
   if (atMs === undefined) return undefined;
-  const { updated, failed, restarted } = newest ?? status.summary;
-  const rolledBack = newest?.rolledBack ?? 0;
-  const did = didWords({ updated, failed, restarted, rolledBack });
+  const did = didWords(newest ?? { ...status.summary, rolledBack: 0 });
   return `Last run ${when(atMs, nowMs)}: ${did.length === 0 ? 'nothing new' : listed(did)}`;
 }
 
 /** `2 updated`, `1 rolled back`, …: only counts above 0. */
-export function didWords(run: {
-  readonly updated: number;
-  readonly failed: number;
-  readonly restarted: number;
-  readonly rolledBack: number;
-}): readonly string[] {
+export function didWords(run: Pick<PastRun, 'updated' | 'failed' | 'restarted' | 'rolledBack'>): readonly string[] {
   const { updated, failed, restarted, rolledBack } = run;
   const counts = [
     [updated, 'updated'],
@@ -32,7 +25,7 @@ export function didWords(run: {
 }
 
 /** `Updates every day at 04:00 (Europe/Berlin).`; empty when nothing is scheduled, or it is not known. */
-export function scheduleWords({ schedule }: Pick<Status, 'schedule'>): string {
+export function scheduleWords({ schedule }: Status): string {
   return schedule === '' ? '' : `Updates ${schedule}.`;
 }
 

@@ -1,9 +1,8 @@
 import type { UnderWay } from '../fleet/under-way.ts';
-import { tasksWords } from '../documents/tasks.ts';
 import type { Watched } from '../documents/container.ts';
 import { when } from '../words/moments.ts';
 import { dayMs, glued, precise, size, span } from '../words/numbers.ts';
-import { capital } from '../words/sentences.ts';
+import { capital, plural } from '../words/sentences.ts';
 
 /** The state of a container in words. `group` decides counts and order. */
 export type Told = {
@@ -69,7 +68,7 @@ export function tell(one: Watched, update: UnderWay | undefined, nowMs: number):
 }
 
 function tellUpdate(one: Watched, { phase, tasks }: UnderWay): Told {
-  const count = tasks === undefined ? '' : `, ${tasksWords(tasks)}`;
+  const count = tasks === undefined ? '' : `, ${tasks.running} of ${plural(tasks.wanted, 'task')}`;
   switch (phase) {
     case 'waiting':
       return { tone: 'ready', group: 'ready', icon: 'clock', word: 'Waits for its turn' };

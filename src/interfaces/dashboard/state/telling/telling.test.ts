@@ -113,7 +113,7 @@ function fleetOf(entries: readonly Record<string, unknown>[], status = {}) {
 describe('headlineOf()', () => {
   const headline = (entries: readonly Record<string, unknown>[], pastMs?: number) => {
     const fleet = fleetOf(entries);
-    return headlineOf(fleet, countFleet(fleet, now), { nowMs: now, pastMs });
+    return headlineOf(fleet, countFleet(fleet, now), pastMs);
   };
   const fresh = { verdict: 'fresh' };
   const rolledBack = {
@@ -154,7 +154,7 @@ describe('headlineOf()', () => {
     const fleet = fleetOf([{ verdict: 'stale' }, { verdict: 'stale' }]);
     fleet.ask(['c0', 'c1']);
     fleet.hear({ kind: 'phase_entered', data: { container: 'c0', phase: 'checking health' }, atMs: now }, now);
-    expect(headlineOf(fleet, countFleet(fleet, now), { nowMs: now, pastMs: undefined })).toMatchObject({
+    expect(headlineOf(fleet, countFleet(fleet, now), undefined)).toMatchObject({
       tone: 'busy',
       title: 'Updating: 0 of 2 done',
       parts: [{ text: 'c0 is proving its health. ' }],

@@ -1,22 +1,20 @@
+import type { Fleet } from '../../state/fleet/fleet.ts';
 import { countFleet } from '../../state/telling/count.ts';
 import { type Headline, headlineOf, type Part } from '../../state/telling/headline.ts';
+import { progressOf } from '../../state/telling/progress.ts';
 import { lastRunWords, nextRunWords } from '../../state/telling/runs.ts';
 import { startAddress, writeAddress } from '../../state/address.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
-import { button } from '../parts/button.ts';
+import { button, byId, type Child, fill, h, repaint, say } from '../parts/node.ts';
 import { icon } from '../parts/icon.ts';
-import { byId, type Child, fill, h, say } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
-import { paintCounts } from './counts.ts';
-import { paintFleet } from './fleet-strip.ts';
-import { paintRunBar } from './run-bar.ts';
+import { paintCounts, paintFleet } from './counts.ts';
 
 /** The summary above the table: whether everything is fine, news, and the last and next run. */
 export function paintAnswer(context: PageContext): void {
   const { fleet } = context;
   const nowMs = context.nowMs();
   const counts = countFleet(fleet, nowMs);
-  const headline = headlineOf(fleet, counts, { nowMs, pastMs: isLive(context) ? undefined : context.readAtMs() });
+  const headline = headlineOf(fleet, counts, isLive(context) ? undefined : context.readAtMs());
   const title = byId('verdict');
   title.className = headline.tone === 'fine' ? '' : `is-${headline.tone}`;
   const [first] = title.children;
@@ -69,4 +67,14 @@ function paintActions(context: PageContext, updatable: readonly string[]): void 
         `Update ${updatable.length === 1 ? updatable[0] : `all ${updatable.length}`}…`,
       ),
   ]);
+}
+
+/** The progress of a run, as the lower edge of the top bar. */
+function paintRunBar(fleet: Fleet): void {
+  const node = byId('runbar');
+  node.hidden = !fleet.isRunning() || fleet.inRun().length === 0;
+  if (node.hidden) return;
+  const done = progressOf(fleet);
+  node.setAttribute('aria-valuenow', String(Math.round(done * 100)));
+  if (node.firstElementChild instanceof HTMLElement) node.firstElementChild.style.transform = `scaleX(${done})`;
 }

@@ -1,12 +1,10 @@
-import { linkWords } from '../../state/link-state.ts';
-import type { EngineAway } from '../../state/documents/engines.ts';
+import type { EngineAway } from '../../state/documents/status.ts';
 import { clock } from '../../state/words/moments.ts';
 import { glued } from '../../state/words/numbers.ts';
 import { capital, ended } from '../../state/words/sentences.ts';
+import type { LinkState } from '../../transport/link.ts';
 import { isLive, type PageContext } from '../context.ts';
-import { button } from '../parts/button.ts';
-import { byId, type Child, h, say } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
+import { button, byId, type Child, h, repaint, say } from '../parts/node.ts';
 
 /** The link's state in the top bar, and the banner above outdated data. */
 export function paintLink(
@@ -49,6 +47,15 @@ export function paintLink(
     ];
   });
 }
+
+/** The text in the top bar; empty before the first answer. */
+const linkWords: Readonly<Record<LinkState, string>> = {
+  connecting: '',
+  live: 'Live',
+  polling: 'Every 10 s',
+  reconnecting: 'Reconnecting',
+  offline: 'Offline',
+};
 
 /** The banner about engines that do not answer. */
 function awayNode(away: readonly EngineAway[]): Child {

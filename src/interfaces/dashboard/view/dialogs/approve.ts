@@ -1,51 +1,41 @@
 import type { Watched } from '../../state/documents/container.ts';
-import { readPlan } from '../../state/documents/plan.ts';
 import { newVersionOf } from '../../state/telling/versions.ts';
 import { when } from '../../state/words/moments.ts';
 import { capital, ended } from '../../state/words/sentences.ts';
 import { canUpdate, type PageContext } from '../context.ts';
-import { type Child, h } from '../parts/node.ts';
+import { h } from '../parts/node.ts';
 import { versionNodes } from '../parts/version.ts';
-import { type Confirmation, isConfirming, openConfirm, paintConfirm } from './confirm.ts';
-import { nothingNodes, planNodes } from './update-plan.ts';
+import { intro, openConfirm } from './confirm.ts';
+import { confirmPlan, nothingNodes, type PlanAnswer, planNodes } from './update-plan.ts';
 
 export type ApprovalDialog = {
   readonly one: Watched;
   /** The result of a dry run with the approval. Undefined if updates cannot be started here. */
-  readonly plan: (() => Promise<{ readonly document: unknown } | { readonly why: string }>) | undefined;
+  readonly plan: (() => Promise<PlanAnswer>) | undefined;
   readonly approve: () => void;
   readonly approveAndUpdate: () => void;
 };
 
 /** Asks for the approval of one version, with the plan of the resulting update. */
-export async function confirmApproval(
-  context: PageContext,
-  { one, plan, approve, approveAndUpdate }: ApprovalDialog,
-): Promise<void> {
+export function confirmApproval(context: PageContext, { one, plan, approve, approveAndUpdate }: ApprovalDialog): void {
   const title = `Approve ${newVersionOf(one)} of ${one.name}?`;
   const only = { label: 'Approve', tone: 'primary', run: approve } as const;
-  const intro = (text: string): Child => h('p', { class: 'intro' }, text);
+  const later = () => intro(laterWords(context));
   if (plan === undefined) {
     const versions = h('p', { class: 'versions' }, ...versionNodes(one));
-    return openConfirm({ title, body: [versions, intro(laterWords(context))], action: only });
+    return openConfirm({ title, body: [versions, later()], action: only });
   }
-  openConfirm({ title, body: [intro('Working out the plan…')] });
-  const answer = await plan();
-  // The dialog was closed, or another one was opened.
-  if (isConfirming(title)) paintConfirm(answered());
-
-  function answered(): Confirmation {
-    if ('why' in answer) return { title, body: [intro(ended(capital(answer.why)))], action: only };
-    const steps = readPlan(answer.document) ?? [];
+  void confirmPlan(title, plan, (answer) => {
+    if ('why' in answer) return { body: [intro(ended(capital(answer.why)))], action: only };
+    const steps = answer.plan ?? [];
     if (steps.every(({ action }) => action === 'skip'))
-      return { title, body: [...nothingNodes(steps), intro(laterWords(context))], action: only };
+      return { body: [...nothingNodes(steps), later()], action: only };
     return {
-      title,
       body: planNodes(context, steps),
       other: { label: 'At the next run', run: approve },
       ...(canUpdate(context) && { action: { label: 'Approve and update', tone: 'primary', run: approveAndUpdate } }),
     };
-  }
+  });
 }
 
 function laterWords(context: PageContext): string {

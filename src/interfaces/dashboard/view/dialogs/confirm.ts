@@ -1,5 +1,4 @@
-import { button } from '../parts/button.ts';
-import { byId, type Child, fill, h } from '../parts/node.ts';
+import { button, byId, type Child, fill, h } from '../parts/node.ts';
 
 export type Confirmation = {
   readonly title: string;
@@ -48,6 +47,10 @@ export function paintConfirm({ title, body, action, other }: Confirmation): void
   );
   fill(main, heading, ...body);
   if (hadFocus) heading.focus();
+}
+
+export function intro(text: string): HTMLElement {
+  return h('p', { class: 'intro' }, text);
 }
 
 export function isConfirmOpen(): boolean {

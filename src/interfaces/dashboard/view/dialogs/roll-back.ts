@@ -1,7 +1,7 @@
 import type { Watched } from '../../state/documents/container.ts';
-import { icon } from '../parts/icon.ts';
 import { h } from '../parts/node.ts';
-import { openConfirm } from './confirm.ts';
+import { intro, openConfirm } from './confirm.ts';
+import { promise, step } from './update-plan.ts';
 
 /** Explains what a manual rollback restores and what it does not. */
 export function confirmRollBack(one: Watched, start: () => void): void {
@@ -11,24 +11,18 @@ export function confirmRollBack(one: Watched, start: () => void): void {
   openConfirm({
     title: `Roll back ${one.name}?`,
     body: [
-      h('p', { class: 'intro' }, `From ${from} to ${to}. This is what happens, in this order.`),
+      intro(`From ${from} to ${to}. This is what happens, in this order.`),
       h(
         'ol',
         { class: 'plan' },
-        step(`Stop ${from}`, 'Volumes are not touched'),
-        step(`Start ${to}`, 'The very container from before the update, where it is kept'),
+        step(`Stop ${from}`, [], 'Volumes are not touched'),
+        step(`Start ${to}`, [], 'The very container from before the update, where it is kept'),
       ),
-      h(
-        'p',
-        { class: 'promise' },
-        icon('unknown'),
-        h('span', {}, `What ${from} has changed in its data stays changed. ${from} is not applied again on its own.`),
+      promise(
+        'unknown',
+        `What ${from} has changed in its data stays changed. ${from} is not applied again on its own.`,
       ),
     ],
     action: { label: 'Roll back', tone: 'danger', run: start },
   });
-}
-
-function step(who: string, how: string): HTMLElement {
-  return h('li', {}, h('span', { class: 'who' }, who), h('span', { class: 'to' }), h('span', { class: 'how' }, how));
 }

@@ -4,7 +4,7 @@ import { when } from '../../state/words/moments.ts';
 import { dayMs } from '../../state/words/numbers.ts';
 import { plural } from '../../state/words/sentences.ts';
 import { h } from '../parts/node.ts';
-import { openConfirm } from './confirm.ts';
+import { intro, openConfirm } from './confirm.ts';
 
 const choices = [1, 3, 7, 30];
 const usual = 7;
@@ -23,7 +23,7 @@ export function chooseSnooze(one: Watched, nowMs: number, snooze: (untilMs: numb
   openConfirm({
     title: `Snooze ${newVersionOf(one)} of ${one.name}?`,
     body: [
-      h('p', { class: 'intro' }, 'It is held back until then. A newer version is offered at once.'),
+      intro('It is held back until then. A newer version is offered at once.'),
       h('fieldset', { class: 'choices' }, h('legend', { class: 'sr' }, 'How long'), rows),
     ],
     action: { label: 'Snooze', tone: 'primary', run: () => snooze(nowMs + days * dayMs) },

@@ -7,6 +7,22 @@ import type { PageContext } from '../context.ts';
 import { icon } from '../parts/icon.ts';
 import { type Child, h } from '../parts/node.ts';
 import { versionNodes } from '../parts/version.ts';
+import { type Confirmation, intro, isConfirming, openConfirm, paintConfirm } from './confirm.ts';
+
+/** Without a plan, the service did not answer with one, so an update may have begun. */
+export type PlanAnswer = { readonly plan: readonly PlannedStep[] | undefined } | { readonly why: string };
+
+/** Shows the dialog while the plan is worked out, and then with the content that `shown` makes of the answer. */
+export async function confirmPlan(
+  title: string,
+  ask: () => Promise<PlanAnswer>,
+  shown: (answer: PlanAnswer) => Omit<Confirmation, 'title'>,
+): Promise<void> {
+  openConfirm({ title, body: [intro('Working out the plan…')] });
+  const answer = await ask();
+  // The dialog was closed, or another one was opened.
+  if (isConfirming(title)) paintConfirm({ title, ...shown(answer) });
+}
 
 /** The plan of an update as ordered steps, and the guarantee. */
 export function planNodes(context: PageContext, plan: readonly PlannedStep[]): readonly Child[] {
@@ -15,9 +31,7 @@ export function planNodes(context: PageContext, plan: readonly PlannedStep[]): r
   const skipped = plan.filter(({ action }) => action === 'skip');
   const bytes = updates.reduce((sum, { name }) => sum + (context.fleet.named(name)?.downloadBytes ?? 0), 0);
   return [
-    h(
-      'p',
-      { class: 'intro' },
+    intro(
       `${updates.length === 1 ? 'It' : 'Each'} is stopped for a few seconds, and then watched until it has proven itself.`,
     ),
     h(
@@ -33,26 +47,21 @@ export function planNodes(context: PageContext, plan: readonly PlannedStep[]): r
       restarts.map((one) => step(one.name, [h('span', { class: 'word is-held' }, 'restart')], restartWords(one))),
     ),
     skipped.length > 0 && leftOut(skipped),
-    h(
-      'p',
-      { class: 'promise' },
-      icon('back'),
-      h(
-        'span',
-        {},
-        'A new version that does not start or does not become healthy is rolled back: the old container is kept until then, and comes back.',
-      ),
+    promise(
+      'back',
+      'A new version that does not start or does not become healthy is rolled back: the old container is kept until then, and comes back.',
     ),
   ];
 }
 
 /** Shown in place of a plan without work. */
 export function nothingNodes(plan: readonly PlannedStep[]): readonly Child[] {
-  const none = h('p', { class: 'intro' }, 'Nothing is to be done: no newer image may be applied now.');
+  const none = intro('Nothing is to be done: no newer image may be applied now.');
   return plan.length === 0 ? [none] : [none, leftOut(plan)];
 }
 
-function step(who: string, to: readonly Child[], how: string): HTMLElement {
+/** A line of the plan. */
+export function step(who: string, to: readonly Child[], how: string): HTMLElement {
   return h(
     'li',
     {},
@@ -60,6 +69,11 @@ function step(who: string, to: readonly Child[], how: string): HTMLElement {
     h('span', { class: 'to' }, ...to),
     how !== '' && h('span', { class: 'how' }, how),
   );
+}
+
+/** The guarantee below a plan. */
+export function promise(sign: string, text: string): HTMLElement {
+  return h('p', { class: 'promise' }, icon(sign), h('span', {}, text));
 }
 
 function versions({ fleet }: PageContext, { name, from, to }: PlannedStep): readonly Child[] {

@@ -1,39 +1,30 @@
-import { readPlan } from '../../state/documents/plan.ts';
 import { capital, ended } from '../../state/words/sentences.ts';
 import type { PageContext, UpdateKind } from '../context.ts';
-import { h } from '../parts/node.ts';
-import { isConfirming, openConfirm, paintConfirm } from './confirm.ts';
-import { nothingNodes, planNodes } from './update-plan.ts';
+import { intro } from './confirm.ts';
+import { confirmPlan, nothingNodes, type PlanAnswer, planNodes } from './update-plan.ts';
 
 export type UpdateDialog = {
   readonly names: readonly string[];
   readonly kind: UpdateKind;
-  /** The result of the dry run, or the reason of its failure. */
-  readonly ask: () => Promise<{ readonly document: unknown } | { readonly why: string }>;
+  /** The result of the dry run. */
+  readonly ask: () => Promise<PlanAnswer>;
   readonly start: () => void;
 };
 
 /** Shows the steps of an update before it begins. */
-export async function confirmUpdate(context: PageContext, { names, kind, ask, start }: UpdateDialog): Promise<void> {
-  const title = titleOf(context, names, kind);
-  openConfirm({ title, body: [h('p', { class: 'intro' }, 'Working out the plan…')] });
-  const answer = await ask();
-  // The dialog was closed, or another one was opened.
-  if (!isConfirming(title)) return;
-  if ('why' in answer) return paintConfirm({ title, body: [h('p', { class: 'intro' }, ended(capital(answer.why)))] });
-  const plan = readPlan(answer.document);
-  if (plan === undefined) {
-    return paintConfirm({
-      title,
-      body: [
-        h('p', { class: 'intro' }, 'Upkeep did not answer with a plan. Look at the containers before you try again.'),
-      ],
-    });
-  }
-  const count = plan.filter(({ action }) => action === 'update').length;
-  if (plan.every(({ action }) => action === 'skip')) return paintConfirm({ title, body: nothingNodes(plan) });
-  const label = kind === 'retry' ? 'Try again' : count <= 1 ? 'Update' : `Update ${count}`;
-  return paintConfirm({ title, body: planNodes(context, plan), action: { label, tone: 'primary', run: start } });
+export function confirmUpdate(context: PageContext, { names, kind, ask, start }: UpdateDialog): void {
+  void confirmPlan(titleOf(context, names, kind), ask, (answer) => {
+    if ('why' in answer) return { body: [intro(ended(capital(answer.why)))] };
+    const { plan } = answer;
+    if (plan === undefined) {
+      const unclear = 'Upkeep did not answer with a plan. Look at the containers before you try again.';
+      return { body: [intro(unclear)] };
+    }
+    const count = plan.filter(({ action }) => action === 'update').length;
+    if (plan.every(({ action }) => action === 'skip')) return { body: nothingNodes(plan) };
+    const label = kind === 'retry' ? 'Try again' : count <= 1 ? 'Update' : `Update ${count}`;
+    return { body: planNodes(context, plan), action: { label, tone: 'primary', run: start } };
+  });
 }
 
 function titleOf({ fleet }: PageContext, names: readonly string[], kind: UpdateKind): string {

@@ -2,9 +2,8 @@ import type { Watched } from '../../state/documents/container.ts';
 import type { Told } from '../../state/telling/tell.ts';
 import { hasNewer } from '../../state/telling/versions.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
-import { button } from '../parts/button.ts';
+import { button } from '../parts/node.ts';
 import type { Child } from '../parts/node.ts';
-import { decisionNodes } from './decisions.ts';
 
 /** The actions available for a container. Actions of groups that are off are hidden. */
 export function actionNodes(context: PageContext, one: Watched, told: Told): readonly Child[] {
@@ -40,3 +39,31 @@ export function actionNodes(context: PageContext, one: Watched, told: Told): rea
 function rollBackWords({ last }: Watched): string {
   return last?.outcome === 'updated' && last.from !== '' ? `Roll back to ${last.from}…` : 'Roll back…';
 }
+
+/** The decisions available for the new version. Empty if the group `decisions` is off. */
+function decisionNodes(
+  context: PageContext,
+  one: Watched,
+): { readonly approve: Child; readonly others: readonly Child[] } {
+  const { act } = context;
+  const { verdict, hold, decision, candidateDigest, name } = one;
+  const isOpen = verdict === 'stale' || (verdict === 'held' && open.has(hold));
+  if (!context.isOn('decisions') || candidateDigest === '' || !isOpen) return { approve: undefined, others: [] };
+  const make = (label: string, run: (name: string) => void, look = 'button'): Child =>
+    button({ class: look, disabled: !isLive(context) || one.isAway }, () => run(name), label);
+  return {
+    approve: hold === 'approval' && make('Approve…', act.approve, 'button primary'),
+    others: [
+      hold !== 'skipped' && make(`Skip ${one.latestVersion || 'this version'}`, act.skip),
+      snoozable.has(hold) && make('Snooze…', act.snooze),
+      decision !== undefined &&
+        make(decision.kind === 'approve' ? 'Take the approval back' : 'Offer again', act.withdraw),
+    ],
+  };
+}
+
+/** Kinds of holds that a decision can change. */
+const open: ReadonlySet<string> = new Set(['approval', 'cooldown', 'window', 'skipped', 'snoozed']);
+
+/** The empty text means that nothing holds it back. */
+const snoozable: ReadonlySet<string> = new Set(['', 'approval', 'window']);

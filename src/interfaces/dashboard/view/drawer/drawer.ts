@@ -2,20 +2,14 @@ import type { Watched } from '../../state/documents/container.ts';
 import { explain } from '../../state/telling/explain.ts';
 import { tell, type Told } from '../../state/telling/tell.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
-import { button } from '../parts/button.ts';
+import { button, byId, type Child, forget, h, repaint } from '../parts/node.ts';
 import { icon } from '../parts/icon.ts';
-import { byId, type Child, h } from '../parts/node.ts';
-import { forget, repaint } from '../parts/repaint.ts';
-import { movePull, steps } from '../parts/steps.ts';
+import { failedSteps, movePull, steps } from '../parts/steps.ts';
 import { actionNodes } from './actions.ts';
-import { factsSection } from './facts.ts';
-import { logSection } from './log.ts';
-import { pastSection } from './past.ts';
-import { settingsSection } from './settings.ts';
-import { versionSection } from './version.ts';
+import { factsSection, logSection, pastSection, settingsSection, versionSection } from './sections.ts';
 
 /** Paints the drawer with all data of the container in the address. The table beside it stays usable. */
-export function paintDrawer(context: PageContext, wantsFocus: boolean): void {
+export function paintDrawer(context: PageContext, wantsFocus = false): void {
   const drawer = byId('drawer');
   const { open, page } = context.address();
   const isClosed = open === '' || page !== 'containers';
@@ -89,7 +83,7 @@ function head(context: PageContext, name: string, sub: string): Child {
 
 function stateNodes(context: PageContext, one: Watched, told: Told, words: readonly string[]): Child {
   const update = context.fleet.updateOf(one.name);
-  const isPast = update === undefined && one.hold === 'failed' && Object.keys(one.last?.phasesMs ?? {}).length > 0;
+  const pastMs = update === undefined && one.hold === 'failed' ? one.last?.phasesMs : undefined;
   return h(
     'div',
     { class: `tell is-${told.tone}` },
@@ -97,14 +91,8 @@ function stateNodes(context: PageContext, one: Watched, told: Told, words: reado
     h('span', { class: `word is-${told.tone}` }, told.word),
     words.map((text) => h('p', {}, text)),
     update !== undefined && update.phase !== 'waiting' && !one.isService && steps(update),
-    isPast && steps({ phase: 'rolling back', percent: undefined, failedIn: failedPhase(one) }, one.last?.phasesMs),
+    pastMs !== undefined && Object.keys(pastMs).length > 0 && failedSteps(pastMs),
   );
-}
-
-/** The last step that took time before the rollback. */
-function failedPhase({ last }: Watched) {
-  const order = ['checking health', 'starting', 'stopping', 'preparing', 'pulling'] as const;
-  return order.find((phase) => last?.phasesMs[phase.replace(' ', '_')] !== undefined) ?? 'pulling';
 }
 
 /** The focus returns to the row. */

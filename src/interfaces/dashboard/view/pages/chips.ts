@@ -1,5 +1,4 @@
-import { button } from '../parts/button.ts';
-import { repaint } from '../parts/repaint.ts';
+import { button, repaint } from '../parts/node.ts';
 
 /** Buttons with one choice. */
 export function chips<Kind extends string>(

@@ -1,15 +1,13 @@
 import { startAddress, writeAddress } from '../../state/address.ts';
-import type { PastOutcome } from '../../state/documents/container.ts';
-import type { PastRun } from '../../state/documents/history.ts';
+import type { PastOutcome, PastRun } from '../../state/documents/history.ts';
 import { scheduleWords, triggerWords } from '../../state/telling/runs.ts';
 import { clock, dayOf, when } from '../../state/words/moments.ts';
 import { glued, precise } from '../../state/words/numbers.ts';
 import { capital, plural } from '../../state/words/sentences.ts';
 import type { PageContext } from '../context.ts';
 import { icon } from '../parts/icon.ts';
-import { byId, type Child, h } from '../parts/node.ts';
+import { button, byId, type Child, h, repaint } from '../parts/node.ts';
 import { outcomeLook } from '../parts/outcome.ts';
-import { repaint } from '../parts/repaint.ts';
 import { chips } from './chips.ts';
 
 const kinds = [
@@ -40,19 +38,11 @@ export function paintHistory(context: PageContext): void {
   const schedule = scheduleWords(status);
   repaint(
     byId('runs-list'),
-    [
-      shown.map(({ runId, atMs }) => [runId, atMs]),
-      kind,
-      dayOf(nowMs, nowMs),
-      new Date(nowMs).getDate(),
-      isOn,
-      nextRunAtMs,
-      schedule,
-    ],
+    [shown.map(({ runId, atMs }) => [runId, atMs]), kind, new Date(nowMs).getDate(), isOn, nextRunAtMs, schedule],
     () => [
       isOn && schedule !== '' && h('p', { class: 'hint' }, schedule),
       ...shown.map((run, place) =>
-        runNode(run, { isSameDay: isSameDay(shown[place - 1], run), isOpen: run === runs[0], nowMs }),
+        runNode(run, { again: isSameDay(shown[place - 1], run), isOpen: run === runs[0], nowMs }),
       ),
       shown.length < fitting.length && moreButton(context, fitting.length - shown.length),
       shown.length === 0 && noneNode(runs.length, isOn, nextRunAtMs, nowMs),
@@ -70,44 +60,30 @@ function isSameDay(before: PastRun | undefined, run: PastRun): boolean {
 }
 
 function moreButton(context: PageContext, count: number): Child {
-  const node = h('button', { type: 'button', class: 'button more-runs' }, `Show ${plural(count, 'older run')}`);
-  node.addEventListener('click', () => {
+  const showAll = (): void => {
     most = Infinity;
     paintHistory(context);
-  });
-  return node;
+  };
+  return button({ class: 'button more-runs' }, showAll, `Show ${plural(count, 'older run')}`);
 }
 
 function noneNode(all: number, isOn: boolean, nextRunAtMs: number | undefined, nowMs: number): Child {
   if (!isOn) {
-    return h(
-      'div',
-      { class: 'state' },
-      h('h2', {}, 'The history is off'),
-      h(
-        'p',
-        {},
-        'The group history is not among the endpoints of this service. Add it to http-api-endpoints to see past runs here.',
-      ),
-    );
+    const remedy = 'Add it to http-api-endpoints to see past runs here.';
+    return stateNode('The history is off', `The group history is not among the endpoints of this service. ${remedy}`);
   }
-  const first =
-    nextRunAtMs === undefined ? 'No run is scheduled.' : `The first one is due ${when(nextRunAtMs, nowMs)}.`;
-  return h(
-    'div',
-    { class: 'state' },
-    h('h2', {}, all === 0 ? 'No run yet' : 'No such run'),
-    h('p', {}, all === 0 ? first : 'None of the stored runs matches.'),
-  );
+  if (all > 0) return stateNode('No such run', 'None of the stored runs matches.');
+  if (nextRunAtMs === undefined) return stateNode('No run yet', 'No run is scheduled.');
+  return stateNode('No run yet', `The first one is due ${when(nextRunAtMs, nowMs)}.`);
+}
+
+function stateNode(title: string, text: string): Child {
+  return h('div', { class: 'state' }, h('h2', {}, title), h('p', {}, text));
 }
 
 function runNode(
   run: PastRun,
-  {
-    isSameDay: again,
-    isOpen,
-    nowMs,
-  }: { readonly isSameDay: boolean; readonly isOpen: boolean; readonly nowMs: number },
+  { again, isOpen, nowMs }: { readonly again: boolean; readonly isOpen: boolean; readonly nowMs: number },
 ): HTMLElement {
   const isStill = run.containers.length === 0;
   const summary = h(

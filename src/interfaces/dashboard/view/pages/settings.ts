@@ -1,7 +1,6 @@
 import type { ShownOption } from '../../state/documents/configuration.ts';
 import type { PageContext } from '../context.ts';
-import { byId, type Child, h } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
+import { byId, type Child, h, repaint } from '../parts/node.ts';
 import { chips } from './chips.ts';
 
 let kind: 'given' | 'all' = 'given';

@@ -1,12 +1,10 @@
 import { byId } from '../parts/node.ts';
 
-export type SignInParts = {
-  /** Resolves to the reason of a refusal; empty where the token was accepted. */
-  readonly signIn: (api: string, events: string) => Promise<string>;
-};
-
-/** The sign-in form. Nothing behind it can be reached before a token is accepted. */
-export function startSignIn({ signIn }: SignInParts): void {
+/**
+ * The sign-in form. Nothing behind it can be reached before a token is accepted. `signIn` resolves to the reason of a
+ * refusal; empty where the token was accepted.
+ */
+export function startSignIn(signIn: (api: string, events: string) => Promise<string>): void {
   const form = byId('signin-form', HTMLFormElement);
   const token = byId('token', HTMLInputElement);
   const events = byId('events-token', HTMLInputElement);

@@ -1,6 +1,5 @@
-import { button } from './button.ts';
+import { button, fill } from './node.ts';
 import { icon } from './icon.ts';
-import { fill } from './node.ts';
 
 /** Copies a text; shows a check mark when it is done. */
 export function copyButton(text: string, what: string): HTMLButtonElement {

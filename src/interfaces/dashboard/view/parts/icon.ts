@@ -1,13 +1,10 @@
 const svgSpace = 'http://www.w3.org/2000/svg';
-const drawn = new Map<string, SVGSVGElement>();
 
 /** An icon of the sprite in index.html. It is hidden from screen readers, because a text stands beside it. */
 export function icon(name: string, more = ''): SVGSVGElement {
-  const key = `${name} ${more}`;
-  const known = drawn.get(key) ?? draw(name, more);
-  drawn.set(key, known);
-  // A clone has the type of its original.
-  return known.cloneNode(true) as SVGSVGElement;
+  const node = svg('svg', { class: `icon ${more}`.trim(), 'aria-hidden': 'true' });
+  node.append(svg('use', { href: `#i-${name}` }));
+  return node;
 }
 
 /** An element of SVG with its attributes. */
@@ -17,11 +14,5 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
 ): SVGElementTagNameMap[Tag] {
   const node = document.createElementNS(svgSpace, tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
-}
-
-function draw(name: string, more: string): SVGSVGElement {
-  const node = svg('svg', { class: `icon ${more}`.trim(), 'aria-hidden': 'true' });
-  node.append(svg('use', { href: `#i-${name}` }));
   return node;
 }

@@ -18,10 +18,36 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
+/** A button with its effect. */
+export function button(attributes: Attributes, onClick: () => void, ...children: readonly Child[]): HTMLButtonElement {
+  const node = h('button', { type: 'button', ...attributes }, ...children);
+  node.addEventListener('click', onClick);
+  return node;
+}
+
 /** Replaces the children. */
 export function fill(node: Element, ...children: readonly (Child | readonly Child[])[]): void {
   node.replaceChildren(...kept(children.flat()));
 }
+
+/** Fills a node only if its content has changed, and keeps the focus. */
+export function repaint(node: Element, content: unknown, make: () => readonly Child[]): boolean {
+  const signature = JSON.stringify(content);
+  if (painted.get(node) === signature) return false;
+  painted.set(node, signature);
+  const place = node.contains(document.activeElement) ? focusable(node).indexOf(document.activeElement) : -1;
+  fill(node, ...make());
+  const next = place === -1 ? undefined : focusable(node)[place];
+  if (next instanceof HTMLElement) next.focus({ preventScroll: true });
+  return true;
+}
+
+/** Forces the next repaint. */
+export function forget(node: Element): void {
+  painted.delete(node);
+}
+
+const painted = new WeakMap<Element, string>();
 
 /** A permanent element of the document. */
 export function byId(id: string): HTMLElement;
@@ -39,4 +65,8 @@ export function say(node: Element, text: string): void {
 
 function kept(children: readonly Child[]): (Node | string)[] {
   return children.filter((child) => child !== undefined && child !== false && child !== '');
+}
+
+function focusable(node: Element): (Element | null)[] {
+  return [...node.querySelectorAll('a[href], button, input, select, [tabindex]')];
 }

@@ -1,5 +1,4 @@
-import { button } from './button.ts';
-import { byId, fill } from './node.ts';
+import { button, byId, fill } from './node.ts';
 
 const plainMs = 4000;
 const withActionMs = 8000;

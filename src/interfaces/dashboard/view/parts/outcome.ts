@@ -1,4 +1,4 @@
-import type { OutcomeKind } from '../../state/documents/container.ts';
+import type { OutcomeKind } from '../../state/documents/history.ts';
 
 /** Icon, tone and text of an outcome. */
 export const outcomeLook: Readonly<Record<OutcomeKind, readonly [sign: string, tone: string, word: string]>> = {

@@ -1,4 +1,4 @@
-import type { UnderWay } from '../../state/fleet/under-way.ts';
+import type { StepsShown } from '../../state/telling/row.ts';
 import { phaseWords } from '../../state/telling/tell.ts';
 import { precise } from '../../state/words/numbers.ts';
 import { h } from './node.ts';
@@ -10,8 +10,6 @@ const stepNames = [
   ['starting', 'start'],
   ['checking health', 'health'],
 ] as const;
-
-export type StepsShown = Pick<UnderWay, 'phase' | 'percent' | 'failedIn'>;
 
 /** The five steps of an update as bars, with the duration of each completed one. */
 export function steps(
@@ -46,6 +44,12 @@ export function steps(
     { class: `steps${isBack ? ' back' : ''}${backMs === undefined ? '' : ' six'}`, 'aria-label': label },
     items,
   );
+}
+
+/** The steps of an update that was rolled back, by their times. The last one that took time has failed. */
+export function failedSteps(timesMs: Readonly<Record<string, number>>): HTMLOListElement {
+  const failed = stepNames.filter(([phase]) => timesMs[phase.replace(' ', '_')] !== undefined).at(-1);
+  return steps({ phase: 'rolling back', percent: undefined, failedIn: failed?.[0] ?? 'pulling' }, timesMs);
 }
 
 /** Moves the bar of a visible pull. False if there is none. */

@@ -1,9 +1,7 @@
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { isReady } from '../../state/telling/versions.ts';
-import { button } from '../parts/button.ts';
+import { button, byId, h, repaint } from '../parts/node.ts';
 import { icon } from '../parts/icon.ts';
-import { byId, h } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
 
 /** The bar of the selected containers. */
 export function paintBulk(context: PageContext): void {

@@ -1,24 +1,26 @@
-import type { Status } from '../../state/documents/status.ts';
+import type { Unwatched } from '../../state/documents/status.ts';
 import type { Fleet } from '../../state/fleet/fleet.ts';
 import { plural } from '../../state/words/sentences.ts';
+import type { PageContext } from '../context.ts';
 import { copyButton } from '../parts/copy-button.ts';
-import { byId, type Child, h } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
+import { icon } from '../parts/icon.ts';
+import { button, byId, type Child, fill, h, repaint } from '../parts/node.ts';
 
 const label = 'labels: { upkeep.enable: "true" }';
 
 /** Shown instead of an empty table: the containers that are not watched, the reasons, and the remedies. */
-export function paintEmpty(fleet: Fleet, isEmpty: boolean): void {
-  const status = fleet.status();
+export function paintEmpty(fleet: Fleet): void {
+  const isEmpty = fleet.all().length === 0;
   byId('tools').hidden = isEmpty;
   if (!isEmpty) return;
   byId('table').hidden = true;
   const state = byId('state');
   state.hidden = false;
-  repaint(state, status.unwatched, () => emptyNodes(status));
+  const { unwatched } = fleet.status();
+  repaint(state, unwatched, () => emptyNodes(unwatched));
 }
 
-function emptyNodes({ unwatched }: Status): readonly Child[] {
+function emptyNodes(unwatched: readonly Unwatched[]): readonly Child[] {
   const all = unwatched.reduce((sum, { count }) => sum + count, 0);
   if (all === 0) {
     return [
@@ -49,11 +51,51 @@ function emptyNodes({ unwatched }: Status): readonly Child[] {
         'The option label-enable is on, so a container is watched when it says so. Add this to its compose file:',
       ),
     needsLabel && h('div', { class: 'code' }, h('code', {}, label), copyButton(label, 'the label')),
+    h('p', {}, h('a', { class: 'link', href: '#/settings' }, 'Settings'), ' show which options were given, and where.'),
+  ];
+}
+
+/** Shown in place of a table whose rows are all hidden. */
+export function paintNoMatch(context: PageContext, isEmpty: boolean): void {
+  if (context.fleet.all().length === 0) return;
+  byId('table').hidden = isEmpty;
+  const state = byId('state');
+  state.hidden = !isEmpty;
+  if (!isEmpty) return;
+  const { q, show } = context.address();
+  repaint(state, { q, show }, () => [
+    h('h2', {}, q === '' ? 'Nothing here' : `Nothing matches “${q}”`),
+    h('p', {}, q === '' ? nothing[show] : 'The search looks at names, images, projects and engines.'),
+    button({ class: 'button' }, () => context.go({ q: '', show: 'all', engine: '' }), 'Show all containers'),
+  ]);
+}
+
+const nothing = {
+  all: '',
+  wrong: 'No container needs a look.',
+  ready: 'No update is ready.',
+  held: 'Nothing is held back.',
+  unchecked: 'All have been checked.',
+  fine: 'Nothing is up to date yet.',
+} as const;
+
+/** Shown in place of the containers where the group `containers` is off. */
+export function paintGroupOff(): void {
+  const title = byId('verdict');
+  title.className = 'is-past';
+  fill(title, icon('eye'), h('span', {}, 'Cannot show the containers'));
+  byId('lead').textContent = 'The group containers is not among the endpoints of this service.';
+  byId('tools').hidden = true;
+  byId('table').hidden = true;
+  byId('state').hidden = false;
+  fill(
+    byId('state'),
+    h('h2', {}, 'Add it where Upkeep is started'),
+    h('div', { class: 'code' }, h('code', {}, '--http-api-endpoints all')),
     h(
       'p',
-      { class: 'state-foot' },
-      h('a', { class: 'link', href: '#/settings' }, 'Settings'),
-      ' show which options were given, and where.',
+      {},
+      'All groups, or at least dashboard, containers, metrics, history, config, check, update, decisions and events.',
     ),
-  ];
+  );
 }

@@ -2,10 +2,8 @@ import type { Bucket } from '../../state/telling/order.ts';
 import { tell } from '../../state/telling/tell.ts';
 import { plural } from '../../state/words/sentences.ts';
 import { canUpdate, type PageContext } from '../context.ts';
-import { button } from '../parts/button.ts';
+import { button, type Child, h, repaint } from '../parts/node.ts';
 import { icon } from '../parts/icon.ts';
-import { type Child, h } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
 
 /** The header rows of groups, and the folded groups. */
 export type Groups = {

@@ -1,3 +1,4 @@
+import { startAddress, writeAddress } from '../../state/address.ts';
 import type { Watched } from '../../state/documents/container.ts';
 import type { RowContent } from '../../state/telling/row.ts';
 import type { RowAction } from '../../state/telling/tell.ts';
@@ -18,7 +19,6 @@ export const actionWords: Readonly<Record<RowAction, string>> = {
 export type CellParts = {
   readonly one: Watched;
   readonly content: RowContent;
-  readonly href: string;
   readonly isPicked: boolean;
   /** Undefined: there is none. */
   readonly action: { readonly kind: RowAction; readonly isOff: boolean } | undefined;
@@ -26,8 +26,9 @@ export type CellParts = {
 };
 
 /** The cells of a container's row. */
-export function rowCells({ one, content, href, isPicked, action, down }: CellParts): readonly HTMLTableCellElement[] {
+export function rowCells({ one, content, isPicked, action, down }: CellParts): readonly HTMLTableCellElement[] {
   const { told, checked, runs } = content;
+  const href = writeAddress({ ...startAddress, open: one.name });
   const box = h('input', { type: 'checkbox', 'aria-label': `Select ${one.name}` });
   box.checked = isPicked;
   const state = runs.isBad ? h('b', {}, runs.state) : runs.state;
@@ -57,8 +58,7 @@ function cell(name: string, ...content: readonly Child[]): HTMLTableCellElement 
 
 function statusNodes({ told, steps: shown }: RowContent): readonly Child[] {
   const word = h('span', { class: shown === undefined ? 'word' : 'sr' }, told.word);
-  const why =
-    told.why === undefined || told.why === '' ? undefined : whyNode(told.why, shown === undefined ? '' : told.word);
+  const why = told.why && whyNode(told.why, shown === undefined ? '' : told.word);
   return [word, shown && steps(shown), told.aside !== undefined && h('span', { class: 'aside' }, told.aside), why];
 }
 

@@ -1,15 +1,13 @@
-import { startAddress, writeAddress } from '../../state/address.ts';
 import { isDown } from '../../state/fleet/under-way.ts';
 import { filterFor, type RowFacts, factsOf } from '../../state/telling/fits.ts';
 import { bucketOf, orderFleet } from '../../state/telling/order.ts';
 import { downWords, rowContent } from '../../state/telling/row.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
-import { byId, h, say } from '../parts/node.ts';
-import { repaint } from '../parts/repaint.ts';
+import { byId, h, repaint, say } from '../parts/node.ts';
 import { movePull } from '../parts/steps.ts';
-import { paintNoMatch } from './no-match.ts';
+import { paintNoMatch } from './empty.ts';
 import { createGroups } from './groups.ts';
-import { paintHead } from './head.ts';
+import { paintHead } from './columns.ts';
 import { type CellParts, rowCells } from './row.ts';
 import type { RowAction, Told } from '../../state/telling/tell.ts';
 import type { Watched } from '../../state/documents/container.ts';
@@ -34,7 +32,6 @@ export type Table = {
   readonly rowOf: (name: string) => HTMLTableRowElement | undefined;
   readonly visibleRows: () => readonly HTMLTableRowElement[];
   readonly markOpen: (name: string) => void;
-  readonly markPicked: (name: string) => void;
 };
 
 export function createTable(context: PageContext): Table {
@@ -83,13 +80,11 @@ export function createTable(context: PageContext): Table {
     facts.set(one.name, factsOf(one, told.group));
     const look = `row is-${told.tone}${one.isAway ? ' away' : ''}${told.why ? ' has-why' : ''}${opened === one.name ? ' open' : ''}${picked.has(one.name) ? ' picked' : ''}`;
     if (row.className !== look) row.className = look;
-    const href = writeAddress({ ...startAddress, open: one.name });
     const action = actionOf(told, one.isAway);
     const down = update === undefined ? undefined : downWords(update, nowMs);
     const parts: CellParts = {
       one,
       content,
-      href,
       isPicked: picked.has(one.name),
       action,
       down: down && h('span', { class: down.isDown ? 'word is-wrong' : '' }, down.text),
@@ -208,7 +203,6 @@ export function createTable(context: PageContext): Table {
       opened = name;
       rows.get(name)?.classList.add('open');
     },
-    markPicked: (name) => paint([name]),
   };
 }
 

@@ -1,12 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFrameReader } from './frames.ts';
+import { createFrameReader } from './stream.ts';
 
 const stream = ': still here\n\nid: a-1\nevent: x\ndata: {"a":1}\n\nid: a-2\r\ndata: one\r\ndata:two\r\n\r\n: x\n\n';
-const expected = [
-  { id: 'a-1', data: '{"a":1}' },
-  { id: 'a-2', data: 'one\ntwo' },
-];
+const expected = ['{"a":1}', 'one\ntwo'];
 
 test('frames are the same wherever the stream is cut', () => {
   fc.assert(
@@ -22,5 +19,5 @@ test('frames are the same wherever the stream is cut', () => {
 test('a frame beyond the bound is dropped, and the next one is read', () => {
   const read = createFrameReader(100);
   expect(read(`data: ${'x'.repeat(200)}`)).toEqual([]);
-  expect(read(`${'x'.repeat(200)}\n\ndata: next\n\n`)).toEqual([{ id: '', data: 'next' }]);
+  expect(read(`${'x'.repeat(200)}\n\ndata: next\n\n`)).toEqual(['next']);
 });

@@ -1,13 +1,11 @@
-import { type ShownOption, readOptions } from './state/documents/configuration.ts';
-import type { Decision } from './state/documents/decision.ts';
-import { readDecisions, withDecisions } from './state/documents/decisions.ts';
-import { readDetails } from './state/documents/details.ts';
-import { type EngineAway, readEnginesAway, withEnginesAway } from './state/documents/engines.ts';
-import { type PastRun, readHistory } from './state/documents/history.ts';
-import { readStatus } from './state/documents/status.ts';
-import type { Fleet, Taken } from './state/fleet/fleet.ts';
-import { span } from './state/words/numbers.ts';
-import type { Ask, Reply } from './transport/client.ts';
+import { type ShownOption, readOptions } from '../state/documents/configuration.ts';
+import { type Decision, readDecisions } from '../state/documents/decisions.ts';
+import { readDetails, withDecisions, withEnginesAway } from '../state/documents/details.ts';
+import { type PastRun, readHistory } from '../state/documents/history.ts';
+import { type EngineAway, readEnginesAway, readStatus } from '../state/documents/status.ts';
+import type { Fleet, Taken } from '../state/fleet/fleet.ts';
+import { span } from '../state/words/numbers.ts';
+import type { Ask, Reply } from './client.ts';
 
 /** Reads the documents of the API, and keeps the time and result of the last reading. */
 export type Reader = {
@@ -16,6 +14,7 @@ export type Reader = {
   readonly readRuns: () => Promise<void>;
   readonly readOptions: () => Promise<void>;
   readonly readAtMs: () => number;
+  /** Why the engine does not answer; undefined while it does. */
   readonly engineError: () => string | undefined;
   /** Engines that do not answer, with several engines. */
   readonly enginesAway: () => readonly EngineAway[];
@@ -33,7 +32,6 @@ export type ReaderParts = {
   readonly onRead: (taken: Taken) => void;
 };
 
-const nothingTaken: Taken = { changed: [], added: [], removed: [] };
 const noAnswer = 'Upkeep does not answer.';
 
 export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): Reader {
@@ -71,11 +69,7 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     const containers = withEnginesAway(listed, enginesAway);
     performance.mark('data');
     if (details.kind === 'ok' && told?.engineError === undefined) readAtMs = nowMs();
-    onRead(
-      containers.length === 0 && fleet.all().length === 0 && told === undefined
-        ? nothingTaken
-        : fleet.take(containers, told, nowMs()),
-    );
+    onRead(fleet.take(containers, told, nowMs()));
     return 'ok';
   }
 
@@ -106,11 +100,8 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
 }
 
 function engineWords(error: string | undefined): string | undefined {
-  return error === undefined
-    ? undefined
-    : /^cannot/i.test(error)
-      ? error
-      : `Cannot reach the container engine: ${error}`;
+  if (error === undefined || /^cannot/i.test(error)) return error;
+  return `Cannot reach the container engine: ${error}`;
 }
 
 function refusalWords({ status, why, retryAfterMs }: Extract<Reply, { readonly kind: 'refused' }>): string {
