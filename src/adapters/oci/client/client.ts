@@ -4,7 +4,7 @@ import type { Credentials } from '../auth/credentials.ts';
 import { denied, loginKeptBack } from '../auth/denied.ts';
 import { registryOfKey } from '../auth/docker-config.ts';
 import type { Endpoint } from './endpoints.ts';
-import { whyOf } from '../transport/error-body.ts';
+import { whyOf } from '../transport/answer.ts';
 import type { Exchange, WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import type { Host, Scheme } from '../auth/hosts.ts';
@@ -133,7 +133,7 @@ export function createClient(options: ClientOptions): Client {
       return say(scheme, isShown ? { ...ask.headers, authorization: header } : ask.headers);
     };
     const speak: Speak = (scheme) => (shown === undefined ? say(scheme, ask.headers) : identified(scheme, shown));
-    return host.throttle.run(() => inItsScheme(visit, speak), patience, signal);
+    return host.throttle(() => inItsScheme(visit, speak), patience, signal);
   }
 
   /** A mirror with `http:` was configured that way on purpose. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestsLeft } from './requests-left.ts';
+import { requestsLeft } from './rate-limit-headers.ts';
 
 test.each([
   [{ 'ratelimit-remaining': '76;w=21600' }, 76],

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../../domain/text/duration.ts';
-import { wordsOf } from '../transport/error-body.ts';
+import { wordsOf } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 
 /**
@@ -22,4 +22,14 @@ const longestMs = 3_600_000;
 
 function bounded(ms: number): number {
   return Math.min(Math.max(0, ms), longestMs);
+}
+
+/**
+ * The number of remaining requests that an answer reports; undefined without one. Docker Hub writes
+ * `ratelimit-remaining: 76;w=21600` (https://docs.docker.com/docker-hub/usage/pulls/).
+ */
+export function requestsLeft({ headers }: WireAnswer): number | undefined {
+  const field = headers['ratelimit-remaining'] ?? headers['x-ratelimit-remaining'];
+  const [, digits] = /^(\d{1,9})(?:;|$)/.exec(typeof field === 'string' ? field.trim() : '') ?? [];
+  return digits === undefined ? undefined : Number(digits);
 }
