@@ -10,7 +10,7 @@ function create(clock: FakeClock, maxInFlight = 64): Throttle {
 }
 
 function answer(status: number, headers: WireAnswer['headers'] = {}, body = ''): WireAnswer {
-  return { status, headers, body: Buffer.from(body) };
+  return { status, headers, body: Buffer.from(body), showable: String };
 }
 
 /** Answers in turn, repeating the last one; and the times of the requests. */

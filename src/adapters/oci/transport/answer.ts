@@ -37,13 +37,12 @@ export function digestOf(content: Buffer, like?: Digest): Digest {
  * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes). Token servers send the same, or
  * a field `details`, `error_description` or `message`.
  */
-export function whyOf(answer: WireAnswer): string {
-  const words = wordsOf(answer);
-  return answer.showable?.(words) ?? words;
+export function whyOf(answer: Pick<WireAnswer, 'body' | 'showable'>): string {
+  return answer.showable(wordsOf(answer));
 }
 
 /** The same text unchanged, for parsing and not for display. */
-export function wordsOf({ body }: WireAnswer): string {
+export function wordsOf({ body }: Pick<WireAnswer, 'body'>): string {
   const parsed = parseJsonObject(body);
   if (parsed === undefined) return '';
   const listed = arrayOf(parsed['errors']).map((error) => messageOf(objectOf(error)));
