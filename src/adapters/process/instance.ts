@@ -2,6 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Instance } from '../../domain/outside/outside.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 
 export type InstanceOptions = {
   /** The container of this process, if it is known. It separates own restarts from other instances. */
@@ -85,7 +86,7 @@ function stateByPid(pid: string): State {
     process.kill(Number(pid), 0);
     return 'unknown';
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH' ? 'dead' : 'unknown';
+    return codeOf(error) === 'ESRCH' ? 'dead' : 'unknown';
   }
 }
 

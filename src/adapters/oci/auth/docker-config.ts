@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../../domain/outside/outside.ts';
+import { codeOf } from '../../../domain/text/error-code.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { remembered } from '../async/remembered.ts';
 import { RegistryFailure } from '../transport/failure.ts';
@@ -60,7 +61,7 @@ async function read(path: string, size: number): Promise<DockerConfig> {
 
 function emptyIfMissing(path: string, error: unknown): DockerConfig {
   if (error instanceof RegistryFailure) throw error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   if (code === 'ENOENT' || code === 'ENOTDIR') return emptyDockerConfig;
   if (code === 'EISDIR') throw refuse(path, 'it is a folder, which an engine makes where the file to mount is missing');
   throw refuse(path, code === 'EACCES' ? 'this process may not read it' : `reading failed (${code})`);
