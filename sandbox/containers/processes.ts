@@ -77,7 +77,7 @@ function run(world: World, container: SandboxContainer): void {
     health: 'none',
     healthOutput: '',
   };
-  for (const { text } of container.behaviour.logLines ?? []) container.logs.push(text);
+  container.logs.push(...(container.behaviour.logLines ?? []));
   announceVolumes(world, 'mount', container);
   announceContainer(world, 'start', container);
   watchHealth(world, container, process);

@@ -38,7 +38,6 @@ export type SandboxControl = {
   readonly tagImage: (idOrReference: string, reference: string) => void;
   /** `docker rmi -f`: containers of the image stay, and can still be started. */
   readonly removeImageByForce: (imageId: string) => void;
-  readonly removeNetwork: (name: string) => void;
   /** Another process takes or frees a port of the host, e.g. `8080/tcp`. */
   readonly occupyPort: (port: string) => void;
   readonly freePort: (port: string) => void;
@@ -93,7 +92,6 @@ export function createControl(world: World): SandboxControl {
       for (const [tag, id] of world.tags) if (id === imageId) world.tags.delete(tag);
       world.images.delete(imageId);
     },
-    removeNetwork: (name) => void world.networks.delete(name),
     occupyPort: (port) => void world.foreignPorts.add(port),
     freePort: (port) => void world.foreignPorts.delete(port),
     fillDisk: () => void (world.condition.diskFull = true),

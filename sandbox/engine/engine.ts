@@ -1,6 +1,5 @@
 import type { Prober } from '../../src/domain/outside/prober.ts';
 import type { Engine } from '../../src/domain/outside/engine.ts';
-import { ServiceError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
 import { createCalls } from './calls.ts';
@@ -109,7 +108,6 @@ export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngin
       restart: (kind) => control.restartEngine(kind, bootMs),
       faults,
       latencyMs: (kind) => latencyMs[kind] ?? 0,
-      unreachable: () => new ServiceError('engine-unreachable', 'Cannot reach the sandbox engine: connection refused'),
     });
     const { made, plan, crash, isDead } = calls;
     return {

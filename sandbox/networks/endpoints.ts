@@ -42,7 +42,7 @@ export function joinEndpoint(
   announceEndpoint(world, 'connect', network, container);
   if (network.driver === 'host' || network.driver === 'null') return { ...joined, EndpointID };
   const address = wanted ?? freeAddress(network);
-  network.addresses.set(address, container.id);
+  network.addresses.add(address);
   return {
     ...joined,
     EndpointID,

@@ -19,7 +19,7 @@ export function createNetwork(
     subnet: address.split('.').slice(0, 3).join('.'),
     prefixLength: Number(length),
     subnetChosen: subnet !== undefined,
-    addresses: new Map(),
+    addresses: new Set(),
   };
   world.networks.set(name, network);
   announce(world, 'network', 'create', network.id, { name, type: driver });

@@ -19,6 +19,8 @@ export type SwarmWorld = {
   ) => Promise<ImageBehaviour | undefined>;
   /** As an event of the engines that manage it. */
   readonly announce: (action: 'create' | 'update' | 'remove', service: SandboxService) => void;
+  /** Takes the next step from the actual to the desired state; called after every change. */
+  readonly settle: () => void;
   readonly nodes: Map<string, SandboxNode>;
   readonly services: Map<string, SandboxService>;
   readonly tasks: Map<string, SandboxTask>;
@@ -45,8 +47,6 @@ export type SandboxService = {
   spec: SandboxServiceSpec;
   previous: SandboxServiceSpec | undefined;
   version: number;
-  /** Increases when the part of the spec for tasks changes. */
-  generation: number;
   status: SandboxUpdateStatus | undefined;
   /** Not part of any answer. */
   credentials: RegistryCredentials | undefined;
@@ -65,7 +65,6 @@ export type SandboxTask = {
   readonly serviceId: string;
   readonly slot: number | undefined;
   readonly image: string;
-  readonly generation: number;
   readonly createdAtMs: number;
   nodeId: string;
   state: TaskState;
@@ -139,10 +138,6 @@ export function tasksOf(world: SwarmWorld, service: SandboxService): SandboxTask
 /** The place of a task in its service: a slot, or the node for a global service. */
 export function placeOf({ slot, nodeId }: SandboxTask): string {
   return slot === undefined ? nodeId : String(slot);
-}
-
-export function nowMs({ clock }: SwarmWorld): number {
-  return clock.nowMs();
 }
 
 export function nsToMs(ns: number | undefined, orElseMs: number): number {

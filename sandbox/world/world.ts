@@ -151,13 +151,12 @@ export type SandboxNetwork = {
   readonly prefixLength: number;
   /** A static address needs a subnet from a request. */
   readonly subnetChosen: boolean;
-  /** Container ids by address. */
-  readonly addresses: Map<string, string>;
+  /** The addresses in use. */
+  readonly addresses: Set<string>;
 };
 
 export type SandboxVolume = {
   readonly name: string;
-  readonly anonymous: boolean;
   /** Content by which tests recognise the volume. */
   marker: string;
 };
