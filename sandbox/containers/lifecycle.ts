@@ -55,11 +55,6 @@ export function updateRestartPolicy(world: World, container: SandboxContainer, p
   announceContainer(world, 'update', container);
 }
 
-/** Resolves when the container no longer runs, for any reason. */
-export function whenStopped(container: SandboxContainer): Promise<void> {
-  return container.process?.ended ?? Promise.resolve();
-}
-
 /**
  * Docker's default time between the stop signal and the kill:
  * https://docs.docker.com/reference/cli/docker/container/stop/

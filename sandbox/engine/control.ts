@@ -5,11 +5,11 @@ import { storeImage, tagImage } from '../images/images.ts';
 import { startContainer, stopContainer } from '../containers/lifecycle.ts';
 import { getContainer } from '../world/lookup.ts';
 import { renameContainer } from '../world/names.ts';
+import { isBuiltIn } from '../networks/endpoints.ts';
 import { createNetwork } from '../networks/networks.ts';
 import { endProcess } from '../containers/processes.ts';
-import { pruneContainers } from '../containers/prune.ts';
 import { buildRelease, type Release, type SandboxImage } from '../registry/release.ts';
-import { removeContainer } from '../containers/remove.ts';
+import { pruneContainers, removeContainer } from '../containers/remove.ts';
 import { takeSnapshot, type Snapshot } from '../world/snapshot.ts';
 import { ensureVolume } from '../world/volumes.ts';
 import { engineNowMs, type SandboxExecution, type World } from '../world/world.ts';
@@ -117,7 +117,5 @@ function reset(world: World): void {
   for (const container of world.containers.values()) removeContainer(world, container, { withVolumes: true });
   world.later.callOffAll();
   world.volumes.clear();
-  for (const { name } of world.networks.values()) if (!builtInNetworks.has(name)) world.networks.delete(name);
+  for (const network of world.networks.values()) if (!isBuiltIn(network)) world.networks.delete(network.name);
 }
-
-const builtInNetworks: ReadonlySet<string> = new Set(['bridge', 'host', 'none']);

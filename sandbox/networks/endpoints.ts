@@ -97,7 +97,8 @@ function isFilled(value: object | null): boolean {
   return value !== null && Object.keys(value).length > 0;
 }
 
-function isBuiltIn({ name }: SandboxNetwork): boolean {
+/** Every engine has these from the start. */
+export function isBuiltIn({ name }: SandboxNetwork): boolean {
   return name === 'bridge' || name === 'host' || name === 'none';
 }
 
