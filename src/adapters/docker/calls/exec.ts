@@ -3,10 +3,9 @@ import { changeAndRead, errorOutcome, thrownOutcome } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath } from './containers.ts';
 import { startDeadline } from '../transport/deadline.ts';
-import { logPayloads } from '../streams/log-frames.ts';
+import { createTextTail, logPayloads, type TextTail } from '../streams/command-output.ts';
 import { read } from '../reading/reads.ts';
 import type { EngineResponse } from '../transport/request.ts';
-import { createTextTail, type TextTail } from '../streams/text-tail.ts';
 import { fields, pathSegment, text } from '../transport/wire.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Exec */

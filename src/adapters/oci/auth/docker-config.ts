@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { codeOf } from '../../../domain/text/error-code.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { remembered } from '../async/remembered.ts';
+import { remembered } from '../async/single-flight.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../transport/json.ts';
 
