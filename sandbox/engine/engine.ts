@@ -2,7 +2,7 @@ import type { Prober } from '../../src/domain/outside/prober.ts';
 import type { Engine } from '../../src/domain/outside/engine.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
-import { createCalls } from './calls.ts';
+import { createCalls, type Calls } from './calls.ts';
 import { createConnection } from './connection.ts';
 import { createControl, type SandboxControl } from './control.ts';
 import { createEventBus } from '../base/event-bus.ts';
@@ -34,17 +34,13 @@ export type SandboxEngine = SandboxConnection & {
 
 export type SandboxSwarm = { readonly world: SwarmWorld; readonly managers: World[] };
 
-export type SandboxConnection = {
+export type SandboxConnection = Pick<Calls, 'plan' | 'crash' | 'isDead'> & {
   readonly engine: Engine;
   readonly swarm: Swarm;
   /** Probes the containers at their addresses. */
   readonly prober: Prober;
   /** Changing calls of this caller, including failed ones. */
   readonly calls: readonly SandboxCall[];
-  readonly plan: (fault: PlannedFault) => void;
-  /** Kills the caller: every call from now on throws `SandboxCrash` and has no effect. */
-  readonly crash: () => void;
-  readonly isDead: () => boolean;
 };
 
 export type SandboxEngineOptions = ConnectionOptions & {

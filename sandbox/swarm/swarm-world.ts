@@ -1,4 +1,4 @@
-import type { SwarmNode, TaskState, UpdateWord } from '../../src/domain/swarm/swarm-service.ts';
+import type { SwarmNode, SwarmTask, TaskState, UpdateState } from '../../src/domain/swarm/swarm-service.ts';
 import type { FailedServiceVersion } from '../../src/domain/outside/swarm.ts';
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
@@ -39,7 +39,7 @@ export type Membership = {
 
 export type ImageBehaviour = { readonly behaviour: Behaviour; readonly hasHealthcheck: boolean };
 
-export type SandboxNode = { -readonly [K in keyof SwarmNode]: SwarmNode[K] };
+export type SandboxNode = Writable<SwarmNode>;
 
 export type SandboxService = {
   readonly id: string;
@@ -47,35 +47,19 @@ export type SandboxService = {
   spec: SandboxServiceSpec;
   previous: SandboxServiceSpec | undefined;
   version: number;
-  status: SandboxUpdateStatus | undefined;
+  status: UpdateState | undefined;
   /** Not part of any answer. */
   credentials: RegistryCredentials | undefined;
   updater: Updater | undefined;
 };
 
-export type SandboxUpdateStatus = {
-  readonly state: UpdateWord;
-  readonly startedAtMs: number;
-  readonly completedAtMs: number | undefined;
-  readonly message: string;
-};
-
-export type SandboxTask = {
-  readonly id: string;
-  readonly serviceId: string;
-  readonly slot: number | undefined;
-  readonly image: string;
-  readonly createdAtMs: number;
-  nodeId: string;
-  state: TaskState;
-  desired: TaskState;
-  error: string;
-  exitCode: number | undefined;
-  stateAtMs: number;
+export type SandboxTask = Writable<SwarmTask> & {
   /** Cancels the running operations. */
   callOff: () => void;
   behaviour: ImageBehaviour | undefined;
 };
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Docker's updater at work: one slot after another. */
 export type Updater = {

@@ -1,3 +1,4 @@
+import type { UpdateWord } from '../../src/domain/swarm/swarm-service.ts';
 import { createTask, isAway, startTask, stopTask } from './task-life.ts';
 import {
   hasEnded,
@@ -153,12 +154,7 @@ function configOf({ spec }: SandboxService, { kind }: Updater) {
   return kind === 'update' ? spec.UpdateConfig : spec.RollbackConfig;
 }
 
-function say(
-  world: SwarmWorld,
-  service: SandboxService,
-  state: NonNullable<SandboxService['status']>['state'],
-  message: string,
-): void {
+function say(world: SwarmWorld, service: SandboxService, state: UpdateWord, message: string): void {
   const isBegun = state === 'updating' || state === 'rollback_started';
   const at = world.clock.nowMs();
   service.status = {

@@ -1,4 +1,5 @@
 import type { EngineEvent } from '../../src/domain/outside/engine-reader.ts';
+import type { ContainerCommand } from '../../src/domain/outside/engine-writer.ts';
 import type {
   ContainerConfig,
   ContainerStatus,
@@ -59,12 +60,9 @@ export type World = {
   condition: Condition;
 };
 
-export type SandboxExecution = {
+export type SandboxExecution = Omit<ContainerCommand, 'timeoutMs'> & {
   readonly container: string;
   readonly containerId: string;
-  readonly command: readonly string[];
-  readonly environment: readonly string[];
-  readonly user: string | undefined;
 };
 
 export type Condition = {

@@ -5,8 +5,8 @@ import { printable, quoted } from '../../../domain/text/printable.ts';
 import { fields, items, text } from './wire.ts';
 
 /** https://docs.docker.com/reference/api/engine/version-history/ — 1.41 is Docker 20.10 (and every Podman), 1.51 is Docker 28. */
-export const oldestVersion = '1.41';
-export const newestVersion = '1.51';
+const oldestVersion = '1.41';
+const newestVersion = '1.51';
 
 /** The engine's `GET /version`, and the API version that we use with it. */
 export type EngineVersion = {

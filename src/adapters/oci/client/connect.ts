@@ -1,11 +1,11 @@
 import { createAgents } from '../transport/agents.ts';
 import { createAuthorities, type TlsVersion } from '../transport/authorities.ts';
 import { createAuthorize } from '../auth/authorization.ts';
-import { createClient, type Client } from './client.ts';
-import { createCredentials, type CredentialOptions, type Credentials } from '../auth/credentials.ts';
-import { createEndpoints, type EndpointsOf } from './endpoints.ts';
+import { createClient } from './client.ts';
+import { createCredentials, type CredentialOptions } from '../auth/credentials.ts';
+import { createEndpoints } from './endpoints.ts';
 import { createExchange } from '../transport/exchange.ts';
-import { createHosts, type Host } from '../auth/hosts.ts';
+import { createHosts } from '../auth/hosts.ts';
 import { createInsecure } from '../transport/insecure.ts';
 import { createProxyChoice, type ProxyOptions } from '../transport/proxy-choice.ts';
 import { followingRedirects } from '../transport/redirects.ts';
@@ -35,19 +35,8 @@ export type OciRegistryOptions = Omit<CredentialOptions, 'helperDeadlineMs'> & {
   readonly requestDeadlineMs?: number;
 };
 
-/** Client and agents for all registries. */
-export type Connection = {
-  readonly client: Client;
-  readonly credentials: Credentials;
-  readonly endpointsOf: EndpointsOf;
-  readonly hostOf: (name: string) => Host;
-  /** Texts of a registry that are safe to show. */
-  readonly showable: (words: string) => string;
-  readonly close: () => Promise<void>;
-};
-
 /** Connects the parts of the client. The first request opens the first connection. */
-export function connect(options: OciRegistryOptions): Connection {
+export function connect(options: OciRegistryOptions) {
   const { clock, log, version, requestDeadlineMs: deadlineMs = 30_000 } = options;
   const { hubMirrors = nothing, insecureRegistries = nothing, tlsSkip = false } = options;
   const { tlsMinVersion = 'TLSv1.2', extraCa = [], certsFolder = '/etc/docker/certs.d' } = options;
