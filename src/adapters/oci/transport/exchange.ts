@@ -43,9 +43,8 @@ export function createExchange(agents: Agents, options: ExchangeOptions): Exchan
     const { url } = request;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
-        const route = agents.routeTo(url);
-        const known = route instanceof Promise ? await until(route, signal) : route;
-        const answer = await attempt(known, request, manner, signal);
+        const route = await until(agents.routeTo(url), signal);
+        const answer = await attempt(route, request, manner, signal);
         if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
