@@ -64,7 +64,7 @@ function specifiedMount(world: World, mount: Readonly<Record<string, unknown>>):
 }
 
 function anonymousMount(world: World, destination: string, mode: string, readOnly = false): SandboxMount {
-  const point = volumePoint(world, world.ids.next('volume'), destination, mode, readOnly);
+  const point = volumePoint(world, world.newId('volume'), destination, mode, readOnly);
   return { anonymous: true, point };
 }
 

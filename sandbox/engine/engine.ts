@@ -151,7 +151,7 @@ function createWorld(options: SandboxEngineOptions): World {
     liveRestore,
     clockSkewMs,
     engineId: options.seed ?? 'sandbox',
-    ids: createIdSource(options.seed ?? 'sandbox'),
+    newId: createIdSource(options.seed ?? 'sandbox'),
     events: createEventBus(),
     later: createLater(clock),
     registries,

@@ -38,7 +38,7 @@ export function joinEndpoint(
   const joined = { ...withOwnNames(world.profile, container, network, endpoint), NetworkID: network.id };
   const wanted = staticAddress(endpoint);
   if (wanted !== undefined && network.addresses.has(wanted)) throw new Refusal(403, 'Address already in use');
-  const EndpointID = world.ids.next('endpoint');
+  const EndpointID = world.newId('endpoint');
   announceEndpoint(world, 'connect', network, container);
   if (network.driver === 'host' || network.driver === 'null') return { ...joined, EndpointID };
   const address = wanted ?? freeAddress(network);

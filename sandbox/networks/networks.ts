@@ -13,7 +13,7 @@ export function createNetwork(
   const { driver = 'bridge', subnet } = options;
   const [address = `172.${17 + world.networks.size}.0.0`, length = '16'] = subnet?.split('/') ?? [];
   const network: SandboxNetwork = {
-    id: world.ids.next('network'),
+    id: world.newId('network'),
     name,
     driver,
     subnet: address.split('.').slice(0, 3).join('.'),

@@ -22,7 +22,7 @@ export function createSwarmWorld({
     id: `swarm${seed}`,
     clock,
     later: createLater(clock),
-    ids: createIdSource(`${seed} swarm`),
+    newId: createIdSource(`${seed} swarm`),
     behaviourOf: async (reference, credentials) => {
       try {
         const manifest = await registries?.fetch(parseImageReference(reference), { credentials });

@@ -16,7 +16,7 @@ export function createService(
       `rpc error: code = AlreadyExists desc = name conflicts with an existing object: service ${spec.Name} already exists`,
     );
   const service: SandboxService = {
-    id: world.ids.next('service').slice(0, 25),
+    id: world.newId('service').slice(0, 25),
     createdAtMs: world.clock.nowMs(),
     spec: structuredClone(spec),
     previous: undefined,

@@ -43,7 +43,7 @@ export function createSwarmControl(membership: Membership): SwarmControl {
     form: (nodes = 3) => {
       membership.place = 'manager';
       for (let number = 1; number <= nodes; number += 1) {
-        const id = world.ids.next('node').slice(0, 25);
+        const id = world.newId('node').slice(0, 25);
         const role = number === 1 ? 'manager' : 'worker';
         world.nodes.set(id, {
           ...{ id, role, hostname: `n${number}`, state: 'ready', availability: 'active' },

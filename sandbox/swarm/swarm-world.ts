@@ -11,7 +11,7 @@ export type SwarmWorld = {
   readonly id: string;
   readonly clock: Clock;
   readonly later: Later;
-  readonly ids: IdSource;
+  readonly newId: IdSource;
   /** Behaviour of an image, by its reference with a digest; undefined: no registry has it. */
   readonly behaviourOf: (
     image: string,

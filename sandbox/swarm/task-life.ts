@@ -23,7 +23,7 @@ export function createTask(
   { slot, nodeId = '', desired }: NewTask,
 ): SandboxTask {
   const task: SandboxTask = {
-    id: world.ids.next('task').slice(0, 25),
+    id: world.newId('task').slice(0, 25),
     serviceId: service.id,
     slot,
     image: service.spec.TaskTemplate.ContainerSpec.Image,

@@ -31,7 +31,7 @@ export type World = {
   readonly clockSkewMs: number;
   /** By its own word; clones share it. */
   readonly engineId: string;
-  readonly ids: IdSource;
+  readonly newId: IdSource;
   readonly events: EventBus;
   /** Timers of processes; they go on while the engine is down. */
   readonly later: Later;

@@ -18,7 +18,7 @@ export type Connection = {
   readonly address: EngineAddress;
   readonly closed: () => boolean;
   /** To be taken before each request, where sockets are few. */
-  readonly turns: Turns | undefined;
+  readonly takeTurn: Turns | undefined;
   /** A request that has not been sent yet; `breakOff` is called should the connection be closed before `ended` is. */
   readonly request: (options: ConnectionRequest, breakOff: () => void) => PreparedRequest;
   readonly close: () => void;
@@ -51,7 +51,7 @@ export function createConnection(address: EngineAddress, options: ConnectionOpti
   return {
     address,
     closed: () => closed,
-    turns: address.kind === 'ssh' ? createTurns({ clock: options.clock, host: address.text }) : undefined,
+    takeTurn: address.kind === 'ssh' ? createTurns({ clock: options.clock, host: address.text }) : undefined,
     request({ socket, ...rest }, breakOff) {
       const secure = address.kind === 'tcp' && address.secure;
       const message = (secure ? https : http).request({ ...target, ...rest, agent: agents[socket] });
