@@ -86,7 +86,10 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     events: (signal, onBreak) =>
       engineEvents(client, {
         signal: AbortSignal.any([signal, closing.signal]),
-        ...{ onBreak, kinds, longestPauseMs: options.longestRetryMs, retryPhase: options.retryPhase },
+        onBreak,
+        kinds,
+        longestPauseMs: options.longestRetryMs,
+        retryPhase: options.retryPhase,
       }),
 
     pullImage: (request, signal) => pullImage(client, request, signal),

@@ -36,9 +36,9 @@ export async function readExisting(client: Client, request: Read): Promise<unkno
 /** Like `read`, for an object with an id. */
 export async function readInspected(client: Client, request: Read): Promise<Fields | undefined> {
   const answer = await read(client, request);
-  if (answer === undefined || text(fields(answer)['Id']) !== '')
-    return answer === undefined ? undefined : fields(answer);
-  throw notUnderstood(request.doing, 'an object with an id');
+  if (answer === undefined) return undefined;
+  if (text(fields(answer)['Id']) === '') throw notUnderstood(request.doing, 'an object with an id');
+  return fields(answer);
 }
 
 /**
