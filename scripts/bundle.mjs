@@ -21,7 +21,6 @@ const sharedChunks = [
       'src/adapters/process/clock.ts',
       'src/adapters/process/instance.ts',
       'src/adapters/process/log.ts',
-      'src/adapters/process/own-container.ts',
       'src/application/create-application.ts',
       'src/composition/run-command.ts',
       'src/config/engines/engine-host.ts',

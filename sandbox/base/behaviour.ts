@@ -18,7 +18,7 @@ export type Behaviour = {
   /** The engine cannot start it; the error text of its runtime. */
   readonly startError?: string;
   /** Log lines, written at every start. */
-  readonly logLines?: readonly LogLine[];
+  readonly logLines?: readonly string[];
   /** Results of command lines in its shell. A command that is not listed is not found. */
   readonly commands?: Readonly<Record<string, CommandBehaviour>>;
   /** Ports on which it listens; default none. */
@@ -49,13 +49,11 @@ export type HealthBehaviour =
   | { readonly kind: 'healthy'; readonly afterMs?: number }
   | { readonly kind: 'unhealthy'; readonly output?: string };
 
-export type LogLine = { readonly stream: 'stdout' | 'stderr'; readonly text: string };
-
 /** Behaviours that tests and the demo share. */
 export const behaviours = {
   good: {},
-  crashesAtStart: { exitsAfterMs: 0, exitCode: 3, logLines: [{ stream: 'stderr', text: 'boom' }] },
-  exitsLater: { exitsAfterMs: 2000, exitCode: 4, logLines: [{ stream: 'stderr', text: 'late' }] },
+  crashesAtStart: { exitsAfterMs: 0, exitCode: 3, logLines: ['boom'] },
+  exitsLater: { exitsAfterMs: 2000, exitCode: 4, logLines: ['late'] },
   neverHealthy: { health: { kind: 'unhealthy', output: 'connection refused' } },
   healthyLate: { health: { kind: 'healthy', afterMs: 3000 } },
   stopsSlowly: { stopMs: 2000 },

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Digest } from '../../src/domain/reference/digest.ts';
 
 /** Makes ids that look random and are the same in every run. */
-export type IdSource = { readonly next: (kind: string) => string };
+export type IdSource = (kind: string) => string;
 
 export function createIdSource(seed: string): IdSource {
   let count = 0;
-  return { next: (kind) => hex(`${seed}/${kind}/${count++}`) };
+  return (kind) => hex(`${seed}/${kind}/${count++}`);
 }
 
 /** Digest of the data's content, the same for every caller. */

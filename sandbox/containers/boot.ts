@@ -1,6 +1,6 @@
 import { killed, removeContainer } from './remove.ts';
 import { loseProcess } from './process-end.ts';
-import { startProcess } from './processes.ts';
+import { restartsByItself, startProcess } from './processes.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
 /**
@@ -48,12 +48,11 @@ function shutDownSurvivor(world: World, container: SandboxContainer): void {
   loseProcess(world, container, stopCode(container));
 }
 
-function restartsAtBoot({ hostConfig, state, restartCount, manuallyStopped }: SandboxContainer): boolean {
+function restartsAtBoot(container: SandboxContainer): boolean {
+  const { hostConfig, state, manuallyStopped } = container;
   if (state.startedAt === undefined) return false;
-  const { Name: name = '', MaximumRetryCount: most = 0 } = hostConfig.RestartPolicy ?? {};
-  if (name === 'always') return true;
-  if (name === 'unless-stopped') return !manuallyStopped;
-  return name === 'on-failure' && state.exitCode !== 0 && (most === 0 || restartCount < most);
+  if (manuallyStopped && hostConfig.RestartPolicy?.Name === 'unless-stopped') return false;
+  return restartsByItself(container, state.exitCode);
 }
 
 /**

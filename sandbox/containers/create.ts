@@ -31,7 +31,7 @@ export function createContainer(
   checkPlatform(image, asked.config.Image, platform);
   const config = withImageDefaults(asked.config, image.config);
   if (!config.Entrypoint?.length && !config.Cmd?.length) throw new Refusal(400, 'No command specified');
-  const id = world.ids.next('container');
+  const id = world.newId('container');
   const hostConfig = withContainerIds(world, asked.hostConfig);
   claimName(world, name, id);
   try {

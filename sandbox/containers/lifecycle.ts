@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import type { StopOptions } from '../../src/domain/outside/engine-writer.ts';
 import type { RestartPolicy } from '../../src/domain/container/container.ts';
 import { checkRestartPolicy } from './create-body.ts';
@@ -55,11 +56,6 @@ export function updateRestartPolicy(world: World, container: SandboxContainer, p
   announceContainer(world, 'update', container);
 }
 
-/** Resolves when the container no longer runs, for any reason. */
-export function whenStopped(container: SandboxContainer): Promise<void> {
-  return container.process?.ended ?? Promise.resolve();
-}
-
 /**
  * Docker's default time between the stop signal and the kill:
  * https://docs.docker.com/reference/cli/docker/container/stop/
@@ -96,16 +92,8 @@ function endRestarting(container: SandboxContainer): void {
   process?.settle();
 }
 
-/** https://man7.org/linux/man-pages/man7/signal.7.html */
-const signalNumbers: Readonly<Record<string, string>> = {
-  SIGHUP: '1',
-  SIGINT: '2',
-  SIGQUIT: '3',
-  SIGKILL: '9',
-  SIGUSR1: '10',
-  SIGTERM: '15',
-};
-
+/** `TERM` and `SIGTERM` are 15. */
 function signalNumber(name: string): string {
-  return signalNumbers[name.startsWith('SIG') ? name : `SIG${name}`] ?? name;
+  const numbers: Readonly<Record<string, number>> = constants.signals;
+  return String(numbers[name.startsWith('SIG') ? name : `SIG${name}`] ?? name);
 }

@@ -64,8 +64,8 @@ function specifiedMount(world: World, mount: Readonly<Record<string, unknown>>):
 }
 
 function anonymousMount(world: World, destination: string, mode: string, readOnly = false): SandboxMount {
-  const { name } = ensureVolume(world, world.ids.next('volume'), true);
-  return { anonymous: true, point: volumePoint(world, name, destination, mode, readOnly) };
+  const point = volumePoint(world, world.newId('volume'), destination, mode, readOnly);
+  return { anonymous: true, point };
 }
 
 function volumePoint(world: World, name: string, destination: string, mode: string, readOnly: boolean): MountPoint {

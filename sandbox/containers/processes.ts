@@ -1,4 +1,3 @@
-import { restartDelayMs, restartsByItself } from '../world/restart-policy.ts';
 import { watchHealth } from '../world/health.ts';
 import { defaultRuntime } from './create-body.ts';
 import { claimHostPorts } from '../networks/host-ports.ts';
@@ -77,7 +76,7 @@ function run(world: World, container: SandboxContainer): void {
     health: 'none',
     healthOutput: '',
   };
-  for (const { text } of container.behaviour.logLines ?? []) container.logs.push(text);
+  container.logs.push(...(container.behaviour.logLines ?? []));
   announceVolumes(world, 'mount', container);
   announceContainer(world, 'start', container);
   watchHealth(world, container, process);
@@ -95,6 +94,13 @@ function createProcess(world: World, earlier: SandboxProcess | undefined): Sandb
   return { ended, settle, startedAtMs, dying: false, callOff: [] };
 }
 
+/** Whether the engine starts it again after an exit without a stop request. */
+export function restartsByItself({ hostConfig, restartCount }: SandboxContainer, exitCode: number): boolean {
+  const { Name: name = '', MaximumRetryCount: most = 0 } = hostConfig.RestartPolicy ?? {};
+  if (name === 'on-failure') return exitCode !== 0 && (most === 0 || restartCount < most);
+  return name === 'always' || name === 'unless-stopped';
+}
+
 function scheduleRestart(world: World, container: SandboxContainer, process: SandboxProcess): void {
   const ranMs = world.clock.monotonicMs() - process.startedAtMs;
   container.failuresInARow = ranMs >= steadyAfterMs ? 0 : container.failuresInARow + 1;
@@ -109,6 +115,11 @@ function scheduleRestart(world: World, container: SandboxContainer, process: San
     }
   };
   process.callOff.push(world.later.in(restartDelayMs(container.failuresInARow), restart));
+}
+
+/** 100 ms, doubled with every failure, one minute at most: https://docs.docker.com/reference/cli/docker/container/run/#restart */
+function restartDelayMs(failuresInARow: number): number {
+  return Math.min(100 * 2 ** Math.max(0, failuresInARow - 1), 60_000);
 }
 
 /** https://docs.docker.com/engine/containers/start-containers-automatically/ : a start counts as successful after 10 s */

@@ -1,6 +1,7 @@
+import { isAlive } from '../../src/domain/container/container.ts';
 import { loseProcess } from './process-end.ts';
 import { removeOrphanedVolumes } from '../world/volumes.ts';
-import { announceContainer, type SandboxContainer, type World } from '../world/world.ts';
+import { announce, announceContainer, engineNowMs, type SandboxContainer, type World } from '../world/world.ts';
 
 /** Kills the process and deletes the container. Removes its volumes only on request, and none in use. */
 export function removeContainer(
@@ -19,6 +20,15 @@ export function removeContainer(
   if (world.names.get(container.name) === container.id) world.names.delete(container.name);
   if (withVolumes) removeOrphanedVolumes(world, container.mounts);
   announceContainer(world, 'destroy', container);
+}
+
+/** `docker container prune`: removes all stopped containers, then sends an event. */
+export function pruneContainers(world: World): void {
+  for (const container of world.containers.values()) {
+    if (!isAlive(container.state.status)) removeContainer(world, container, { withVolumes: false });
+  }
+  world.prunedAtMs.push(engineNowMs(world));
+  announce(world, 'container', 'prune', '', { reclaimed: '0' });
 }
 
 /** 128 + SIGKILL: https://tldp.org/LDP/abs/html/exitcodes.html */

@@ -1,5 +1,5 @@
 import type { HostConfig } from '../../src/domain/container/container.ts';
-import type { Behaviour, LogLine } from '../base/behaviour.ts';
+import type { Behaviour } from '../base/behaviour.ts';
 import type { Misbehaviour } from '../registry/registry-store.ts';
 
 /** A container of the demonstration. */
@@ -104,17 +104,15 @@ export type DemoRelease = {
   readonly story: string;
 };
 
-const stderr = (...texts: readonly string[]): readonly LogLine[] => texts.map((text) => ({ stream: 'stderr', text }));
-
 const failsItsMigration: Behaviour = {
   exitsAfterMs: 0,
   exitCode: 1,
-  logLines: stderr('Starting DB migrations', 'Error: migration failed: UNIQUE constraint failed: dashboard.uid'),
+  logLines: ['Starting DB migrations', 'Error: migration failed: UNIQUE constraint failed: dashboard.uid'],
 };
 
 const staysUnhealthy: Behaviour = {
   health: { kind: 'unhealthy', output: 'connect ECONNREFUSED 127.0.0.1:2283' },
-  logLines: stderr('Immich Server: waiting for the database'),
+  logLines: ['Immich Server: waiting for the database'],
 };
 
 /** The rounds repeat. The first one shows most: an update, and a rollback. */

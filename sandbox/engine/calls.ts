@@ -41,10 +41,9 @@ export type CallsOptions = {
   readonly restart: (kind: RestartKind) => Promise<void>;
   readonly faults: readonly PlannedFault[];
   readonly latencyMs: (kind: CallKind) => number;
-  readonly unreachable: () => Error;
 };
 
-export function createCalls({ world, restart, faults, latencyMs, unreachable }: CallsOptions): Calls {
+export function createCalls({ world, restart, faults, latencyMs }: CallsOptions): Calls {
   const made: SandboxCall[] = [];
   const plan = createFaultPlan(faults);
   const closed = new AbortController();
@@ -162,6 +161,10 @@ export function createCalls({ world, restart, faults, latencyMs, unreachable }: 
 const notSent = { kind: 'refused', status: 503, message: 'connection refused' } as const;
 
 const unknownOutcome = { kind: 'unknown', message: 'the connection was lost before the answer came' } as const;
+
+function unreachable(): ServiceError {
+  return new ServiceError('engine-unreachable', 'Cannot reach the sandbox engine: connection refused');
+}
 
 function refusedRead({ status, message }: Refusal): ServiceError {
   return new ServiceError('engine-refused', `Cannot read from the engine: it answered ${status}, "${message}"`);

@@ -8,18 +8,11 @@ import { createContainer, engineHostname } from '../containers/create.ts';
 import { runCommand } from '../containers/exec.ts';
 import type { CallKind } from './faults.ts';
 import { inspectImage, listImages, removeImage, tagImage } from '../images/images.ts';
-import {
-  restartContainer,
-  startContainer,
-  stopContainer,
-  updateRestartPolicy,
-  whenStopped,
-} from '../containers/lifecycle.ts';
+import { restartContainer, startContainer, stopContainer, updateRestartPolicy } from '../containers/lifecycle.ts';
 import { findContainer, findImage, getContainer } from '../world/lookup.ts';
 import { renameContainer } from '../world/names.ts';
 import { connectNetwork } from '../networks/networks.ts';
-import { pastEvents } from '../world/past-events.ts';
-import { hasPruned } from '../containers/prune.ts';
+import { hasPruned, pastEvents } from '../world/past-events.ts';
 import { pullImage } from '../images/pull.ts';
 import { Refusal } from '../base/refusal.ts';
 import { removeContainer } from '../containers/remove.ts';
@@ -185,13 +178,13 @@ function lastLines({ logs, config }: SandboxContainer, tail: number): string {
 const mostLogCharacters = 65_536;
 
 async function waitUntilStopped(world: World, id: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
-  const container = findContainer(world, id);
-  if (container?.process === undefined) return true;
+  const process = findContainer(world, id)?.process;
+  if (process === undefined) return true;
   const enough = new AbortController();
   const patience = AbortSignal.any(signal === undefined ? [enough.signal] : [enough.signal, signal]);
   const late = world.clock.sleep(timeoutMs, patience).then(() => false);
   try {
-    return await Promise.race([whenStopped(container).then(() => true), late]);
+    return await Promise.race([process.ended.then(() => true), late]);
   } finally {
     late.catch(() => undefined);
     enough.abort();

@@ -5,11 +5,11 @@ import { storeImage, tagImage } from '../images/images.ts';
 import { startContainer, stopContainer } from '../containers/lifecycle.ts';
 import { getContainer } from '../world/lookup.ts';
 import { renameContainer } from '../world/names.ts';
+import { isBuiltIn } from '../networks/endpoints.ts';
 import { createNetwork } from '../networks/networks.ts';
 import { endProcess } from '../containers/processes.ts';
-import { pruneContainers } from '../containers/prune.ts';
 import { buildRelease, type Release, type SandboxImage } from '../registry/release.ts';
-import { removeContainer } from '../containers/remove.ts';
+import { pruneContainers, removeContainer } from '../containers/remove.ts';
 import { takeSnapshot, type Snapshot } from '../world/snapshot.ts';
 import { ensureVolume } from '../world/volumes.ts';
 import { engineNowMs, type SandboxExecution, type World } from '../world/world.ts';
@@ -38,7 +38,6 @@ export type SandboxControl = {
   readonly tagImage: (idOrReference: string, reference: string) => void;
   /** `docker rmi -f`: containers of the image stay, and can still be started. */
   readonly removeImageByForce: (imageId: string) => void;
-  readonly removeNetwork: (name: string) => void;
   /** Another process takes or frees a port of the host, e.g. `8080/tcp`. */
   readonly occupyPort: (port: string) => void;
   readonly freePort: (port: string) => void;
@@ -93,7 +92,6 @@ export function createControl(world: World): SandboxControl {
       for (const [tag, id] of world.tags) if (id === imageId) world.tags.delete(tag);
       world.images.delete(imageId);
     },
-    removeNetwork: (name) => void world.networks.delete(name),
     occupyPort: (port) => void world.foreignPorts.add(port),
     freePort: (port) => void world.foreignPorts.delete(port),
     fillDisk: () => void (world.condition.diskFull = true),
@@ -119,7 +117,5 @@ function reset(world: World): void {
   for (const container of world.containers.values()) removeContainer(world, container, { withVolumes: true });
   world.later.callOffAll();
   world.volumes.clear();
-  for (const { name } of world.networks.values()) if (!builtInNetworks.has(name)) world.networks.delete(name);
+  for (const network of world.networks.values()) if (!isBuiltIn(network)) world.networks.delete(network.name);
 }
-
-const builtInNetworks: ReadonlySet<string> = new Set(['bridge', 'host', 'none']);

@@ -1,9 +1,8 @@
 import type { Prober } from '../../src/domain/outside/prober.ts';
 import type { Engine } from '../../src/domain/outside/engine.ts';
-import { ServiceError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
-import { createCalls } from './calls.ts';
+import { createCalls, type Calls } from './calls.ts';
 import { createConnection } from './connection.ts';
 import { createControl, type SandboxControl } from './control.ts';
 import { createEventBus } from '../base/event-bus.ts';
@@ -35,17 +34,13 @@ export type SandboxEngine = SandboxConnection & {
 
 export type SandboxSwarm = { readonly world: SwarmWorld; readonly managers: World[] };
 
-export type SandboxConnection = {
+export type SandboxConnection = Pick<Calls, 'plan' | 'crash' | 'isDead'> & {
   readonly engine: Engine;
   readonly swarm: Swarm;
   /** Probes the containers at their addresses. */
   readonly prober: Prober;
   /** Changing calls of this caller, including failed ones. */
   readonly calls: readonly SandboxCall[];
-  readonly plan: (fault: PlannedFault) => void;
-  /** Kills the caller: every call from now on throws `SandboxCrash` and has no effect. */
-  readonly crash: () => void;
-  readonly isDead: () => boolean;
 };
 
 export type SandboxEngineOptions = ConnectionOptions & {
@@ -109,7 +104,6 @@ export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngin
       restart: (kind) => control.restartEngine(kind, bootMs),
       faults,
       latencyMs: (kind) => latencyMs[kind] ?? 0,
-      unreachable: () => new ServiceError('engine-unreachable', 'Cannot reach the sandbox engine: connection refused'),
     });
     const { made, plan, crash, isDead } = calls;
     return {
@@ -157,7 +151,7 @@ function createWorld(options: SandboxEngineOptions): World {
     liveRestore,
     clockSkewMs,
     engineId: options.seed ?? 'sandbox',
-    ids: createIdSource(options.seed ?? 'sandbox'),
+    newId: createIdSource(options.seed ?? 'sandbox'),
     events: createEventBus(),
     later: createLater(clock),
     registries,

@@ -1,21 +1,9 @@
+import type { EngineWriter } from '../../src/domain/outside/engine-writer.ts';
 import type { RestartKind } from '../containers/boot.ts';
 
 /** The changing calls of an engine or a swarm, by the names of their methods. */
 export type CallKind =
-  | 'pullImage'
-  | 'tagImage'
-  | 'removeImage'
-  | 'createContainer'
-  | 'connectNetwork'
-  | 'renameContainer'
-  | 'updateRestartPolicy'
-  | 'stopContainer'
-  | 'startContainer'
-  | 'restartContainer'
-  | 'removeContainer'
-  | 'removeLink'
-  | 'removeVolume'
-  | 'runCommand'
+  | Exclude<keyof EngineWriter, 'probeHealth' | 'waitUntilStopped'>
   | 'changeService'
   | 'revertService'
   | 'noteFailure'

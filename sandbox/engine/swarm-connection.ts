@@ -43,7 +43,7 @@ export function createSwarmConnection(membership: Membership, calls: Calls): Swa
     noteFailure: (failure) =>
       calls.change<CallOutcome>({ kind: 'noteFailure', target: failure.serviceName, detail: failure.digest }, () => {
         asManager(membership);
-        world.failures.set(failure.serviceId, { ...failure, configId: world.ids.next('config').slice(0, 25) });
+        world.failures.set(failure.serviceId, { ...failure, configId: world.newId('config').slice(0, 25) });
         return { kind: 'done' };
       }),
     forgetFailure: ({ configId, serviceId, serviceName, digest }) =>

@@ -41,16 +41,18 @@ export function removeImage(world: World, idOrReference: string): void {
     if (left.tags.length + left.digests.length === 0 && users.length === 0) deleteImage(world, stored);
     return;
   }
-  if (running !== undefined) throw inUse(stored, 'cannot be forced', `used by running container ${short(running.id)}`);
-  if (users[0] !== undefined) throw inUse(stored, 'must be forced', `used by stopped container ${short(users[0].id)}`);
+  if (running !== undefined)
+    throw inUse(stored, 'cannot be forced', `being used by running container ${short(running.id)}`);
+  if (users[0] !== undefined)
+    throw inUse(stored, 'must be forced', `being used by stopped container ${short(users[0].id)}`);
   if (!oneName) throw inUse(stored, 'must be forced', 'referenced in multiple repositories');
   for (const name of [...tags, ...digests]) untag(world, stored, name);
   deleteImage(world, stored);
 }
 
-export function summariseImage(world: World, { image, digests }: StoredImage): ImageSummary {
-  const tags = [...world.tags].filter(([, id]) => id === image.id).map(([tag]) => tag);
-  return { id: image.id, tags, digests: [...digests], labels: image.config.Labels ?? {} };
+function summariseImage(world: World, stored: StoredImage): ImageSummary {
+  const tags = [...world.tags].filter(([, id]) => id === stored.image.id).map(([tag]) => tag);
+  return summaryOf(stored, tags);
 }
 
 /** Every image in one pass over the tags, newest first. */
@@ -59,12 +61,11 @@ export function listImages(world: World): readonly ImageSummary[] {
   for (const [tag, id] of world.tags) tags.set(id, [...(tags.get(id) ?? []), tag]);
   return [...world.images.values()]
     .sort((a, b) => b.image.createdAtMs - a.image.createdAtMs)
-    .map(({ image, digests }) => ({
-      id: image.id,
-      tags: tags.get(image.id) ?? [],
-      digests: [...digests],
-      labels: image.config.Labels ?? {},
-    }));
+    .map((stored) => summaryOf(stored, tags.get(stored.image.id) ?? []));
+}
+
+function summaryOf({ image, digests }: StoredImage, tags: readonly string[]): ImageSummary {
+  return { id: image.id, tags, digests: [...digests], labels: image.config.Labels ?? {} };
 }
 
 export function inspectImage(world: World, stored: StoredImage): Image {
@@ -112,13 +113,7 @@ function inUseByName(reference: string, container: SandboxContainer, { image }: 
 }
 
 function inUse({ image }: StoredImage, force: string, why: string): Refusal {
-  return new Refusal(
-    409,
-    `conflict: unable to delete ${short(image.id)} (${force}) - image is being ${why}`.replace(
-      'being referenced',
-      'referenced',
-    ),
-  );
+  return new Refusal(409, `conflict: unable to delete ${short(image.id)} (${force}) - image is ${why}`);
 }
 
 function short(id: string): string {

@@ -38,11 +38,11 @@ export function joinEndpoint(
   const joined = { ...withOwnNames(world.profile, container, network, endpoint), NetworkID: network.id };
   const wanted = staticAddress(endpoint);
   if (wanted !== undefined && network.addresses.has(wanted)) throw new Refusal(403, 'Address already in use');
-  const EndpointID = world.ids.next('endpoint');
+  const EndpointID = world.newId('endpoint');
   announceEndpoint(world, 'connect', network, container);
   if (network.driver === 'host' || network.driver === 'null') return { ...joined, EndpointID };
   const address = wanted ?? freeAddress(network);
-  network.addresses.set(address, container.id);
+  network.addresses.add(address);
   return {
     ...joined,
     EndpointID,
@@ -97,7 +97,8 @@ function isFilled(value: object | null): boolean {
   return value !== null && Object.keys(value).length > 0;
 }
 
-function isBuiltIn({ name }: SandboxNetwork): boolean {
+/** Every engine has these from the start. */
+export function isBuiltIn({ name }: SandboxNetwork): boolean {
   return name === 'bridge' || name === 'host' || name === 'none';
 }
 

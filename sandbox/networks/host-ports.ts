@@ -51,7 +51,7 @@ function freePort(world: World, claimed: readonly HostPort[]): number {
 }
 
 function alreadyAllocated(world: World, container: SandboxContainer, { hostIp, hostPort }: HostPort): Refusal {
-  const endpoint = `endpoint ${container.name} (${world.ids.next('endpoint')})`;
+  const endpoint = `endpoint ${container.name} (${world.newId('endpoint')})`;
   const why = `Bind for ${hostIp}:${hostPort} failed: port is already allocated`;
   return new Refusal(500, `driver failed programming external connectivity on ${endpoint}: ${why}`);
 }

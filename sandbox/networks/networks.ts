@@ -13,13 +13,13 @@ export function createNetwork(
   const { driver = 'bridge', subnet } = options;
   const [address = `172.${17 + world.networks.size}.0.0`, length = '16'] = subnet?.split('/') ?? [];
   const network: SandboxNetwork = {
-    id: world.ids.next('network'),
+    id: world.newId('network'),
     name,
     driver,
     subnet: address.split('.').slice(0, 3).join('.'),
     prefixLength: Number(length),
     subnetChosen: subnet !== undefined,
-    addresses: new Map(),
+    addresses: new Set(),
   };
   world.networks.set(name, network);
   announce(world, 'network', 'create', network.id, { name, type: driver });

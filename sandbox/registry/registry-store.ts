@@ -7,7 +7,7 @@ import {
   repositoryName,
   type ImageReference,
 } from '../../src/domain/reference/image-reference.ts';
-import { ServiceError } from '../../src/domain/errors.ts';
+import { ServiceError, type ErrorCode } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import { buildRelease, type Manifest, type Release } from './release.ts';
 
@@ -181,13 +181,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
 
 type Window = { readonly endsAtMs: number; count: number };
 type Limit = Extract<Misbehaviour, { kind: 'rate-limited' }>;
-type FailureCode =
-  | 'registry-denied'
-  | 'registry-not-found'
-  | 'registry-unreachable'
-  | 'registry-rate-limited'
-  | 'registry-invalid'
-  | 'timeout';
+type FailureCode = Extract<ErrorCode, `registry-${string}` | 'timeout'>;
 
 function mayEnter(
   { username, password }: Extract<Misbehaviour, { kind: 'private' }>,

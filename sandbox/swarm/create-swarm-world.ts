@@ -3,6 +3,7 @@ import type { Clock } from '../../src/domain/outside/outside.ts';
 import { createIdSource } from '../base/ids.ts';
 import { createLater } from '../base/later.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';
+import { settle } from './orchestrator.ts';
 import type { SwarmWorld } from './swarm-world.ts';
 
 /** A swarm without nodes; they pull from the registries. */
@@ -17,11 +18,11 @@ export function createSwarmWorld({
   readonly seed: string;
   readonly announce: SwarmWorld['announce'];
 }): SwarmWorld {
-  return {
+  const world: SwarmWorld = {
     id: `swarm${seed}`,
     clock,
     later: createLater(clock),
-    ids: createIdSource(`${seed} swarm`),
+    newId: createIdSource(`${seed} swarm`),
     behaviourOf: async (reference, credentials) => {
       try {
         const manifest = await registries?.fetch(parseImageReference(reference), { credentials });
@@ -35,6 +36,7 @@ export function createSwarmWorld({
       }
     },
     announce,
+    settle: () => settle(world),
     nodes: new Map(),
     services: new Map(),
     tasks: new Map(),
@@ -42,4 +44,5 @@ export function createSwarmWorld({
     taskHistory: 5,
     index: 10,
   };
+  return world;
 }

@@ -8,12 +8,11 @@ const restartDelayMs = 5000;
 
 /** Takes the next step from the actual to the desired state; called after every change. */
 export function settle(world: SwarmWorld): void {
-  const again = () => settle(world);
   for (const service of world.services.values()) {
-    replaceEnded(world, service, again);
-    fill(world, service, again);
-    for (const task of tasksOf(world, service)) assign(world, service, task, again);
-    advanceUpdater(world, service, again);
+    replaceEnded(world, service);
+    fill(world, service);
+    for (const task of tasksOf(world, service)) assign(world, service, task);
+    advanceUpdater(world, service);
   }
 }
 
@@ -24,7 +23,7 @@ export function wantedPlaces(world: SwarmWorld, service: SandboxService): readon
 }
 
 /** A task that exited although it should run gets a successor in its slot, with the current spec. */
-function replaceEnded(world: SwarmWorld, service: SandboxService, again: () => void): void {
+function replaceEnded(world: SwarmWorld, service: SandboxService): void {
   for (const task of tasksOf(world, service)) {
     if (task.desired !== 'running') continue;
     const isLost = isAway(world, task);
@@ -37,28 +36,23 @@ function replaceEnded(world: SwarmWorld, service: SandboxService, again: () => v
     world.later.in(delayMs, () => {
       if (world.services.get(service.id) !== service || !wantedPlaces(world, service).includes(placeOf(task))) return;
       if (!isTaken(world, service, placeOf(task)))
-        createTask(world, service, { slot: task.slot, nodeId, desired: 'running' }, again);
-      again();
+        createTask(world, service, { slot: task.slot, nodeId, desired: 'running' });
+      world.settle();
     });
   }
 }
 
 /** Places without a task so far, and tasks without a place. */
-function fill(world: SwarmWorld, service: SandboxService, again: () => void): void {
+function fill(world: SwarmWorld, service: SandboxService): void {
   const places = wantedPlaces(world, service);
   const isGlobal = service.spec.Mode?.Global !== undefined;
   const known = new Set(tasksOf(world, service).map(placeOf));
   for (const place of places) {
     if (known.has(place)) continue;
-    createTask(
-      world,
-      service,
-      { slot: isGlobal ? undefined : Number(place), ...(isGlobal && { nodeId: place }), desired: 'running' },
-      again,
-    );
+    const slot = isGlobal ? undefined : Number(place);
+    createTask(world, service, { slot, ...(isGlobal && { nodeId: place }), desired: 'running' });
   }
-  for (const task of tasksOf(world, service))
-    if (!places.includes(placeOf(task)) && !isGlobal) stopTask(world, task, again);
+  for (const task of tasksOf(world, service)) if (!places.includes(placeOf(task)) && !isGlobal) stopTask(world, task);
 }
 
 function isTaken(world: SwarmWorld, service: SandboxService, place: string): boolean {

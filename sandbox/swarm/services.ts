@@ -1,6 +1,6 @@
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import { Refusal } from '../base/refusal.ts';
-import { settle, wantedPlaces } from './orchestrator.ts';
+import { wantedPlaces } from './orchestrator.ts';
 import { beginUpdate, revert } from './updater.ts';
 import type { SandboxService, SandboxServiceSpec, SwarmWorld } from './swarm-world.ts';
 
@@ -16,19 +16,18 @@ export function createService(
       `rpc error: code = AlreadyExists desc = name conflicts with an existing object: service ${spec.Name} already exists`,
     );
   const service: SandboxService = {
-    id: world.ids.next('service').slice(0, 25),
+    id: world.newId('service').slice(0, 25),
     createdAtMs: world.clock.nowMs(),
     spec: structuredClone(spec),
     previous: undefined,
     version: (world.index += 1),
-    generation: 0,
     status: undefined,
     credentials,
     updater: undefined,
   };
   world.services.set(service.id, service);
   world.announce('create', service);
-  settle(world);
+  world.settle();
   return service;
 }
 
@@ -51,13 +50,11 @@ export function updateService(
   service.status = undefined;
   service.updater = undefined;
   world.announce('update', service);
-  const again = () => settle(world);
   if (!isSameTasks) {
-    service.generation += 1;
     const places = isJob(service) ? [] : wantedPlaces(world, service);
-    beginUpdate(world, service, { kind: 'update', places, message: 'update in progress' }, again);
+    beginUpdate(world, service, { kind: 'update', places, message: 'update in progress' });
   }
-  settle(world);
+  world.settle();
 }
 
 /** `rollback=previous`. */
@@ -69,10 +66,10 @@ export function rollBackService(world: SwarmWorld, service: SandboxService, vers
       `rpc error: code = FailedPrecondition desc = service ${service.id} does not have a previous spec`,
     );
   service.status = undefined;
-  revert(world, service, { message: 'manually requested rollback', keepsPrevious: true }, () => settle(world));
+  revert(world, service, { message: 'manually requested rollback', keepsPrevious: true });
   service.version = world.index += 1;
   world.announce('update', service);
-  settle(world);
+  world.settle();
 }
 
 export function removeService(world: SwarmWorld, service: SandboxService): void {
@@ -83,7 +80,7 @@ export function removeService(world: SwarmWorld, service: SandboxService): void 
       task.callOff();
       world.tasks.delete(task.id);
     }
-  settle(world);
+  world.settle();
 }
 
 /** A manager's message; a conflict is a fault with its own status. */

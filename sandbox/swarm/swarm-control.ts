@@ -1,6 +1,5 @@
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import { amd64 } from '../registry/release.ts';
-import { settle } from './orchestrator.ts';
 import { createService, removeService, updateService } from './services.ts';
 import { loseTask } from './task-life.ts';
 import type { Membership, SandboxNode, SandboxServiceSpec } from './swarm-world.ts';
@@ -15,9 +14,8 @@ export type SwarmControl = {
   /** `docker service update`: reads, changes and sends the spec. */
   readonly update: (id: string, edit: (spec: SandboxServiceSpec) => void) => void;
   readonly remove: (id: string) => void;
-  /** The node with this number, from 1, fails with its tasks. When it returns, it has stopped all of them. */
+  /** The node with this number, from 1, fails with its tasks. */
   readonly loseNode: (number: number) => void;
-  readonly returnNode: (number: number) => void;
   readonly keepHistory: (tasks: number) => void;
   /** Removes all services and their history; all nodes are back. */
   readonly reset: () => void;
@@ -39,13 +37,13 @@ export function createSwarmControl(membership: Membership): SwarmControl {
     if (node.state === 'ready') return;
     node.state = 'ready';
     for (const task of world.tasks.values()) if (task.nodeId === node.id) loseTask(world, task);
-    settle(world);
+    world.settle();
   };
   return {
     form: (nodes = 3) => {
       membership.place = 'manager';
       for (let number = 1; number <= nodes; number += 1) {
-        const id = world.ids.next('node').slice(0, 25);
+        const id = world.newId('node').slice(0, 25);
         const role = number === 1 ? 'manager' : 'worker';
         world.nodes.set(id, {
           ...{ id, role, hostname: `n${number}`, state: 'ready', availability: 'active' },
@@ -67,9 +65,8 @@ export function createSwarmControl(membership: Membership): SwarmControl {
       const node = nodeWith(number);
       node.state = 'down';
       for (const task of world.tasks.values()) if (task.nodeId === node.id) task.callOff();
-      settle(world);
+      world.settle();
     },
-    returnNode: (number) => returnNode(nodeWith(number)),
     keepHistory: (tasks) => void (world.taskHistory = tasks),
     reset: () => {
       for (const service of [...world.services.values()]) removeService(world, service);

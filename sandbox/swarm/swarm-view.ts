@@ -47,9 +47,8 @@ export function viewService(
   };
 }
 
-export function viewTask(task: SandboxTask): SwarmTask {
-  const { id, serviceId, nodeId, slot, image, state, desired, error, exitCode, createdAtMs, stateAtMs } = task;
-  return { id, serviceId, nodeId, slot, image, state, desired, error, exitCode, createdAtMs, stateAtMs };
+export function viewTask({ callOff: _, behaviour: __, ...task }: SandboxTask): SwarmTask {
+  return task;
 }
 
 /** As an engine counts: a task on a node that is down still counts as running. */

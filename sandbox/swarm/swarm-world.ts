@@ -1,4 +1,4 @@
-import type { SwarmNode, TaskState, UpdateWord } from '../../src/domain/swarm/swarm-service.ts';
+import type { SwarmNode, SwarmTask, TaskState, UpdateState } from '../../src/domain/swarm/swarm-service.ts';
 import type { FailedServiceVersion } from '../../src/domain/outside/swarm.ts';
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
@@ -11,7 +11,7 @@ export type SwarmWorld = {
   readonly id: string;
   readonly clock: Clock;
   readonly later: Later;
-  readonly ids: IdSource;
+  readonly newId: IdSource;
   /** Behaviour of an image, by its reference with a digest; undefined: no registry has it. */
   readonly behaviourOf: (
     image: string,
@@ -19,6 +19,8 @@ export type SwarmWorld = {
   ) => Promise<ImageBehaviour | undefined>;
   /** As an event of the engines that manage it. */
   readonly announce: (action: 'create' | 'update' | 'remove', service: SandboxService) => void;
+  /** Takes the next step from the actual to the desired state; called after every change. */
+  readonly settle: () => void;
   readonly nodes: Map<string, SandboxNode>;
   readonly services: Map<string, SandboxService>;
   readonly tasks: Map<string, SandboxTask>;
@@ -37,7 +39,7 @@ export type Membership = {
 
 export type ImageBehaviour = { readonly behaviour: Behaviour; readonly hasHealthcheck: boolean };
 
-export type SandboxNode = { -readonly [K in keyof SwarmNode]: SwarmNode[K] };
+export type SandboxNode = Writable<SwarmNode>;
 
 export type SandboxService = {
   readonly id: string;
@@ -45,38 +47,19 @@ export type SandboxService = {
   spec: SandboxServiceSpec;
   previous: SandboxServiceSpec | undefined;
   version: number;
-  /** Increases when the part of the spec for tasks changes. */
-  generation: number;
-  status: SandboxUpdateStatus | undefined;
+  status: UpdateState | undefined;
   /** Not part of any answer. */
   credentials: RegistryCredentials | undefined;
   updater: Updater | undefined;
 };
 
-export type SandboxUpdateStatus = {
-  readonly state: UpdateWord;
-  readonly startedAtMs: number;
-  readonly completedAtMs: number | undefined;
-  readonly message: string;
-};
-
-export type SandboxTask = {
-  readonly id: string;
-  readonly serviceId: string;
-  readonly slot: number | undefined;
-  readonly image: string;
-  readonly generation: number;
-  readonly createdAtMs: number;
-  nodeId: string;
-  state: TaskState;
-  desired: TaskState;
-  error: string;
-  exitCode: number | undefined;
-  stateAtMs: number;
+export type SandboxTask = Writable<SwarmTask> & {
   /** Cancels the running operations. */
   callOff: () => void;
   behaviour: ImageBehaviour | undefined;
 };
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Docker's updater at work: one slot after another. */
 export type Updater = {
@@ -139,10 +122,6 @@ export function tasksOf(world: SwarmWorld, service: SandboxService): SandboxTask
 /** The place of a task in its service: a slot, or the node for a global service. */
 export function placeOf({ slot, nodeId }: SandboxTask): string {
   return slot === undefined ? nodeId : String(slot);
-}
-
-export function nowMs({ clock }: SwarmWorld): number {
-  return clock.nowMs();
 }
 
 export function nsToMs(ns: number | undefined, orElseMs: number): number {

@@ -1,6 +1,6 @@
 import type { TaskState } from '../../src/domain/swarm/swarm-service.ts';
 import { placeTask } from './placement.ts';
-import { hasEnded, nowMs, tasksOf, type SandboxService, type SandboxTask, type SwarmWorld } from './swarm-world.ts';
+import { hasEnded, tasksOf, type SandboxService, type SandboxTask, type SwarmWorld } from './swarm-world.ts';
 
 /** Duration of a short step of a task. */
 const stepMs = 50;
@@ -16,37 +16,35 @@ export type NewTask = {
   readonly desired: 'ready' | 'running';
 };
 
-/** Creates a task with the current spec of the service; `settle` is called after each step of its life. */
+/** Creates a task with the current spec of the service; the world settles after each step of its life. */
 export function createTask(
   world: SwarmWorld,
   service: SandboxService,
   { slot, nodeId = '', desired }: NewTask,
-  settle: () => void,
 ): SandboxTask {
   const task: SandboxTask = {
-    id: world.ids.next('task').slice(0, 25),
+    id: world.newId('task').slice(0, 25),
     serviceId: service.id,
     slot,
     image: service.spec.TaskTemplate.ContainerSpec.Image,
-    generation: service.generation,
-    createdAtMs: nowMs(world),
+    createdAtMs: world.clock.nowMs(),
     nodeId,
     state: 'new',
     desired,
     error: '',
     exitCode: undefined,
-    stateAtMs: nowMs(world),
+    stateAtMs: world.clock.nowMs(),
     callOff: () => {},
     behaviour: undefined,
   };
   world.tasks.set(task.id, task);
   forget(world, service, task);
-  assign(world, service, task, settle);
+  assign(world, service, task);
   return task;
 }
 
 /** Assigns a node. Called again after every change for a task that waits for one. */
-export function assign(world: SwarmWorld, service: SandboxService, task: SandboxTask, settle: () => void): void {
+export function assign(world: SwarmWorld, service: SandboxService, task: SandboxTask): void {
   if (task.state !== 'new' && task.state !== 'pending') return;
   const place = placeTask(world, service, task);
   if (place.kind === 'nowhere') {
@@ -57,36 +55,36 @@ export function assign(world: SwarmWorld, service: SandboxService, task: Sandbox
   task.nodeId = place.nodeId;
   task.error = '';
   move(world, task, 'assigned');
-  after(world, task, stepMs, () => void prepare(world, task, settle));
+  after(world, task, stepMs, () => void prepare(world, task));
 }
 
-async function prepare(world: SwarmWorld, task: SandboxTask, settle: () => void): Promise<void> {
+async function prepare(world: SwarmWorld, task: SandboxTask): Promise<void> {
   move(world, task, 'preparing');
   const found = await world.behaviourOf(task.image, world.services.get(task.serviceId)?.credentials);
   if (task.state !== 'preparing') return;
   if (found === undefined) {
     end(world, task, 'rejected', { error: `No such image: ${task.image}` });
-    return settle();
+    return world.settle();
   }
   task.behaviour = found;
   move(world, task, 'ready');
-  settle();
-  if (task.desired === 'running') startTask(world, task, settle);
+  world.settle();
+  if (task.desired === 'running') startTask(world, task);
 }
 
 /** Starts a ready task at once, another one as soon as it is ready. */
-export function startTask(world: SwarmWorld, task: SandboxTask, settle: () => void): void {
+export function startTask(world: SwarmWorld, task: SandboxTask): void {
   task.desired = 'running';
   if (task.state !== 'ready' || task.behaviour === undefined) return;
   const { behaviour, hasHealthcheck } = task.behaviour;
   if (behaviour.startError !== undefined) {
     end(world, task, 'rejected', { error: `starting container failed: ${behaviour.startError}` });
-    return settle();
+    return world.settle();
   }
   move(world, task, 'starting');
   const finish = (state: TaskState, how: { readonly error: string; readonly exitCode?: number }) => () => {
     end(world, task, state, how);
-    settle();
+    world.settle();
   };
   const exitCode = behaviour.exitCode ?? 0;
   const exit = finish(exitCode === 0 ? 'complete' : 'failed', {
@@ -102,18 +100,18 @@ export function startTask(world: SwarmWorld, task: SandboxTask, settle: () => vo
   after(world, task, stepMs + healthyAfterMs, () => {
     move(world, task, 'running');
     if (behaviour.exitsAfterMs !== undefined) after(world, task, behaviour.exitsAfterMs, exit);
-    settle();
+    world.settle();
   });
 }
 
 /** Requests the stop of a task. A node that is away does not receive it. */
-export function stopTask(world: SwarmWorld, task: SandboxTask, settle: () => void): void {
+export function stopTask(world: SwarmWorld, task: SandboxTask): void {
   if (task.desired === 'shutdown') return;
   task.desired = 'shutdown';
   if (hasEnded(task) || isAway(world, task)) return;
   const stop = () => {
     end(world, task, 'shutdown', { error: '' });
-    settle();
+    world.settle();
   };
   after(world, task, task.state === 'pending' ? neverRanMs : stepMs + (task.behaviour?.behaviour.stopMs ?? 0), stop);
 }
@@ -129,7 +127,7 @@ export function isAway(world: SwarmWorld, { nodeId }: SandboxTask): boolean {
 
 function move(world: SwarmWorld, task: SandboxTask, state: TaskState): void {
   task.state = state;
-  task.stateAtMs = nowMs(world);
+  task.stateAtMs = world.clock.nowMs();
 }
 
 function end(

@@ -1,8 +1,8 @@
+import type { UpdateWord } from '../../src/domain/swarm/swarm-service.ts';
 import { createTask, isAway, startTask, stopTask } from './task-life.ts';
 import {
   hasEnded,
   monitorMs,
-  nowMs,
   nsToMs,
   placeOf,
   tasksOf,
@@ -24,7 +24,6 @@ export function beginUpdate(
     places,
     message,
   }: { readonly kind: Updater['kind']; readonly places: readonly string[]; readonly message: string },
-  again: () => void,
 ): void {
   const updater: Updater = {
     kind,
@@ -32,7 +31,7 @@ export function beginUpdate(
     left: [...places],
     watched: new Map(),
     current: undefined,
-    notBeforeMs: nowMs(world) + beginsAfterMs,
+    notBeforeMs: world.clock.nowMs() + beginsAfterMs,
   };
   service.updater = places.length === 0 ? undefined : updater;
   if (kind === 'rollback') say(world, service, 'rollback_started', message);
@@ -43,67 +42,61 @@ export function beginUpdate(
   world.later.in(beginsAfterMs, () => {
     if (service.updater !== updater) return;
     if (kind === 'update') say(world, service, 'updating', message);
-    again();
+    world.settle();
   });
 }
 
 /** One step of the updater: it reads its tasks. */
-export function advanceUpdater(world: SwarmWorld, service: SandboxService, again: () => void): void {
+export function advanceUpdater(world: SwarmWorld, service: SandboxService): void {
   const { updater } = service;
-  if (updater === undefined || nowMs(world) < updater.notBeforeMs) return;
+  if (updater === undefined || world.clock.nowMs() < updater.notBeforeMs) return;
   const failed = failures(world, updater);
   const config = configOf(service, updater);
   if (failed.length / updater.total > (config?.MaxFailureRatio ?? 0)) {
-    const isOver = giveUp(world, service, updater, failed[0]?.id ?? '', again);
+    const isOver = giveUp(world, service, updater, failed[0]?.id ?? '');
     if (isOver) return;
   }
-  if (updater.current !== undefined && !isThrough(world, service, updater, again)) return;
-  if (nowMs(world) < updater.notBeforeMs) return;
+  if (updater.current !== undefined && !isThrough(world, service, updater)) return;
+  if (world.clock.nowMs() < updater.notBeforeMs) return;
   const place = updater.left.shift();
-  if (place === undefined) return finish(world, service, updater, again);
-  replace(world, service, updater, place, again);
+  if (place === undefined) return finish(world, service, updater);
+  replace(world, service, updater, place);
 }
 
-function replace(world: SwarmWorld, service: SandboxService, updater: Updater, place: string, again: () => void): void {
+function replace(world: SwarmWorld, service: SandboxService, updater: Updater, place: string): void {
   const old = tasksOf(world, service).filter((task) => placeOf(task) === place && task.desired !== 'shutdown');
   const isGlobal = service.spec.Mode?.Global !== undefined;
   const isStartFirst = configOf(service, updater)?.Order === 'start-first';
-  if (!isStartFirst) for (const task of old) stopTask(world, task, again);
-  const task = createTask(
-    world,
-    service,
-    {
-      slot: isGlobal ? undefined : Number(place),
-      ...(isGlobal && { nodeId: place }),
-      desired: isStartFirst ? 'running' : 'ready',
-    },
-    again,
-  );
+  if (!isStartFirst) for (const task of old) stopTask(world, task);
+  const task = createTask(world, service, {
+    slot: isGlobal ? undefined : Number(place),
+    ...(isGlobal && { nodeId: place }),
+    desired: isStartFirst ? 'running' : 'ready',
+  });
   updater.watched.set(task.id, { untilMs: undefined });
   updater.current = { oldIds: old.map(({ id }) => id), newId: task.id };
-  again();
+  world.settle();
 }
 
 /** Whether the current slot is done: its new task runs, or has ended. Later failures do not count. */
-function isThrough(world: SwarmWorld, service: SandboxService, updater: Updater, again: () => void): boolean {
+function isThrough(world: SwarmWorld, service: SandboxService, updater: Updater): boolean {
   const { oldIds, newId } = updater.current ?? { oldIds: [], newId: '' };
   const task = world.tasks.get(newId);
   const old = oldIds.flatMap((id) => world.tasks.get(id) ?? []);
   if (task !== undefined && !hasEnded(task)) {
-    if (task.desired === 'ready' && old.every((one) => hasEnded(one) || isAway(world, one)))
-      startTask(world, task, again);
+    if (task.desired === 'ready' && old.every((one) => hasEnded(one) || isAway(world, one))) startTask(world, task);
     if (task.state !== 'running') return false;
   }
-  for (const one of old) stopTask(world, one, again);
+  for (const one of old) stopTask(world, one);
   const config = configOf(service, updater);
   const watched = updater.watched.get(newId);
   const watchMs = monitorMs(config);
-  if (watched !== undefined) watched.untilMs = nowMs(world) + watchMs;
-  world.later.in(watchMs, again);
+  if (watched !== undefined) watched.untilMs = world.clock.nowMs() + watchMs;
+  world.later.in(watchMs, world.settle);
   updater.current = undefined;
   const delayMs = nsToMs(config?.Delay, 0);
-  updater.notBeforeMs = nowMs(world) + delayMs;
-  if (delayMs > 0) world.later.in(delayMs, again);
+  updater.notBeforeMs = world.clock.nowMs() + delayMs;
+  if (delayMs > 0) world.later.in(delayMs, world.settle);
   return true;
 }
 
@@ -116,13 +109,7 @@ function failures(world: SwarmWorld, { watched }: Updater): readonly SandboxTask
 }
 
 /** True if the updater has stopped its work because of this. */
-function giveUp(
-  world: SwarmWorld,
-  service: SandboxService,
-  updater: Updater,
-  taskId: string,
-  again: () => void,
-): boolean {
+function giveUp(world: SwarmWorld, service: SandboxService, updater: Updater, taskId: string): boolean {
   const action = updater.kind === 'rollback' ? 'pause' : (configOf(service, updater)?.FailureAction ?? 'pause');
   const why = `due to failure or early termination of task ${taskId}`;
   if (action === 'continue') return false;
@@ -131,7 +118,7 @@ function giveUp(
     say(world, service, updater.kind === 'update' ? 'paused' : 'rollback_paused', `update paused ${why}`);
     return true;
   }
-  revert(world, service, { message: `update rolled back ${why}`, keepsPrevious: false }, again);
+  revert(world, service, { message: `update rolled back ${why}`, keepsPrevious: false });
   return true;
 }
 
@@ -140,43 +127,36 @@ export function revert(
   world: SwarmWorld,
   service: SandboxService,
   { message, keepsPrevious }: { readonly message: string; readonly keepsPrevious: boolean },
-  again: () => void,
 ): void {
   if (service.previous === undefined) return;
   const undone = service.spec;
   service.spec = service.previous;
   service.previous = keepsPrevious ? undone : undefined;
-  service.generation += 1;
   const image = service.spec.TaskTemplate.ContainerSpec.Image;
   const places = new Set(
     tasksOf(world, service)
       .filter((task) => task.desired !== 'shutdown' && task.image !== image)
       .map(placeOf),
   );
-  beginUpdate(world, service, { kind: 'rollback', places: [...places], message }, again);
+  beginUpdate(world, service, { kind: 'rollback', places: [...places], message });
 }
 
-function finish(world: SwarmWorld, service: SandboxService, updater: Updater, again: () => void): void {
-  const isWatched = [...updater.watched.values()].some(({ untilMs = 0 }) => untilMs > nowMs(world));
+function finish(world: SwarmWorld, service: SandboxService, updater: Updater): void {
+  const isWatched = [...updater.watched.values()].some(({ untilMs = 0 }) => untilMs > world.clock.nowMs());
   if (isWatched) return;
   service.updater = undefined;
   if (updater.kind === 'update') say(world, service, 'completed', 'update completed');
   else say(world, service, 'rollback_completed', 'rollback completed');
-  again();
+  world.settle();
 }
 
 function configOf({ spec }: SandboxService, { kind }: Updater) {
   return kind === 'update' ? spec.UpdateConfig : spec.RollbackConfig;
 }
 
-function say(
-  world: SwarmWorld,
-  service: SandboxService,
-  state: NonNullable<SandboxService['status']>['state'],
-  message: string,
-): void {
+function say(world: SwarmWorld, service: SandboxService, state: UpdateWord, message: string): void {
   const isBegun = state === 'updating' || state === 'rollback_started';
-  const at = nowMs(world);
+  const at = world.clock.nowMs();
   service.status = {
     state,
     message,

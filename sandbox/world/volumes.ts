@@ -2,10 +2,10 @@ import { Refusal } from '../base/refusal.ts';
 import { announce, type SandboxMount, type SandboxVolume, type World } from './world.ts';
 
 /** Returns the volume with that name; creates it if it is missing, as the engine does. */
-export function ensureVolume(world: World, name: string, anonymous = false): SandboxVolume {
+export function ensureVolume(world: World, name: string): SandboxVolume {
   const existing = world.volumes.get(name);
   if (existing !== undefined) return existing;
-  const volume = { name, anonymous, marker: '' };
+  const volume = { name, marker: '' };
   world.volumes.set(name, volume);
   announce(world, 'volume', 'create', name, { driver: 'local' });
   return volume;

@@ -1,4 +1,5 @@
 import type { EngineEvent } from '../../src/domain/outside/engine-reader.ts';
+import type { ContainerCommand } from '../../src/domain/outside/engine-writer.ts';
 import type {
   ContainerConfig,
   ContainerStatus,
@@ -30,7 +31,7 @@ export type World = {
   readonly clockSkewMs: number;
   /** By its own word; clones share it. */
   readonly engineId: string;
-  readonly ids: IdSource;
+  readonly newId: IdSource;
   readonly events: EventBus;
   /** Timers of processes; they go on while the engine is down. */
   readonly later: Later;
@@ -59,12 +60,9 @@ export type World = {
   condition: Condition;
 };
 
-export type SandboxExecution = {
+export type SandboxExecution = Omit<ContainerCommand, 'timeoutMs'> & {
   readonly container: string;
   readonly containerId: string;
-  readonly command: readonly string[];
-  readonly environment: readonly string[];
-  readonly user: string | undefined;
 };
 
 export type Condition = {
@@ -151,13 +149,12 @@ export type SandboxNetwork = {
   readonly prefixLength: number;
   /** A static address needs a subnet from a request. */
   readonly subnetChosen: boolean;
-  /** Container ids by address. */
-  readonly addresses: Map<string, string>;
+  /** The addresses in use. */
+  readonly addresses: Set<string>;
 };
 
 export type SandboxVolume = {
   readonly name: string;
-  readonly anonymous: boolean;
   /** Content by which tests recognise the volume. */
   marker: string;
 };

@@ -7,8 +7,7 @@ export async function identityOf({
   journalKeyFile,
   folder,
 }: Partial<StateSettings>): Promise<Pick<Outside, 'instance' | 'newId' | 'seal'>> {
-  const { createInstance } = await import('../adapters/process/instance.ts');
-  const { ownContainerId } = await import('../adapters/process/own-container.ts');
+  const { createInstance, ownContainerId } = await import('../adapters/process/instance.ts');
   const { openSeal } = await import('../adapters/process/seal.ts');
   const instance = createInstance({ containerId: ownContainerId() });
   const seal = openSeal({ keyFile: journalKeyFile, folder });

@@ -27,9 +27,9 @@ const migrationFails: Behaviour = {
   exitsAfterMs: 20,
   exitCode: 1,
   logLines: [
-    { stream: 'stdout', text: 'logger=settings level=info msg="Starting Grafana" version=11.3.0' },
-    { stream: 'stdout', text: 'logger=migrator level=info msg="Executing migration" id="add unique index"' },
-    { stream: 'stderr', text: 'Error: ✗ migration failed: UNIQUE constraint failed: dashboard.org_id, dashboard.uid' },
+    'logger=settings level=info msg="Starting Grafana" version=11.3.0',
+    'logger=migrator level=info msg="Executing migration" id="add unique index"',
+    'Error: ✗ migration failed: UNIQUE constraint failed: dashboard.org_id, dashboard.uid',
   ],
 };
 

@@ -6,22 +6,19 @@ import { createClient } from './transport/client.ts';
 import { createConnection, type TlsFiles } from './transport/connection.ts';
 import { createContainer, renameContainer, startContainer, updateRestartPolicy } from './calls/container-changes.ts';
 import { inspectContainer, listContainers } from './calls/containers.ts';
-import { defaultDeadlines, type Deadlines } from './transport/deadlines.ts';
+import { defaultDeadlines, type Deadlines } from './transport/deadline.ts';
 import { runCommand } from './calls/exec.ts';
 import { engineEvents } from './events/events.ts';
-import { createImageLabels } from './calls/image-labels.ts';
-import { inspectImage, listImages, removeImage, tagImage } from './calls/images.ts';
+import { createImageLabels, inspectImage, listImages, removeImage, tagImage } from './calls/images.ts';
 import { engineInfo } from './reading/info.ts';
 import { containerLogs } from './calls/logs.ts';
 import { connectNetwork, listNetworks } from './calls/networks.ts';
-import { pastEvents } from './events/past-events.ts';
-import { ping } from './reading/ping.ts';
+import { hasPruned, pastEvents } from './events/past-events.ts';
+import { ping } from './reading/reads.ts';
 import { probeHealth } from './podman/probe-health.ts';
-import { hasPruned } from './events/prunes.ts';
 import { pullImage } from './calls/pull.ts';
-import { removeContainer, removeLink } from './calls/remove.ts';
+import { removeContainer, removeLink, removeVolume } from './calls/remove.ts';
 import { restartContainer, stopContainer, waitUntilStopped } from './calls/stop.ts';
-import { removeVolume } from './calls/volumes.ts';
 import { eventKinds } from './translate/translate.ts';
 import { createDockerSwarm } from './swarm/swarm.ts';
 
@@ -89,7 +86,10 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     events: (signal, onBreak) =>
       engineEvents(client, {
         signal: AbortSignal.any([signal, closing.signal]),
-        ...{ onBreak, kinds, longestPauseMs: options.longestRetryMs, retryPhase: options.retryPhase },
+        onBreak,
+        kinds,
+        longestPauseMs: options.longestRetryMs,
+        retryPhase: options.retryPhase,
       }),
 
     pullImage: (request, signal) => pullImage(client, request, signal),

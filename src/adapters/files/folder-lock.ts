@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf } from './error-code.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 
 /**
  * `taken`: another process has the folder. `impossible`: the owner cannot be found out, for example on a file system

@@ -1,9 +1,9 @@
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from './error-code.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 
 /** A file that lines are appended to. */
-export type OpenFile = { readonly handle: FileHandle; readonly bytes: number; readonly close: () => Promise<void> };
+export type OpenFile = { readonly handle: FileHandle; readonly bytes: number };
 
 export type Lines = {
   /** Undefined: the file is missing or empty. */
@@ -14,7 +14,7 @@ export type Lines = {
   readonly isCut: boolean;
 };
 
-/** The last 64 MiB of a file, so that a foreign file does not fill the memory. */
+/** The last 64 MiB of a file. */
 export async function readLines(path: string): Promise<Lines> {
   const handle = await openIfThere(path);
   if (handle === undefined) return { first: undefined, lines: [], isCut: false };
@@ -41,16 +41,16 @@ export async function appendLines(
   { head, lines }: { readonly head: string; readonly lines: readonly string[] },
 ): Promise<OpenFile> {
   const isGone = file !== undefined && (await file.handle.stat()).nlink === 0;
-  if (isGone) await file?.close();
-  const { handle, bytes, close, before } =
+  if (isGone) await file.handle.close();
+  const { handle, bytes, before } =
     file === undefined || isGone ? await openAtEnd(path, head) : { ...file, before: '' };
   try {
     const text = `${before}${lines.map((line) => `${line}\n`).join('')}`;
     await handle.appendFile(text);
     await handle.datasync();
-    return { handle, bytes: bytes + Buffer.byteLength(text), close };
+    return { handle, bytes: bytes + Buffer.byteLength(text) };
   } catch (error) {
-    await close().catch(() => undefined);
+    await handle.close().catch(() => undefined);
     throw error;
   }
 }
@@ -72,7 +72,8 @@ export async function replaceLines(path: string, lines: readonly string[]): Prom
   return Buffer.byteLength(text);
 }
 
-const mostBytes = 64 * 1024 * 1024;
+/** A foreign file must not fill the memory. */
+export const mostBytes = 64 * 1024 * 1024;
 
 const longestHead = 200;
 
@@ -95,7 +96,8 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-async function readBetween(handle: FileHandle, fromByte: number, untilByte: number): Promise<string> {
+/** Bytes of a file as text. Shorter if the file ends before. */
+export async function readBetween(handle: FileHandle, fromByte: number, untilByte: number): Promise<string> {
   const buffer = Buffer.alloc(untilByte - fromByte);
   let filled = 0;
   while (filled < buffer.length) {
@@ -109,15 +111,14 @@ async function readBetween(handle: FileHandle, fromByte: number, untilByte: numb
 async function openAtEnd(path: string, head: string): Promise<OpenFile & { readonly before: string }> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const handle = await open(path, 'a+', 0o600);
-  const close = (): Promise<void> => handle.close();
   try {
     await syncFolder(dirname(path));
     const { size } = await handle.stat();
     const end = size === 0 ? '' : await readBetween(handle, size - 1, size);
     const before = size === 0 ? `${head}\n` : end === '\n' ? '' : '\n';
-    return { handle, bytes: size, close, before };
+    return { handle, bytes: size, before };
   } catch (error) {
-    await close().catch(() => undefined);
+    await handle.close().catch(() => undefined);
     throw error;
   }
 }

@@ -5,8 +5,8 @@ import { type OutboxRecord, readRecord } from '../../domain/notification/outbox/
 import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { codeOf } from './error-code.ts';
-import { replaceLines, syncFolder } from './lines.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
+import { mostBytes, readBetween, replaceLines, syncFolder } from './lines.ts';
 
 export type OutboxFile = OutboxStore & {
   /** The current records, possibly of another process. Changes nothing. Throws if the file cannot be read. */
@@ -41,8 +41,10 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
     async load() {
       try {
         const file = await opened();
-        const { text, isCut } = await readBounded(file);
-        if (isCut) log.warn('The outbox of notifications is too large, and only its beginning is read', { path });
+        const { size } = await file.stat();
+        const text = await readBetween(file, 0, Math.min(size, mostBytes));
+        if (size > mostBytes)
+          log.warn('The outbox of notifications is too large, and only its beginning is read', { path });
         // A line that was cut by a crash must not damage the next one.
         if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
         return recordsIn(text, path, log);
@@ -91,21 +93,6 @@ function recordsIn(text: string, path: string, log: Pick<Log, 'warn'>): readonly
   // One cut line is normal after a kill during a write.
   if (unreadable > 1) log.warn('Lines of the outbox of notifications cannot be read', { path, lines: unreadable });
   return records;
-}
-
-/** Several times the size of a full outbox. A foreign file must not fill the memory. */
-const mostBytes = 64 * 1024 * 1024;
-
-async function readBounded(file: FileHandle): Promise<{ readonly text: string; readonly isCut: boolean }> {
-  const { size } = await file.stat();
-  const buffer = Buffer.alloc(Math.min(size, mostBytes));
-  let filled = 0;
-  while (filled < buffer.length) {
-    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return { text: buffer.subarray(0, filled).toString(), isCut: size > mostBytes };
 }
 
 function describe(doing: 'read' | 'write', path: string, error: unknown): ServiceError {

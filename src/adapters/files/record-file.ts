@@ -2,7 +2,7 @@ import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { RecordStore } from '../../domain/outside/record-store.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { appendLines, readLines, replaceLines, type OpenFile } from './lines.ts';
-import { within } from './within.ts';
+import { createTurns, within } from './turns.ts';
 
 export type RecordFileOptions<Item> = {
   readonly path: string;
@@ -35,19 +35,13 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   const { path, what, version, read, compact, log, deadlineMs = 10_000, compactFromBytes = 1024 * 1024 } = options;
   const name = quoted(path, 300);
   const head = JSON.stringify({ file: `upkeep ${what}`, version });
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
   let file: OpenFile | undefined;
   let isForeign = false;
   let isFailing = false;
   const said = new Set<string>();
   let waiting = 0;
   let compactAtBytes = compactFromBytes;
-
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
-  }
 
   async function loadAll(): Promise<readonly Item[]> {
     let items: readonly Item[] = [];
@@ -85,9 +79,13 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     }
   }
 
-  async function rewrite(items: readonly Item[]): Promise<void> {
-    await file?.close();
+  async function closeFile(): Promise<void> {
+    await file?.handle.close();
     file = undefined;
+  }
+
+  async function rewrite(items: readonly Item[]): Promise<void> {
+    await closeFile();
     const bytes = await replaceLines(path, [head, ...items.map((item) => JSON.stringify(item))]);
     compactAtBytes = Math.max(compactFromBytes, bytes * 2);
   }
@@ -99,8 +97,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
       if (isFailing) log.warn(`The ${what} are kept in ${name} again`);
       isFailing = false;
     } catch (error) {
-      await file?.close();
-      file = undefined;
+      await closeFile();
       say(error);
       return 'not-kept';
     }
@@ -137,15 +134,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
       const written = inTurn(() => appendAll(items)).finally(() => (waiting -= 1));
       return within(written, deadlineMs, 'not-kept');
     },
-    close: () =>
-      within(
-        inTurn(async () => {
-          await file?.close();
-          file = undefined;
-        }),
-        deadlineMs,
-        undefined,
-      ),
+    close: () => within(inTurn(closeFile), deadlineMs, undefined),
   };
 }
 

@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import { lockFolder } from './folder-lock.ts';
-import { within } from './within.ts';
 import { createRecordFile, type RecordFileOptions } from './record-file.ts';
+import { createTurns, within } from './turns.ts';
 
 /**
  * Records that several processes write. A process holds a lock during each write. If it does not get the lock in time,
@@ -14,13 +14,7 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
   const file = createRecordFile(options);
   let known: readonly Item[] = [];
   let version: string | undefined;
-  let last: Promise<unknown> = Promise.resolve();
-
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
-  }
+  const inTurn = createTurns();
 
   async function readAll(): Promise<readonly Item[]> {
     const now = await versionOf(path);

@@ -13,14 +13,12 @@ import type { FoundSignature } from '../../domain/signature/signature.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
 import { pullScope } from './client/client.ts';
 import type { Login } from './auth/credentials.ts';
-import { describeImage } from './manifests/describe-image.ts';
+import { describeImage, fetchPlatforms } from './manifests/describe-image.ts';
 import { hubKey } from './auth/docker-config.ts';
-import type { Endpoint } from './client/endpoints.ts';
 import { explain, RegistryFailure } from './transport/failure.ts';
 import { createLru } from './async/lru.ts';
 import { findSignatures } from './signatures/find-signatures.ts';
-import { resolveTag, type TagState } from './manifests/manifests.ts';
-import { fetchPlatforms } from './manifests/platforms-of.ts';
+import { resolveTag, type Place, type TagState } from './manifests/manifests.ts';
 import { createSingleFlight } from './async/single-flight.ts';
 import { createTurns } from './async/turns.ts';
 import { createListingMemory, type KeptListing } from './tags/kept-pages.ts';
@@ -61,11 +59,11 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   }
 
   function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
-    const { repository, digest, tag = 'latest' } = reference;
+    const { digest, tag = 'latest' } = reference;
     if (digest !== undefined && reference.tag === undefined) return Promise.resolve(digest);
-    const find = async (endpoint: Endpoint, shared: AbortSignal): Promise<Digest> => {
-      const key = `${endpoint.host}${endpoint.prefix}/${repository}:${tag}`;
-      const state = await resolveTag(client, { endpoint, repository }, tag, tags.get(key), shared);
+    const find = async (place: Place, shared: AbortSignal): Promise<Digest> => {
+      const key = `${addressOf(place)}:${tag}`;
+      const state = await resolveTag(client, place, tag, tags.get(key), shared);
       tags.set(key, state);
       return state.digest;
     };
@@ -79,20 +77,16 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
 
   /** A mirror may list only tags that it was asked for, so it is asked last. */
   function listTags(reference: ImageReference, signal?: AbortSignal): Promise<TagList> {
-    const { repository } = reference;
-    const find = async (endpoint: Endpoint, shared: AbortSignal): Promise<TagList> => {
-      const key = `${endpoint.host}${endpoint.prefix}/${repository}`;
+    const find = async (place: Place, shared: AbortSignal): Promise<TagList> => {
+      const key = addressOf(place);
       const known = { known: await listings.find(key), nowMs: clock.monotonicMs };
-      const { tags: found, isCut, pages } = await askForTags(client, { endpoint, repository }, known, shared);
+      const { tags: found, isCut, pages } = await askForTags(client, place, known, shared);
       if (found.length <= mostTagsKept && isWorthKeeping(pages)) listings.note(key, pages);
       else listings.forget(key);
       return { tags: found, isCut };
     };
-    return listing(
-      repositoryName(reference),
-      (shared) => firstOf(reference, 'list the tags of', find, shared, true),
-      signal,
-    );
+    const work = (shared: AbortSignal) => firstOf(reference, 'list the tags of', find, shared, true);
+    return listing(repositoryName(reference), work, signal);
   }
 
   /** The content of a digest never changes, so it is requested once. */
@@ -101,30 +95,26 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
     const key = `${digest} ${formatPlatform(platform)}`;
     const known = images.get(key);
     if (known !== undefined) return known;
-    const find = (endpoint: Endpoint, shared: AbortSignal): Promise<RemoteImage> =>
-      describeImage(client, { endpoint, repository: reference.repository }, { digest, platform, showable }, shared);
+    const find = (place: Place, shared: AbortSignal) =>
+      describeImage(client, place, { digest, platform, showable }, shared);
     const image = await describing(key, (shared) => firstOf(reference, 'look into', find, shared), signal);
     images.set(key, image);
     return image;
   }
 
   function platformsOf(reference: ImageReference, digest: Digest, signal?: AbortSignal): Promise<readonly Platform[]> {
-    const { repository } = reference;
-    const find = (endpoint: Endpoint, shared: AbortSignal): Promise<readonly Platform[]> =>
-      fetchPlatforms(client, { endpoint, repository }, digest, shared);
+    const find = (place: Place, shared: AbortSignal) => fetchPlatforms(client, place, digest, shared);
     const work = (shared: AbortSignal) => firstOf(reference, 'look into', find, shared);
     return listingPlatforms(`${repositoryName(reference)}@${digest}`, work, signal);
   }
 
   /** A mirror may not have signatures, so it is asked last. */
-  async function signaturesOf(
+  function signaturesOf(
     reference: ImageReference,
     digest: Digest,
     signal?: AbortSignal,
   ): Promise<readonly FoundSignature[]> {
-    const { repository } = reference;
-    const find = (endpoint: Endpoint, shared: AbortSignal): Promise<readonly FoundSignature[]> =>
-      findSignatures(client, { endpoint, repository }, digest, shared);
+    const find = (place: Place, shared: AbortSignal) => findSignatures(client, place, digest, shared);
     const work = (shared: AbortSignal) => firstOf(reference, 'find the signatures of', find, shared, true);
     return seeking(`${repositoryName(reference)}@${digest}`, work, signal);
   }
@@ -147,7 +137,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   async function firstOf<Found>(
     reference: ImageReference,
     doing: string,
-    find: (endpoint: Endpoint, signal: AbortSignal) => Promise<Found>,
+    find: (place: Place, signal: AbortSignal) => Promise<Found>,
     signal: AbortSignal,
     isMirrorLast = false,
   ): Promise<Found> {
@@ -156,7 +146,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
     let failure: unknown;
     for (const endpoint of isMirrorLast ? places.toReversed() : places) {
       try {
-        return await find(endpoint, signal);
+        return await find({ endpoint, repository: reference.repository }, signal);
       } catch (error) {
         if (!(error instanceof RegistryFailure)) throw error;
         if (endpoint === origin) failure = explain(error, doing, reference, { asked: endpoint.host, showable });
@@ -176,6 +166,10 @@ const maxImages = 1000;
 
 /** With a hundred listings of so many short texts, some thirty megabytes are kept at most. */
 const mostTagsKept = 5000;
+
+function addressOf({ endpoint, repository }: Place): string {
+  return `${endpoint.host}${endpoint.prefix}/${repository}`;
+}
 
 function isWorthKeeping(pages: KnownPages): boolean {
   return [...pages.values()].some(({ etag }) => etag !== undefined);

@@ -1,4 +1,5 @@
 import type { ProbeAnswer, Prober, ProbeQuestion } from '../../domain/outside/prober.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 import { request } from 'node:http';
 import { connect, isIP } from 'node:net';
 
@@ -28,9 +29,11 @@ const noAnswer = 'there was no answer in time';
 function askTcp({ address, port }: ProbeQuestion, signal: AbortSignal): Promise<ProbeAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: address, port, signal });
-    socket.once('connect', () => resolve({ kind: 'accepted' }));
     socket.once('error', reject);
-    socket.once('connect', () => socket.destroy());
+    socket.once('connect', () => {
+      resolve({ kind: 'accepted' });
+      socket.destroy();
+    });
   });
 }
 
@@ -49,7 +52,7 @@ function askHttp({ address, port, path }: ProbeQuestion, signal: AbortSignal): P
 
 /** Node's codes, with texts for the common ones: https://nodejs.org/api/errors.html#common-system-errors */
 function describeSocketError(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const code = codeOf(error) || 'unknown error';
   return words.get(code) ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : `it cannot be reached (${code})`);
 }
 

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { afterEach, describe, expect, test } from 'vitest';
-import { createInstance } from './instance.ts';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createInstance, ownContainerId } from './instance.ts';
 
 const nowhere = { procDir: '/nowhere', machineIdFile: '/nowhere/machine-id' };
 const children: ReturnType<typeof spawn>[] = [];
@@ -114,5 +116,50 @@ describe('createInstance() where the kernel tells nothing', () => {
   ] as const)('with the pids %j, itself and its parent, is the main process of its container: %j', (pids, expected) => {
     expect(createInstance({ containerId: 'c0ffee', pids }).isMainProcess).toBe(expected);
     expect(createInstance({ pids }).isMainProcess).toBe(false);
+  });
+});
+
+describe('ownContainerId()', () => {
+  const id = 'ab'.repeat(32);
+  let procDir: string;
+
+  beforeEach(() => {
+    procDir = mkdtempSync(join(tmpdir(), 'proc-'));
+    mkdirSync(join(procDir, 'self'));
+  });
+  afterEach(() => rmSync(procDir, { recursive: true }));
+
+  const write = (file: 'mountinfo' | 'cgroup', text: string) => writeFileSync(join(procDir, 'self', file), text);
+
+  test('is in what Docker mounts over /etc/hostname', () => {
+    write(
+      'mountinfo',
+      `22 1 8:1 / / rw - ext4 /dev/sda1 rw\n510 22 8:1 /var/lib/docker/containers/${id}/hostname /etc/hostname rw - ext4 /dev/sda1 rw\n`,
+    );
+    expect(ownContainerId(procDir)).toBe(id);
+  });
+
+  test('is in what Podman mounts there', () => {
+    write(
+      'mountinfo',
+      `510 22 0:25 /containers/overlay-containers/${id}/userdata/hosts /etc/hosts rw - tmpfs tmpfs rw\n`,
+    );
+    expect(ownContainerId(procDir)).toBe(id);
+  });
+
+  test.each([`5:devices:/docker/${id}`, `0::/system.slice/docker-${id}.scope`])('is in the cgroup: %s', (line) => {
+    write('mountinfo', '');
+    write('cgroup', `${line}\n`);
+    expect(ownContainerId(procDir)).toBe(id);
+  });
+
+  test('does not take the overlay of another container for its own', () => {
+    write('mountinfo', `600 22 0:51 / /var/lib/docker/overlay2/${id}/merged rw - overlay overlay rw\n`);
+    write('cgroup', '0::/user.slice\n');
+    expect(ownContainerId(procDir)).toBeUndefined();
+  });
+
+  test('is undefined where there is no /proc', () => {
+    expect(ownContainerId(join(procDir, 'nothing'))).toBeUndefined();
   });
 });

@@ -2,6 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Instance } from '../../domain/outside/outside.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 
 export type InstanceOptions = {
   /** The container of this process, if it is known. It separates own restarts from other instances. */
@@ -85,7 +86,7 @@ function stateByPid(pid: string): State {
     process.kill(Number(pid), 0);
     return 'unknown';
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH' ? 'dead' : 'unknown';
+    return codeOf(error) === 'ESRCH' ? 'dead' : 'unknown';
   }
 }
 
@@ -99,6 +100,22 @@ function startTimeOf(procDir: string, pid: number): string | undefined {
 }
 
 const startTimeAfterState = 22 - 3 - 1;
+
+/**
+ * The id of the container that this process runs in, 64 hex digits. Undefined outside of a container. The engine mounts
+ * `/etc/hostname` and similar files from a folder with that name (Docker `…/containers/<id>/hostname`, Podman
+ * `…/<id>/userdata/hostname`). With cgroups of version 1 it is also in the cgroup's path. See
+ * https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html.
+ */
+export function ownContainerId(procDir = '/proc'): string | undefined {
+  for (const line of readText(join(procDir, 'self/mountinfo')).split('\n')) {
+    const [, , , root = '', mountPoint = ''] = line.split(' ');
+    if (!/^\/etc\/(hostname|hosts|resolv\.conf)$/.test(mountPoint)) continue;
+    const id = /\/([0-9a-f]{64})\//.exec(root)?.[1];
+    if (id !== undefined) return id;
+  }
+  return /[/-]([0-9a-f]{64})(?:\.scope)?$/m.exec(readText(join(procDir, 'self/cgroup')))?.[1];
+}
 
 function pidNamespace(procDir: string): string {
   try {

@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } fr
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Seal } from '../../domain/outside/outside.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 export type KeyPlace = {
@@ -72,10 +73,6 @@ const leastKeyBytes = 16;
 function refusal(doing: string, file: string, error: unknown, remedy: string): ServiceError {
   const why = error instanceof Error ? error.message : String(error);
   return new ServiceError('invalid-input', `Cannot ${doing} the journal key ${quoted(file, 300)}: ${why}`, { remedy });
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function sealBy(key: string): Seal {

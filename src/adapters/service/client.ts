@@ -1,9 +1,8 @@
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { JsonObject, RunningService } from '../../domain/run/running-service.ts';
-import { readDocument, refuseFailure } from './answer.ts';
 import { connectionFailure, notUpkeep } from './failure.ts';
 import { follow } from './follow.ts';
-import { type Call, open } from './request.ts';
+import { open, readDocument, refuseFailure, type Call } from './request.ts';
 
 export type ServiceClientOptions = {
   /** `http://server:8080`, without a trailing slash. */

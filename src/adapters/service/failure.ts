@@ -1,5 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
 /** Whether the same request is likely to succeed soon. */
@@ -9,7 +10,7 @@ export function isPassing(error: unknown): boolean {
 
 /** Node's connection error in words. */
 export function connectionFailure(error: unknown, base: string): ServiceError {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = codeOf(error);
   if (code.startsWith('HPE_')) return notUpkeep(base, 'its answer is not HTTP');
   const { why, remedy } = meaningOf(code, error);
   return new ServiceError('service-unreachable', `Cannot reach the service at ${quoted(base)}: ${why}`, {

@@ -571,7 +571,7 @@ test('the outcome of a version that failed tells how long what took, and its las
     behaviour: {
       exitsAfterMs: 400,
       exitCode: 3,
-      logLines: [{ stream: 'stderr', text: 'login hunter22 \x1b[2Jrefused' }],
+      logLines: ['login hunter22 \x1b[2Jrefused'],
     },
   });
   const { application, events } = serviceIn(scene);

@@ -31,11 +31,7 @@ const behaviours: Readonly<Record<Program, Behaviour>> = {
   short: { exitsAfterMs: 300 },
   talkative: {
     exitsAfterMs: 100,
-    logLines: [
-      { stream: 'stdout', text: 'one' },
-      { stream: 'stderr', text: 'two' },
-      { stream: 'stdout', text: 'three' },
-    ],
+    logLines: ['one', 'two', 'three'],
   },
   missing: {
     startError:

@@ -26,14 +26,19 @@ export type ChangeAnswer = { readonly kind: 'done'; readonly answer: unknown } |
 type Failed = Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
 
 /** Like `change`, with the engine's answer. */
-export async function changeAndRead(client: Client, request: Change): Promise<ChangeAnswer> {
+export function changeAndRead(client: Client, request: Change): Promise<ChangeAnswer> {
+  return outcomeOf(client, () => attempt(client, request));
+}
+
+/** The outcome of a call. It is not sent to an engine whose version is unknown. */
+export async function outcomeOf<Outcome>(client: Client, send: () => Promise<Outcome>): Promise<Outcome | Failed> {
   try {
     await client.version();
   } catch (error) {
     return notSent(error);
   }
   try {
-    return await attempt(client, request);
+    return await send();
   } catch (error) {
     return thrownOutcome(error);
   }
@@ -67,6 +72,6 @@ export function errorOutcome({ status, message }: EngineError): Failed {
 }
 
 /** No byte of the request reached the engine, so nothing has changed. */
-export function notSent(error: unknown): Failed {
+function notSent(error: unknown): Failed {
   return { kind: 'refused', status: 503, message: describeError(error) };
 }

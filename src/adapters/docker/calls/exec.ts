@@ -1,14 +1,11 @@
 import type { CommandOutcome, ContainerCommand } from '../../../domain/outside/engine-writer.ts';
-import { describeError, ServiceError } from '../../../domain/errors.ts';
-import { changeAndRead, errorOutcome } from './changes.ts';
+import { changeAndRead, errorOutcome, thrownOutcome } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath } from './containers.ts';
 import { startDeadline } from '../transport/deadline.ts';
-import { EngineFailure } from '../transport/failure.ts';
-import { logPayloads } from '../streams/log-frames.ts';
+import { createTextTail, logPayloads, type TextTail } from '../streams/command-output.ts';
 import { read } from '../reading/reads.ts';
 import type { EngineResponse } from '../transport/request.ts';
-import { createTextTail, type TextTail } from '../streams/text-tail.ts';
 import { fields, pathSegment, text } from '../transport/wire.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Exec */
@@ -61,11 +58,7 @@ async function startAndFollow(
   } catch (error) {
     if (signal?.aborted) throw error;
     if (deadline.passed()) return { kind: 'timed-out', output: tail.text() };
-    if (!(error instanceof ServiceError)) throw error;
-    const sent = !(error instanceof EngineFailure) || error.sent;
-    return sent
-      ? { kind: 'unknown', message: describeError(error) }
-      : { kind: 'refused', status: 503, message: describeError(error) };
+    return thrownOutcome(error);
   } finally {
     deadline.end();
     leaving.abort();

@@ -1,5 +1,6 @@
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
-import type { Image, ImageSummary } from '../../../domain/container/container.ts';
+import type { Container, Image, ImageSummary } from '../../../domain/container/container.ts';
+import { ServiceError } from '../../../domain/errors.ts';
 import { repositoryName, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { capabilitiesOf, mishaps } from '../translate/capabilities.ts';
@@ -9,7 +10,7 @@ import { readList } from '../reading/lists.ts';
 import { wholeImage, withoutLocalDigests } from '../podman/image.ts';
 import { readInspected } from '../reading/reads.ts';
 import { readImage, readImageSummary } from '../translate/translate.ts';
-import { isDefined, pathSegment } from '../transport/wire.ts';
+import { fields, isDefined, pathSegment, textMap } from '../transport/wire.ts';
 
 export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {
   const answer = await readList(client, { thing: 'image', path: '/images/json', signal });
@@ -59,4 +60,52 @@ export async function removeImage(client: Client, idOrReference: string): Promis
 /** The slashes of a reference stay slashes: a proxy with a list of allowed paths matches those. */
 function imagePath(idOrReference: string): string {
   return `/images/${idOrReference.split('/').map(pathSegment).join('/')}`;
+}
+
+type Labels = NonNullable<Container['imageLabels']>;
+
+type ImageLabels = {
+  readonly of: (imageId: string, signal?: AbortSignal) => Promise<Labels | undefined>;
+  /** Remembers the labels of an image that was inspected for another reason. */
+  readonly note: (image: Pick<Image, 'id' | 'config'>) => void;
+};
+
+/**
+ * Labels of an image by its id. Undefined when the engine no longer has it or cannot show it. An id names fixed
+ * content, so a result stays true.
+ */
+export function createImageLabels(client: Client): ImageLabels {
+  const known = new Map<string, Labels>();
+
+  function remember(imageId: string, labels: Labels): void {
+    if (known.size >= mostRemembered) known.clear();
+    known.set(imageId, labels);
+  }
+
+  return {
+    async of(imageId, signal) {
+      const remembered = known.get(imageId);
+      if (remembered !== undefined) return remembered;
+      const labels = await readLabels(client, imageId, signal);
+      if (labels !== undefined) remember(imageId, labels);
+      return labels;
+    },
+    note: ({ id, config }) => remember(id, textMap(config.Labels)),
+  };
+}
+
+/** More images than an engine's containers run. Beyond it, all are read again. */
+const mostRemembered = 500;
+
+async function readLabels(client: Client, imageId: string, signal?: AbortSignal): Promise<Labels | undefined> {
+  if (imageId === '') return undefined;
+  try {
+    const doing = `inspect the image ${quoted(imageId)}`;
+    const image = await readInspected(client, { doing, path: `${imagePath(imageId)}/json`, signal });
+    return image && textMap(fields(image['Config'])['Labels']);
+  } catch (error) {
+    // An engine that cannot show this image may still answer about the container.
+    if (error instanceof ServiceError && error.code === 'engine-refused') return undefined;
+    throw error;
+  }
 }

@@ -2,9 +2,8 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes } from '../transport/answer.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath } from './containers.ts';
-import { logPayloads } from '../streams/log-frames.ts';
+import { createTextTail, logPayloads } from '../streams/command-output.ts';
 import { read, refusal } from '../reading/reads.ts';
-import { createTextTail } from '../streams/text-tail.ts';
 import { fields } from '../transport/wire.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerLogs */

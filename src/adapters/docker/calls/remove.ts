@@ -34,6 +34,11 @@ export function removeLink(client: Client, name: string, alias: string): Promise
   });
 }
 
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Volume/operation/VolumeDelete */
+export function removeVolume(client: Client, name: string): Promise<CallOutcome> {
+  return change(client, { method: 'DELETE', path: `/volumes/${encodeURIComponent(name)}`, absentIsNoop: true });
+}
+
 const removalPollMs = 100;
 
 async function waitUntilGone(client: Client, id: string, refused: CallOutcome): Promise<CallOutcome> {

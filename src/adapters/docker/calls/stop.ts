@@ -1,4 +1,6 @@
 import type { CallOutcome, StopOptions } from '../../../domain/outside/engine-writer.ts';
+import { isAlive } from '../../../domain/container/container.ts';
+import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, readJson } from '../transport/answer.ts';
 import { capabilitiesOf } from '../translate/capabilities.ts';
@@ -6,7 +8,6 @@ import { change } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath, inspectContainer } from './containers.ts';
 import { EngineFailure } from '../transport/failure.ts';
-import { stopBetweenTries } from './stop-between-tries.ts';
 import { refusal } from '../reading/reads.ts';
 import { isFields } from '../transport/wire.ts';
 
@@ -21,6 +22,39 @@ export async function stopContainer(client: Client, id: string, options: StopOpt
   const version = await client.version().catch(() => undefined);
   if (version === undefined || capabilitiesOf(version).stopsBetweenTries) return outcome;
   return await stopBetweenTries(client, id, stop);
+}
+
+/**
+ * Stops a container between two attempts of its restart policy, when Podman reports it as stopped. Repeats the stop
+ * until it has met a process, or until the container is at rest and its policy does not start it again. Otherwise the
+ * result is `refused`.
+ */
+async function stopBetweenTries(client: Client, id: string, stop: () => Promise<CallOutcome>): Promise<CallOutcome> {
+  const { clock } = client;
+  const untilMs = clock.monotonicMs() + client.deadlines.stopMarginMs;
+  try {
+    for (let asked = 0; clock.monotonicMs() < untilMs; asked += 1) {
+      if (asked % stopsPerLook === 0 && (await isAtRest(client, id))) return { kind: 'noop' };
+      const outcome = await stop();
+      if (outcome.kind !== 'noop') return outcome;
+      await clock.sleep(pauseMs);
+    }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return { kind: 'unknown', message: describeError(error) };
+  }
+  return { kind: 'refused', status: 409, message: 'its restart policy starts it again before it can be stopped' };
+}
+
+/** A process that exits at once exists for about 50 ms of every half second, less on a busy machine. */
+const pauseMs = 5;
+
+/** An inspection takes as long as a stop, and might fall into the short life of the process. */
+const stopsPerLook = 10;
+
+async function isAtRest(client: Client, id: string): Promise<boolean> {
+  const container = await inspectContainer(client, id);
+  return container === undefined || !isAlive(container.state.status);
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerRestart */

@@ -3,7 +3,7 @@ import type { Client } from '../transport/client.ts';
 import { jsonLines, longLine } from '../streams/json-lines.ts';
 import { EngineFailure } from '../transport/failure.ts';
 import { read, refusal } from '../reading/reads.ts';
-import { eventKinds, readEvent } from '../translate/translate.ts';
+import { readEvent } from '../translate/translate.ts';
 import { fields, text, timeMs } from '../transport/wire.ts';
 
 /** The pauses between attempts: 0.1, 0.2, 0.4 … 10 s. After a stream that has lasted, they begin with 0.1 s again. */
@@ -13,7 +13,7 @@ const lastingMs = 10_000;
 export type EventsOptions = {
   readonly signal: AbortSignal;
   readonly onBreak?: ((failure?: unknown) => void) | undefined;
-  readonly kinds?: readonly string[];
+  readonly kinds: readonly string[];
   readonly longestPauseMs?: number | undefined;
   /** From 0 to 1: where in each period of the longest pause it tries again, so that many engines share the period. */
   readonly retryPhase?: number | undefined;
@@ -25,7 +25,7 @@ export type EventsOptions = {
  */
 export async function* engineEvents(
   client: Client,
-  { signal, onBreak = () => {}, kinds = eventKinds, longestPauseMs = 10_000, retryPhase }: EventsOptions,
+  { signal, onBreak = () => {}, kinds, longestPauseMs = 10_000, retryPhase }: EventsOptions,
 ): AsyncGenerator<EngineEvent, void, undefined> {
   const { clock } = client;
   let pauseMs = firstPauseMs;

@@ -1,12 +1,12 @@
+import { quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
 import { engineInfo } from '../reading/info.ts';
 import { readList } from '../reading/lists.ts';
 import { read } from '../reading/reads.ts';
-import { fields, pathSegment, text, type Fields } from '../transport/wire.ts';
-import { asDocker } from './as-docker.ts';
+import { fields, items, pathSegment, text, type Fields } from '../transport/wire.ts';
+import { asDocker, defaultNetwork } from './as-docker.ts';
 import { readCommandLine } from './command-line.ts';
 import { notedAddresses } from './create-body.ts';
-import { doubtfulAddress, hiddenFlags, keptByOthers } from './obstacles.ts';
 
 /** An inspection in Docker's form, and the reason why no successor can be made from it. */
 export type WholeContainer = { readonly inspected: Fields; readonly obstacle: string | undefined };
@@ -45,3 +45,44 @@ export async function wholeContainer(
 function sharesHostName(inspected: Fields): boolean {
   return text(fields(inspected['HostConfig'])['UTSMode']) === 'host';
 }
+
+/** Why another program manages the container, from Podman's own inspection and the labels. */
+function keptByOthers(own: Fields, labels: unknown): string | undefined {
+  const unit = text(fields(labels)['PODMAN_SYSTEMD_UNIT']);
+  if (unit !== '')
+    return `is run by the systemd unit ${quoted(unit, 100)}, which would start the old container again: update it with podman auto-update`;
+  if (text(own['Pod']) !== '' || own['IsInfra'] === true)
+    return 'is part of a pod, in which the Docker API cannot create a container: update it with podman auto-update';
+  if (items(fields(own['Config'])['Secrets']).length > 0)
+    return 'has secrets of Podman, which the Docker API cannot give to a successor: re-create it with podman';
+  return undefined;
+}
+
+function hiddenFlags(flags: readonly string[]): string | undefined {
+  if (flags.length === 0) return undefined;
+  return `was created with ${flags.join(', ')}, which a new container would not have, because Podman's API does not show it: re-create it with podman`;
+}
+
+/**
+ * Podman does not show whether an API client chose a container's address. In a network with a subnet of Podman's
+ * choice, nobody did.
+ */
+function doubtfulAddress(inspected: Fields, networks: readonly Fields[]): string | undefined {
+  const { NetworkMode } = fields(inspected['HostConfig']);
+  if (NetworkMode !== 'bridge') return undefined;
+  const name = Object.keys(fields(fields(inspected['NetworkSettings'])['Networks'])).find((candidate) => {
+    const network = networks.find(({ Name }) => Name === candidate);
+    return candidate !== defaultNetwork && network !== undefined && hasChosenSubnet(network);
+  });
+  if (name === undefined) return undefined;
+  return `may have a requested address in the network ${quoted(name, 100)}. Podman reports that only for containers made by podman run, so the address might be lost: re-create it with podman, or in a network without a subnet of your own`;
+}
+
+function hasChosenSubnet(network: Fields): boolean {
+  return items(fields(network['IPAM'])['Config']).some(
+    (config) => !chosenByPodman.test(text(fields(config)['Subnet'])),
+  );
+}
+
+/** The first of its pools: https://github.com/containers/common/blob/v0.50.1/docs/containers.conf.5.md */
+const chosenByPodman = /^10\.89\.\d{1,3}\.0\/24$/;

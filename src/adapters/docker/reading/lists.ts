@@ -2,11 +2,10 @@ import { ServiceError } from '../../../domain/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, megabyte, notJson, readJson } from '../transport/answer.ts';
 import type { Client, Query } from '../transport/client.ts';
-import { createKeptEntries } from './kept-entries.ts';
-import { createListEntries } from './list-entries.ts';
+import { createListEntries, type ListEntry } from './list-entries.ts';
 import { notUnderstood, refusal } from './reads.ts';
 import type { EngineResponse } from '../transport/request.ts';
-import { text, texts, type Fields } from '../transport/wire.ts';
+import { fields, text, texts, type Fields } from '../transport/wire.ts';
 
 export type ListRead = {
   /** A listed object: `container`. */
@@ -84,6 +83,55 @@ async function readEntries(doing: string, body: EngineResponse['body']) {
     throw error instanceof SyntaxError ? notJson(error) : error;
   }
   return kept.read();
+}
+
+type KeptEntries = {
+  readonly add: (entry: ListEntry) => void;
+  readonly read: () => {
+    readonly entries: readonly unknown[];
+    /** The beginnings of the entries that were left out. */
+    readonly leftOut: readonly Fields[];
+  };
+};
+
+/** The kept entries of a list. If they are larger than `limitBytes` together, the largest are dropped first. */
+export function createKeptEntries(limitBytes: number): KeptEntries {
+  let entries: Extract<ListEntry, { kind: 'whole' }>[] = [];
+  const leftOut: Fields[] = [];
+  let bytes = 0;
+
+  function leaveOutLargest(): void {
+    const bySize = entries.toSorted((one, other) => other.bytes - one.bytes);
+    const out = new Set<ListEntry>();
+    for (const entry of bySize) {
+      if (bytes <= limitBytes * 0.75) break;
+      out.add(entry);
+      bytes -= entry.bytes + entryOverheadBytes;
+      leftOut.push(beginningOf(entry.value));
+    }
+    entries = entries.filter((entry) => !out.has(entry));
+  }
+
+  return {
+    add(entry: ListEntry): void {
+      if (entry.kind === 'large') leftOut.push(entry.beginning);
+      else {
+        entries.push(entry);
+        bytes += entry.bytes + entryOverheadBytes;
+        if (bytes > limitBytes) leaveOutLargest();
+      }
+    },
+    read: () => ({ entries: entries.map(({ value }) => value), leftOut }),
+  };
+}
+
+/** Memory of an entry besides its text. */
+export const entryOverheadBytes = 256;
+
+/** The entry's id and names only. */
+function beginningOf(value: unknown): Fields {
+  const { Id, Names, Name, RepoTags } = fields(value);
+  return { Id, Names, Name, RepoTags };
 }
 
 /** `"web" (1f3a…)`, as far as it can be read; else empty. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import { maxAnswerBytes, readJson, type EngineError } from '../transport/answer.ts';
+import { maxAnswerBytes, readAnswer, readJson, type EngineError } from '../transport/answer.ts';
 import { mishaps } from '../translate/capabilities.ts';
 import type { Client, Query } from '../transport/client.ts';
 import { fields, text, type Fields } from '../transport/wire.ts';
@@ -36,9 +36,20 @@ export async function readExisting(client: Client, request: Read): Promise<unkno
 /** Like `read`, for an object with an id. */
 export async function readInspected(client: Client, request: Read): Promise<Fields | undefined> {
   const answer = await read(client, request);
-  if (answer === undefined || text(fields(answer)['Id']) !== '')
-    return answer === undefined ? undefined : fields(answer);
-  throw notUnderstood(request.doing, 'an object with an id');
+  if (answer === undefined) return undefined;
+  if (text(fields(answer)['Id']) === '') throw notUnderstood(request.doing, 'an object with an id');
+  return fields(answer);
+}
+
+/**
+ * Sends a ping without waiting for the API version, and on a connection that no other call can block.
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemPing
+ */
+export async function ping(client: Client, signal?: AbortSignal): Promise<void> {
+  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const reply = await client.sendUnversioned({ method: 'GET', path: '/_ping', socket: 'own', patience, signal });
+  if (reply.kind === 'error') throw refusal('reach the engine', reply);
+  await readAnswer(reply.body);
 }
 
 export function notUnderstood(doing: string, wanted: string): ServiceError {

@@ -1,7 +1,7 @@
 import type { ServiceCallOutcome, ServiceEdit } from '../../../domain/outside/swarm.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
 import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
-import { notSent, thrownOutcome } from '../calls/changes.ts';
+import { outcomeOf } from '../calls/changes.ts';
 import { encodeCredentials, secretsOf } from '../calls/registry-auth.ts';
 import { readAnswer } from '../transport/answer.ts';
 import type { Client } from '../transport/client.ts';
@@ -34,17 +34,8 @@ type Post = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-async function post(
-  client: Client,
-  { id, version }: SwarmService,
-  { query, ...call }: Post,
-): Promise<ServiceCallOutcome> {
-  try {
-    await client.version();
-  } catch (error) {
-    return notSent(error);
-  }
-  try {
+function post(client: Client, { id, version }: SwarmService, { query, ...call }: Post): Promise<ServiceCallOutcome> {
+  return outcomeOf<ServiceCallOutcome>(client, async () => {
     const reply = await client.sendInNewest({
       method: 'POST',
       path: `${servicePath(id)}/update`,
@@ -60,9 +51,7 @@ async function post(
     const { status, message } = reply;
     if (outOfSequence.test(message)) return { kind: 'conflict' };
     return mayHaveHappened(status) ? { kind: 'unknown', message } : { kind: 'refused', status, message };
-  } catch (error) {
-    return thrownOutcome(error);
-  }
+  });
 }
 
 /** Every version answers 500 "rpc error: … update out of sequence" where a 409 would be expected. */

@@ -4,12 +4,11 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, readError, readJson, type EngineError } from './answer.ts';
 import type { Connection } from './connection.ts';
-import type { Deadlines } from './deadlines.ts';
+import type { Deadlines } from './deadline.ts';
 import { EngineFailure } from './failure.ts';
 import { createLeftOutTeller, type LeftOutTeller } from './left-out.ts';
-import { createNegotiation } from './negotiation.ts';
 import { sendRequest, type EngineRequest, type EngineResponse } from './request.ts';
-import { notAnEngine, readVersion, type EngineVersion } from './version.ts';
+import { createNegotiation, notAnEngine, readVersion, type EngineVersion } from './version.ts';
 
 /** Speaks HTTP with one engine, in the newest version that both sides support. */
 export type Client = {
@@ -87,20 +86,17 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   }
 
   async function sendOnce(call: Call): Promise<Reply> {
-    const { apiVersion } = await unlessAborted(negotiation.current(), call.signal);
-    return await replyTo(call, await sendTo(`/v${apiVersion}${call.path}${queryOf(call.query)}`, call));
+    const { apiVersion } = await version(call.signal);
+    return await sendBelow(`/v${apiVersion}`, call);
   }
 
   async function sendInNewest(call: Call): Promise<Reply> {
-    const { engineApiVersion } = await unlessAborted(negotiation.current(), call.signal);
-    return await replyTo(call, await sendTo(`/v${engineApiVersion}${call.path}${queryOf(call.query)}`, call));
+    const { engineApiVersion } = await version(call.signal);
+    return await sendBelow(`/v${engineApiVersion}`, call);
   }
 
-  async function sendUnversioned(call: Call): Promise<Reply> {
-    return await replyTo(call, await sendTo(`${call.path}${queryOf(call.query)}`, call));
-  }
-
-  async function replyTo(call: Call, response: EngineResponse): Promise<Reply> {
+  async function sendBelow(prefix: string, call: Call): Promise<Reply> {
+    const response = await sendTo(`${prefix}${call.path}${queryOf(call.query)}`, call);
     negotiation.notice(String(response.headers['api-version'] ?? ''));
     if (response.status < 300 || response.status === 304)
       return { kind: 'ok', status: response.status, body: response.body };
@@ -119,10 +115,16 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
     }
   }
 
-  const isLocal = connection.address.kind === 'unix';
-  const version = (signal?: AbortSignal) => unlessAborted(negotiation.current(), signal);
-  const tellLeftOut = createLeftOutTeller(warn);
-  return { clock, deadlines, isLocal, version, send, sendInNewest, sendUnversioned, tellLeftOut };
+  function version(signal?: AbortSignal): Promise<EngineVersion> {
+    return unlessAborted(negotiation.current(), signal);
+  }
+
+  return {
+    ...{ clock, deadlines, version, send, sendInNewest },
+    isLocal: connection.address.kind === 'unix',
+    sendUnversioned: (call) => sendBelow('', call),
+    tellLeftOut: createLeftOutTeller(warn),
+  };
 }
 
 /** A warning names the versions, so different engines behind one address cause different warnings. */

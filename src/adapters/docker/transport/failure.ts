@@ -1,4 +1,5 @@
 import { ServiceError, type ErrorCode } from '../../../domain/errors.ts';
+import { codeOf } from '../../../domain/text/error-code.ts';
 import { printable } from '../../../domain/text/printable.ts';
 
 /**
@@ -70,7 +71,3 @@ const explanations: readonly Row[] = [
   { codes: /^HPE_/, why: 'what listens there does not speak HTTP', remedy: checkHost },
   { codes: /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/, why: 'the connection broke off', remedy: checkHost },
 ];
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}

@@ -39,7 +39,7 @@ export async function sendRequest(
   request: EngineRequest,
 ): Promise<EngineResponse> {
   const { socket, patience, signal } = request;
-  const endTurn = connection.turns && (await connection.turns.take({ socket, ms: patience.ms, signal }));
+  const endTurn = connection.takeTurn && (await connection.takeTurn({ socket, ms: patience.ms, signal }));
   const exchange = startExchange(connection, clock, request, endTurn);
   try {
     const response = await exchange.response;

@@ -8,7 +8,7 @@ describe('createTurns()', () => {
     const turns = createTurns({ clock, host: 'ssh://host' });
     const begun: string[] = [];
     const take = async (name: string, socket: 'own' | 'shared' | 'events', ms = 30_000, signal?: AbortSignal) => {
-      const end = await turns.take({ socket, ms, signal });
+      const end = await turns({ socket, ms, signal });
       begun.push(name);
       return end;
     };

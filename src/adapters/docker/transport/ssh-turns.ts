@@ -2,14 +2,12 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 import { startDeadline } from './deadline.ts';
 import { EngineFailure, type Explained } from './failure.ts';
 
-/** Bounds how many calls use a session with one engine at once, because each session is a process. */
-export type Turns = {
-  /**
-   * Resolves to the end of the turn, which must be called. Throws an `EngineFailure` when there is no turn within
-   * `ms`, or the signal's reason.
-   */
-  readonly take: (order: TurnOrder) => Promise<() => void>;
-};
+/**
+ * Bounds how many calls use a session with one engine at once, because each session is a process. Resolves to the end
+ * of the turn, which must be called. Throws an `EngineFailure` when there is no turn within `ms`, or the signal's
+ * reason.
+ */
+export type Turns = (order: TurnOrder) => Promise<() => void>;
 
 export type TurnOrder = {
   /** As for a connection. */
@@ -79,14 +77,12 @@ export function createTurns({ clock, host }: { readonly clock: Clock; readonly h
     });
   }
 
-  return {
-    async take(order) {
-      order.signal?.throwIfAborted();
-      if (order.socket === 'events') return () => undefined;
-      if (isFree(order.socket)) return begin(order.socket);
-      if (waiting.size >= mostWaiting) throw new EngineFailure(crowded, { host, sent: false });
-      return await wait(order.socket, order);
-    },
+  return async function take(order) {
+    order.signal?.throwIfAborted();
+    if (order.socket === 'events') return () => undefined;
+    if (isFree(order.socket)) return begin(order.socket);
+    if (waiting.size >= mostWaiting) throw new EngineFailure(crowded, { host, sent: false });
+    return await wait(order.socket, order);
   };
 }
 

@@ -1,9 +1,65 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import http from 'node:http';
 import { Duplex } from 'node:stream';
+import type { Clock } from '../../../domain/outside/outside.ts';
 import type { EngineAddress } from './address.ts';
+import { startDeadline, type Deadline } from './deadline.ts';
 import { sshFailed } from './failure.ts';
+import { usualSessions } from './ssh-turns.ts';
 
-export type SshAddress = EngineAddress & { readonly kind: 'ssh' };
+type SshAddress = EngineAddress & { readonly kind: 'ssh' };
+
+/** Longer than the pauses within a run; every session is a process of 8 MB. */
+const keptIdleMs = 10_000;
+
+/**
+ * A new session costs half a second, so changes too use one again, if there is a free one; nothing between here and
+ * the engine closes it for idleness. Events have a session of their own.
+ */
+export function sshAgents(address: SshAddress, clock: Clock) {
+  const open = createSshHost(address);
+  const requests = keepingAgent(open, clock);
+  const events = Object.assign(new http.Agent({ keepAlive: false }), { createConnection: open });
+  return { shared: requests, own: requests, events };
+}
+
+/** Keeps the usual number of sessions for their next use, and ends one that has had none for a while. */
+function keepingAgent(open: () => Duplex, clock: Clock): http.Agent {
+  const opened = new Set<Duplex>();
+  const idle = new Map<Duplex, Deadline>();
+
+  function endIdle(session: Duplex): void {
+    idle.get(session)?.end();
+    idle.delete(session);
+  }
+
+  const agent = new http.Agent({ keepAlive: true, maxFreeSockets: usualSessions });
+  const reuse = agent.reuseSocket.bind(agent);
+  return Object.assign(agent, {
+    createConnection() {
+      const session = open();
+      opened.add(session);
+      session.once('close', () => {
+        opened.delete(session);
+        endIdle(session);
+      });
+      return session;
+    },
+    keepSocketAlive(session: Duplex): boolean {
+      // Beside calls that last one is kept for reads.
+      if (opened.size > usualSessions && idle.size > 0) return false;
+      idle.set(
+        session,
+        startDeadline(clock, keptIdleMs, () => session.destroy()),
+      );
+      return true;
+    },
+    reuseSocket(session: Duplex, request: http.ClientRequest) {
+      endIdle(session);
+      reuse(session, request);
+    },
+  });
+}
 
 /**
  * Opens sessions with the engine of another host. The system's `ssh` runs `docker system dial-stdio` there, with the
@@ -12,12 +68,12 @@ export type SshAddress = EngineAddress & { readonly kind: 'ssh' };
  * `docker` is not installed. The program that answered is tried first from then on. Keys, known hosts and jump
  * hosts come from the user's ssh configuration.
  */
-export function createSshHost(address: SshAddress): { readonly open: () => Duplex } {
+function createSshHost(address: SshAddress): () => Duplex {
   let programs: readonly string[] = ['docker', 'podman'];
   const answered = (program: string) => {
     if (programs[0] !== program) programs = [program, ...programs.filter((other) => other !== program)];
   };
-  return { open: () => openSession(address, programs, answered) };
+  return () => openSession(address, programs, answered);
 }
 
 /** The child ends with the stream. */

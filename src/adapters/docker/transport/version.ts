@@ -5,8 +5,8 @@ import { printable, quoted } from '../../../domain/text/printable.ts';
 import { fields, items, text } from './wire.ts';
 
 /** https://docs.docker.com/reference/api/engine/version-history/ — 1.41 is Docker 20.10 (and every Podman), 1.51 is Docker 28. */
-export const oldestVersion = '1.41';
-export const newestVersion = '1.51';
+const oldestVersion = '1.41';
+const newestVersion = '1.51';
 
 /** The engine's `GET /version`, and the API version that we use with it. */
 export type EngineVersion = {
@@ -18,6 +18,45 @@ export type EngineVersion = {
   readonly os: string;
   readonly architecture: string;
 };
+
+/** The API version to use. It is asked once and kept until another engine answers. */
+export type Negotiation = {
+  readonly current: () => Promise<EngineVersion>;
+  /**
+   * Reads the `Api-Version` of an answer, which is '' if a proxy has removed it. A different value means another
+   * engine.
+   */
+  readonly notice: (engineApiVersion: string) => void;
+  readonly forget: () => void;
+};
+
+/** Concurrent callers share one question. After a failure the next caller asks again. */
+export function createNegotiation(ask: () => Promise<EngineVersion>): Negotiation {
+  let asked: Promise<EngineVersion> | undefined;
+  let known: EngineVersion | undefined;
+
+  function forget(): void {
+    asked = undefined;
+    known = undefined;
+  }
+
+  async function negotiate(): Promise<EngineVersion> {
+    try {
+      return (known = await ask());
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+
+  return {
+    current: () => (asked ??= negotiate()),
+    notice(engineApiVersion) {
+      if (known && engineApiVersion !== '' && engineApiVersion !== known.engineApiVersion) forget();
+    },
+    forget,
+  };
+}
 
 export type VersionOptions = {
   readonly host: string;

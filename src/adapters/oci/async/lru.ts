@@ -10,31 +10,20 @@ export type Lru<Value> = {
 /** Holds at most `maxEntries`; reading counts as use. */
 export function createLru<Value>(maxEntries: number): Lru<Value> {
   const entries = new Map<string, Value>();
-  /** Skips the move if the entry is already the last one. */
-  let newest: string | undefined;
-
-  function get(key: string): Value | undefined {
-    const value = entries.get(key);
-    if (value === undefined || key === newest) return value;
-    entries.delete(key);
-    entries.set(key, value);
-    newest = key;
-    return value;
-  }
 
   function set(key: string, value: Value): void {
     entries.delete(key);
     entries.set(key, value);
-    newest = key;
-    if (entries.size <= maxEntries) return;
-    for (const oldest of entries.keys()) {
-      entries.delete(oldest);
-      return;
-    }
+    const [oldest] = entries.keys();
+    if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
   }
 
   return {
-    get,
+    get(key) {
+      const value = entries.get(key);
+      if (value !== undefined) set(key, value);
+      return value;
+    },
     set,
     delete: (key) => void entries.delete(key),
     values: () => entries.values(),

@@ -14,11 +14,11 @@ export type Challenge = {
  */
 export function parseChallenges(field: string): readonly Challenge[] {
   const challenges: Challenge[] = [];
-  const reader = createReader(field);
+  const take = createReader(field);
   for (;;) {
-    reader.take(emptyElements);
-    const scheme = reader.take(token)?.[0];
-    const challenge = scheme === undefined ? undefined : readChallenge(scheme.toLowerCase(), reader);
+    take(emptyElements);
+    const scheme = take(token)?.[0];
+    const challenge = scheme === undefined ? undefined : readChallenge(scheme.toLowerCase(), take);
     if (challenge === undefined) return challenges;
     challenges.push(challenge);
   }
@@ -35,34 +35,32 @@ const token68 = new RegExp(`[A-Za-z0-9._~+/-]+=*${elementEnd}`, 'y');
 const quotedText = String.raw`"((?:[^"\\]|\\[^])*)"`;
 const parameter = new RegExp(`(${tokenText})[ \\t]*=[ \\t]*(?:(${tokenText})|${quotedText})${elementEnd}`, 'y');
 
-type Reader = { readonly take: (pattern: RegExp) => RegExpExecArray | undefined };
-
 /** Matches a pattern at the current position and advances. Patterns are sticky, so reading is linear. */
-function createReader(text: string): Reader {
+type Take = (pattern: RegExp) => RegExpExecArray | undefined;
+
+function createReader(text: string): Take {
   let position = 0;
-  return {
-    take(pattern) {
-      pattern.lastIndex = position;
-      const match = pattern.exec(text);
-      if (match === null) return undefined;
-      position = pattern.lastIndex;
-      return match;
-    },
+  return function take(pattern) {
+    pattern.lastIndex = position;
+    const match = pattern.exec(text);
+    if (match === null) return undefined;
+    position = pattern.lastIndex;
+    return match;
   };
 }
 
-function readChallenge(scheme: string, reader: Reader): Challenge | undefined {
+function readChallenge(scheme: string, take: Take): Challenge | undefined {
   const parameters = new Map<string, string>();
-  const bare = reader.take(/ +/y) === undefined ? undefined : reader.take(token68)?.[0];
+  const bare = take(/ +/y) === undefined ? undefined : take(token68)?.[0];
   if (bare !== undefined) return { scheme, token68: bare, parameters };
-  let isWhole = reader.take(end) !== undefined;
-  reader.take(comma);
-  for (let found = reader.take(parameter); found !== undefined; found = reader.take(parameter)) {
+  let isWhole = take(end) !== undefined;
+  take(comma);
+  for (let found = take(parameter); found !== undefined; found = take(parameter)) {
     const [, name = '', plain, quoted = ''] = found;
     const key = name.toLowerCase();
     if (!parameters.has(key)) parameters.set(key, plain ?? quoted.replaceAll(/\\([^])/g, '$1'));
     isWhole = true;
-    if (reader.take(comma) === undefined) break;
+    if (take(comma) === undefined) break;
   }
   return isWhole ? { scheme, token68: undefined, parameters } : undefined;
 }

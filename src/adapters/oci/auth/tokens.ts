@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Login } from './credentials.ts';
 import { loginRefused } from './denied.ts';
-import { whyOf } from '../transport/error-body.ts';
+import { whyOf } from '../transport/answer.ts';
 import type { WireAnswer, WireRequest } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { parseJsonObject, stringOf } from '../transport/json.ts';

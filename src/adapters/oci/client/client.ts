@@ -4,7 +4,7 @@ import type { Credentials } from '../auth/credentials.ts';
 import { denied, loginKeptBack } from '../auth/denied.ts';
 import { registryOfKey } from '../auth/docker-config.ts';
 import type { Endpoint } from './endpoints.ts';
-import { whyOf } from '../transport/error-body.ts';
+import { whyOf } from '../transport/answer.ts';
 import type { Exchange, WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import type { Host, Scheme } from '../auth/hosts.ts';
@@ -56,7 +56,7 @@ export function createClient(options: ClientOptions): Client {
    */
   async function request(endpoint: Endpoint, ask: Ask, signal?: AbortSignal): Promise<WireAnswer> {
     const host = hostOf(endpoint.host);
-    const met = host.isKnown ? nothing : await host.meet(signal);
+    const met = await host.meet(signal);
     const visit: Visit = { host, endpoint, ask, met, signal };
     try {
       const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
@@ -126,14 +126,12 @@ export function createClient(options: ClientOptions): Client {
     const { host, endpoint, ask, signal } = visit;
     const { method, maxBytes, repository, path, patience = endpoint.patience } = ask;
     const place = `${endpoint.host}${endpoint.prefix}/v2/${repository}/${path}`;
-    const say = (scheme: Scheme, headers: Ask['headers']): Promise<WireAnswer> =>
-      exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
-    const identified = async (scheme: Scheme, { isSecret, header }: Authorization): Promise<WireAnswer> => {
-      const isShown = !isSecret || (await maySend(scheme, endpoint, signal));
-      return say(scheme, isShown ? { ...ask.headers, authorization: header } : ask.headers);
+    const speak: Speak = async (scheme) => {
+      const isShown = shown !== undefined && (!shown.isSecret || (await maySend(scheme, endpoint, signal)));
+      const headers = isShown ? { ...ask.headers, authorization: shown.header } : ask.headers;
+      return exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
     };
-    const speak: Speak = (scheme) => (shown === undefined ? say(scheme, ask.headers) : identified(scheme, shown));
-    return host.throttle.run(() => inItsScheme(visit, speak), patience, signal);
+    return host.throttle(() => inItsScheme(visit, speak), patience, signal);
   }
 
   /** A mirror with `http:` was configured that way on purpose. */
@@ -194,8 +192,6 @@ function isMisunderstanding(scheme: Scheme, { status }: WireAnswer): boolean {
 function isDenial({ status }: WireAnswer): boolean {
   return status === 401 || status === 403;
 }
-
-function nothing(): void {}
 
 function defaultScopes({ repository }: Ask): readonly string[] {
   return [pullScope(repository)];

@@ -1,12 +1,11 @@
-import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import { createAgents } from '../transport/agents.ts';
 import { createAuthorities, type TlsVersion } from '../transport/authorities.ts';
 import { createAuthorize } from '../auth/authorization.ts';
-import { createClient, type Client } from './client.ts';
-import { createCredentials, type Credentials } from '../auth/credentials.ts';
-import { createEndpoints, type EndpointsOf } from './endpoints.ts';
+import { createClient } from './client.ts';
+import { createCredentials, type CredentialOptions } from '../auth/credentials.ts';
+import { createEndpoints } from './endpoints.ts';
 import { createExchange } from '../transport/exchange.ts';
-import { createHosts, type Host } from '../auth/hosts.ts';
+import { createHosts } from '../auth/hosts.ts';
 import { createInsecure } from '../transport/insecure.ts';
 import { createProxyChoice, type ProxyOptions } from '../transport/proxy-choice.ts';
 import { followingRedirects } from '../transport/redirects.ts';
@@ -14,18 +13,9 @@ import { createSentSecrets } from '../transport/sent-secrets.ts';
 import { patient } from '../limits/throttle.ts';
 import { createTokens } from '../auth/tokens.ts';
 
-export type OciRegistryOptions = {
-  readonly clock: Clock;
-  readonly log?: Log;
+export type OciRegistryOptions = Omit<CredentialOptions, 'helperDeadlineMs'> & {
   /** The version of this product, which registries see in `User-Agent`. */
   readonly version: string;
-  /** Path of Docker's `config.json`; none by default. */
-  readonly dockerConfigPath?: string | undefined;
-  /** A login for one registry, unless `config.json` has one. */
-  readonly repoUser?: string | undefined;
-  readonly repoPass?: string | undefined;
-  /** Registry of the login; Docker Hub by default. */
-  readonly repoHost?: string | undefined;
   /** Base URLs of mirrors of Docker Hub, as in the engine's info. */
   readonly hubMirrors?: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Hosts (with port) and CIDR ranges that may be plain HTTP or unverified, as in the engine's info. */
@@ -41,29 +31,13 @@ export type OciRegistryOptions = {
   /** Docker's folder of certificates per registry; `/etc/docker/certs.d` by default. */
   readonly certsFolder?: string;
   readonly proxy?: ProxyOptions;
-  /** Requests to one host at a time; 64 by default. */
-  readonly maxInFlightPerHost?: number;
   /** Time limit of one request, from connecting to the last byte; 30 s by default. */
   readonly requestDeadlineMs?: number;
-  /** A random number, at least 0 and below 1. */
-  readonly random?: () => number;
-};
-
-/** Client and agents for all registries. */
-export type Connection = {
-  readonly client: Client;
-  readonly credentials: Credentials;
-  readonly endpointsOf: EndpointsOf;
-  readonly hostOf: (name: string) => Host;
-  /** Texts of a registry that are safe to show. */
-  readonly showable: (words: string) => string;
-  readonly close: () => Promise<void>;
 };
 
 /** Connects the parts of the client. The first request opens the first connection. */
-export function connect(options: OciRegistryOptions): Connection {
-  const { clock, log, version, random = Math.random } = options;
-  const { maxInFlightPerHost = 64, requestDeadlineMs: deadlineMs = 30_000 } = options;
+export function connect(options: OciRegistryOptions) {
+  const { clock, log, version, requestDeadlineMs: deadlineMs = 30_000 } = options;
   const { hubMirrors = nothing, insecureRegistries = nothing, tlsSkip = false } = options;
   const { tlsMinVersion = 'TLSv1.2', extraCa = [], certsFolder = '/etc/docker/certs.d' } = options;
 
@@ -78,11 +52,11 @@ export function connect(options: OciRegistryOptions): Connection {
   });
   const sent = createSentSecrets();
   const exchange = followingRedirects(createExchange(agents, { deadlineMs, userAgent: `upkeep/${version}`, sent }));
-  const hostOf = createHosts({ clock, random, maxInFlight: maxInFlightPerHost });
+  const hostOf = createHosts({ clock, random: Math.random, maxInFlight: maxInFlightPerHost });
   const tokens = createTokens(clock, (request, signal) =>
-    hostOf(request.url.host).throttle.run(() => exchange(request, signal), patient, signal),
+    hostOf(request.url.host).throttle(() => exchange(request, signal), patient, signal),
   );
-  const credentials = createCredentials({ ...options, log });
+  const credentials = createCredentials(options);
   return {
     client: createClient({
       hostOf,
@@ -96,9 +70,11 @@ export function connect(options: OciRegistryOptions): Connection {
     hostOf,
     endpointsOf: createEndpoints({ clock, log, credentials, hubMirrors }),
     showable: sent.showable,
-    close: () => agents.close(),
+    close: agents.close,
   };
 }
+
+const maxInFlightPerHost = 64;
 
 function nothing(): Promise<readonly string[]> {
   return Promise.resolve([]);

@@ -2,7 +2,7 @@ import type { ImageReference } from '../../../domain/reference/image-reference.t
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Credentials, Login } from '../auth/credentials.ts';
 import type { Scheme } from '../auth/hosts.ts';
-import { remembered } from '../async/remembered.ts';
+import { remembered } from '../async/single-flight.ts';
 import { impatient, patient, type Patience } from '../limits/throttle.ts';
 
 /** A host that may have an image. */

@@ -1,11 +1,10 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { whyOf } from '../transport/error-body.ts';
+import { whyOf } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { createPauses } from './pauses.ts';
-import { requestsLeft } from './requests-left.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { requestsLeft, retryAfterMs } from './rate-limit-headers.ts';
 import { createSlots } from '../async/slots.ts';
 
 /** Bounds of waiting and retrying before the caller gets an error. */
@@ -23,11 +22,15 @@ export const patient: Patience = { faults: 2, refusals: 3, budgetMs: 30_000 };
 /** For a request with an alternative. */
 export const impatient: Patience = { faults: 0, refusals: 0, budgetMs: 0 };
 
-/** Limits of one host. Every request to it goes through here. */
-export type Throttle = {
-  /** Throws a `RegistryFailure`. Returns an answer of 500 and above that does not change. */
-  readonly run: (work: () => Promise<WireAnswer>, patience: Patience, signal?: AbortSignal) => Promise<WireAnswer>;
-};
+/**
+ * Sends a request within the limits of one host. Throws a `RegistryFailure`. Returns an answer of 500 and above that
+ * does not change.
+ */
+export type Throttle = (
+  work: () => Promise<WireAnswer>,
+  patience: Patience,
+  signal?: AbortSignal,
+) => Promise<WireAnswer>;
 
 export type ThrottleOptions = {
   readonly host: string;
@@ -49,16 +52,14 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
   let answeredAtMs = -Infinity;
   let told = { left: Infinity, atMs: -Infinity };
 
-  return {
-    async run(work, patience, signal) {
-      const left = { ...patience, beganAtMs: clock.monotonicMs() };
-      for (;;) {
-        if (pauses.leftMs() > 0) await stayAway(left, signal);
-        const outcome = await slots.use(() => attempt(work, left), signal);
-        if (outcome.kind === 'answer') return outcome.answer;
-        if (outcome.afterMs > 0) await clock.sleep(outcome.afterMs, signal);
-      }
-    },
+  return async function run(work, patience, signal) {
+    const left = { ...patience, beganAtMs: clock.monotonicMs() };
+    for (;;) {
+      if (pauses.leftMs() > 0) await stayAway(left, signal);
+      const outcome = await slots.use(() => attempt(work, left), signal);
+      if (outcome.kind === 'answer') return outcome.answer;
+      if (outcome.afterMs > 0) await clock.sleep(outcome.afterMs, signal);
+    }
   };
 
   async function stayAway(left: Left, signal: AbortSignal | undefined): Promise<void> {

@@ -1,13 +1,15 @@
+import { labelledVersion } from '../../../domain/container/image-version.ts';
+import { sourceOf } from '../../../domain/container/image-source.ts';
 import type { RemoteImage } from '../../../domain/outside/registry.ts';
 import { choosePlatform } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import { formatPlatform, normalisePlatform, type Platform } from '../../../domain/reference/platform.ts';
+import { printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../client/client.ts';
 import { RegistryFailure, cut } from '../transport/failure.ts';
-import { parseImageConfig } from './image-config.ts';
-import type { Entry, Manifest } from './manifest.ts';
+import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../transport/json.ts';
+import { configTypes, type Entry, type Manifest } from './manifest.ts';
 import { fetchBlob, fetchManifest, type Place } from './manifests.ts';
-import { configTypes } from './media-types.ts';
 
 export type DescribeOrder = {
   readonly digest: Digest;
@@ -32,8 +34,33 @@ export async function describeImage(
     manifestDigest,
     configDigest: manifest.configDigest,
     ...(manifest.layerBytes !== undefined && { layerBytes: manifest.layerBytes }),
-    ...(await readConfig(client, place, manifest, signal)),
+    ...(await fetchConfig(client, place, manifest, signal)),
   };
+}
+
+/**
+ * The platforms that a digest has images for, in one or two requests. Attestations are left out, because they cannot
+ * run.
+ */
+export async function fetchPlatforms(
+  client: Client,
+  place: Place,
+  digest: Digest,
+  signal?: AbortSignal,
+): Promise<readonly Platform[]> {
+  const top = await fetchManifest(client, place, digest, signal);
+  if (top.kind === 'index') {
+    const named = top.entries.flatMap(({ platform }) => (platform ? [normalisePlatform(platform)] : []));
+    const known = named.filter(({ os, architecture }) => isNamed(os) && isNamed(architecture));
+    return [...new Map(known.map((platform) => [formatPlatform(platform), platform])).values()];
+  }
+  const { platform } = await fetchConfig(client, place, top, signal);
+  return platform === undefined ? [] : [normalisePlatform(platform)];
+}
+
+/** https://docs.docker.com/build/metadata/attestations/attestation-storage/ */
+function isNamed(part: string): boolean {
+  return part !== '' && part !== 'unknown';
 }
 
 function chooseFrom(entries: readonly Entry[], platform: Platform, showable: DescribeOrder['showable']): Digest {
@@ -47,13 +74,46 @@ function chooseFrom(entries: readonly Entry[], platform: Platform, showable: Des
   throw new RegistryFailure('registry-not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
 }
 
+/** Platform, build time and version texts from an image config. */
+type ImageConfig = Pick<RemoteImage, 'platform' | 'createdAtMs' | 'version' | 'sourceUrl'>;
+
 /** Reads an image's config. Charts and signatures are not images, so their config is not read. */
-async function readConfig(
+async function fetchConfig(
   client: Client,
   place: Place,
   { configDigest, configType }: Extract<Manifest, { kind: 'image' }>,
   signal: AbortSignal | undefined,
-): Promise<Pick<RemoteImage, 'platform' | 'createdAtMs' | 'version' | 'sourceUrl'>> {
+): Promise<ImageConfig> {
   if (!configTypes.has(configType)) return { platform: undefined, createdAtMs: undefined };
   return parseImageConfig(await fetchBlob(client, place, configDigest, signal));
+}
+
+/** Missing fields are undefined: https://github.com/opencontainers/image-spec/blob/main/config.md */
+export function parseImageConfig(body: Buffer): ImageConfig {
+  const fields = parseJsonObject(body);
+  const text = (name: string): string => printable(stringOf(fields?.[name]) ?? '', maxNameLength);
+  const platform = { os: text('os'), architecture: text('architecture'), variant: text('variant') };
+  return {
+    platform: platform.os === '' || platform.architecture === '' ? undefined : platform,
+    createdAtMs: readTime(stringOf(fields?.['created']) ?? ''),
+    ...readLabels(objectOf(objectOf(fields?.['config'])?.['Labels']) ?? {}),
+  };
+}
+
+function readLabels(values: JsonObject): Pick<ImageConfig, 'version' | 'sourceUrl'> {
+  const labels = Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : [])),
+  );
+  const [version, sourceUrl] = [labelledVersion(labels), sourceOf(labels)];
+  return { ...(version !== undefined && { version }), ...(sourceUrl !== undefined && { sourceUrl }) };
+}
+
+const maxNameLength = 64;
+
+/** Reproducible builds write placeholder dates: 1970, or a second after the start of 1980 with buildpacks. */
+const earliestMs = Date.UTC(1980, 0, 2);
+
+function readTime(text: string): number | undefined {
+  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  return ms >= earliestMs ? ms : undefined;
 }

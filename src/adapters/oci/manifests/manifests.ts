@@ -1,11 +1,9 @@
 import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
 import type { Client } from '../client/client.ts';
-import { digestOf, verify } from '../transport/content.ts';
+import { digestOf, requireFound, verify } from '../transport/answer.ts';
 import type { Endpoint } from '../client/endpoints.ts';
-import { requireFound } from '../transport/found.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
-import { parseManifest, outdated, type Manifest } from './manifest.ts';
-import { acceptedTypes, mediaTypeOf, outdatedTypes } from './media-types.ts';
+import { acceptedTypes, mediaTypeOf, outdated, outdatedTypes, parseManifest, type Manifest } from './manifest.ts';
 import { impatient } from '../limits/throttle.ts';
 
 /** Where in which repository. */
@@ -36,7 +34,7 @@ export async function resolveTag(
   const patience = head.status >= 500 ? { patience: impatient } : {};
   const answer = await client(endpoint, { ...ask, ...patience, method: 'GET', headers: accept }, signal);
   requireFound(answer, 'it has no such tag');
-  const digest = digestHeader(answer) ?? digestOf(answer.body, undefined);
+  const digest = digestHeader(answer) ?? digestOf(answer.body);
   readManifest(answer, digest);
   return { digest, etag: etagOf(answer) };
 }

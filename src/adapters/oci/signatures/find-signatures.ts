@@ -1,13 +1,12 @@
-import type { Digest } from '../../../domain/reference/digest.ts';
+import { isDigest, type Digest } from '../../../domain/reference/digest.ts';
 import type { FoundSignature } from '../../../domain/signature/signature.ts';
 import type { Client } from '../client/client.ts';
 import type { Place } from '../manifests/manifests.ts';
-import { acceptedTypes } from '../manifests/media-types.ts';
-import { verify } from '../transport/content.ts';
+import { acceptedTypes } from '../manifests/manifest.ts';
+import { requireFound, verify } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { requireFound } from '../transport/found.ts';
-import { signatureArtifact, signatureLayersIn, signatureManifestsIn } from './signature-manifest.ts';
+import { arrayOf, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
 
 /**
  * Signatures of an image, at most 20: those behind the tag that cosign gives them, and those that refer to the image
@@ -23,12 +22,10 @@ export async function findSignatures(
   const visit: Visit = { client, place, signal };
   const name = digest.replace(':', '-');
   const manifests = [await manifestAt(visit, `${name}.sig`), ...(await referringManifests(visit, digest, name))];
-  const layers = manifests
-    .flatMap((body) => (body === undefined ? [] : signatureLayersIn(body)))
-    .slice(0, mostSignatures);
+  const layers = manifests.flatMap((body) => (body === undefined ? [] : signatureLayersIn(body)));
   const found: FoundSignature[] = [];
-  for (const { payload, signature } of layers) {
-    const content = await payloadAt(visit, payload);
+  for (const { payload, signature } of layers.slice(0, mostSignatures)) {
+    const content = contentOf(await ask(visit, `blobs/${payload}`, maxPayloadBytes), payload);
     if (content !== undefined) found.push({ payload: content, signature });
   }
   return found;
@@ -37,6 +34,7 @@ export async function findSignatures(
 type Visit = { readonly client: Client; readonly place: Place; readonly signal: AbortSignal | undefined };
 
 const mostSignatures = 20;
+const mostManifests = 10;
 
 /** The smallest limit a registry may have for manifests. */
 const maxManifestBytes = 4 * 1024 * 1024;
@@ -65,10 +63,6 @@ async function manifestAt(visit: Visit, reference: string, digest?: Digest): Pro
   return contentOf(await ask(visit, `manifests/${reference}`, maxManifestBytes), digest);
 }
 
-async function payloadAt(visit: Visit, digest: Digest): Promise<Buffer | undefined> {
-  return contentOf(await ask(visit, `blobs/${digest}`, maxPayloadBytes), digest);
-}
-
 function ask(
   { client, place, signal }: Visit,
   path: string,
@@ -91,4 +85,45 @@ function contentOf(answer: WireAnswer, digest: Digest | undefined): Buffer | und
     if (error instanceof RegistryFailure) return undefined;
     throw error;
   }
+}
+
+/** The digest of a payload, and its signature in base64. */
+type SignatureLayer = { readonly payload: Digest; readonly signature: string };
+
+/** Digests of manifests with cosign signatures, from an index of referrers; the first 10. */
+function signatureManifestsIn(body: Buffer): readonly Digest[] {
+  const entries = arrayOf(parseJsonObject(body)?.['manifests']).map(objectOf);
+  return entries
+    .filter((entry) => stringOf(entry?.['artifactType']) === signatureArtifact)
+    .flatMap((entry) => digestIn(entry?.['digest']))
+    .slice(0, mostManifests);
+}
+
+/**
+ * The signatures in a cosign manifest. Empty for other manifests:
+ * https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#storage
+ */
+function signatureLayersIn(body: Buffer): readonly SignatureLayer[] {
+  const layers = arrayOf(parseJsonObject(body)?.['layers']).map(objectOf);
+  return layers
+    .filter((layer) => stringOf(layer?.['mediaType']) === payloadType)
+    .flatMap((layer) => {
+      const signature = stringOf(objectOf(layer?.['annotations'])?.[signatureAnnotation]) ?? '';
+      const isSound = signature !== '' && signature.length <= longestSignature;
+      return isSound ? digestIn(layer?.['digest']).map((payload) => ({ payload, signature })) : [];
+    });
+}
+
+/** The type of an artifact whose subject is the signed image. */
+const signatureArtifact = 'application/vnd.dev.cosign.artifact.sig.v1+json';
+
+const payloadType = 'application/vnd.dev.cosign.simplesigning.v1+json';
+
+const signatureAnnotation = 'dev.cosignproject.cosign/signature';
+
+/** ECDSA P-256 takes 96 characters, Ed25519 takes 88. */
+const longestSignature = 1024;
+
+function digestIn(value: unknown): readonly Digest[] {
+  return typeof value === 'string' && isDigest(value) ? [value] : [];
 }

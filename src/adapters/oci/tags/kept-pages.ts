@@ -1,6 +1,7 @@
 import type { SharedRecords } from '../../../domain/outside/record-store.ts';
 import { isTag } from '../../../domain/reference/reference-grammar.ts';
 import { createLru } from '../async/lru.ts';
+import { objectOf } from '../transport/json.ts';
 import type { KnownPages, Page } from './list-tags.ts';
 
 /** The pages of one listing in their stored form. */
@@ -66,16 +67,14 @@ export function compactListings(records: readonly KeptListing[]): readonly KeptL
 
 /** Reads a record of the file. Undefined for any other value. */
 export function readKeptListing(value: unknown): KeptListing | undefined {
-  if (!isObject(value)) return undefined;
-  const { place, pages } = value;
+  const { place, pages } = objectOf(value) ?? {};
   if (typeof place !== 'string' || !Array.isArray(pages)) return undefined;
   const read = pages.flatMap((page) => readPage(page) ?? []);
   return read.length === pages.length ? { place, pages: read } : undefined;
 }
 
 function readPage(value: unknown): KeptPage | undefined {
-  if (!isObject(value)) return undefined;
-  const { query, tags, next, etag } = value;
+  const { query, tags, next, etag } = objectOf(value) ?? {};
   if (typeof query !== 'string' || !query.startsWith('?')) return undefined;
   if (!isAbsentOrText(next) || !isAbsentOrText(etag) || (next !== undefined && !next.startsWith('?'))) return undefined;
   // Node throws for a header with other characters: https://www.rfc-editor.org/rfc/rfc9110#name-etag
@@ -94,8 +93,4 @@ function areSame(before: KnownPages, after: KnownPages): boolean {
 
 function isAbsentOrText(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string';
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -10,7 +10,7 @@ import { parseImageReference } from '../../../domain/reference/image-reference.t
 import { RegistryFailure } from '../transport/failure.ts';
 import { createSharedRecords } from '../../files/shared-records.ts';
 import { compactListings, readKeptListing } from './kept-pages.ts';
-import { nextPage } from './next-page.ts';
+import { nextPage } from './list-tags.ts';
 
 const rig = createOciRig();
 

@@ -17,8 +17,7 @@ export type Route = {
 };
 
 export type Agents = {
-  /** Synchronous if the route is known. */
-  readonly routeTo: (url: URL) => Route | Promise<Route>;
+  readonly routeTo: (url: URL) => Promise<Route>;
   /** Builds the route for the origin again with the next request, because certificates may have changed. */
   readonly forget: (url: URL) => void;
   /** Ends all requests. Later ones fail. */
@@ -36,7 +35,7 @@ export type AgentOptions = {
 /** Keeps connections alive between requests, per origin. */
 export function createAgents(options: AgentOptions): Agents {
   const { isInsecure, contextFor, proxyFor, maxSocketsPerOrigin, deadlineMs } = options;
-  const routes = createLru<Route | Promise<Route>>(maxOrigins);
+  const routes = createLru<Promise<Route>>(maxOrigins);
   let isClosed = false;
   const keeping = {
     keepAlive: true,
@@ -54,27 +53,19 @@ export function createAgents(options: AgentOptions): Agents {
       if (known !== undefined) return known;
       const route = url.protocol === 'https:' ? secureRoute(url) : plainRoute(url);
       routes.set(url.origin, route);
-      route.then(
-        (found) => settle(url.origin, route, found),
-        () => settle(url.origin, route, undefined),
-      );
+      route.catch(() => {
+        if (routes.get(url.origin) === route) routes.delete(url.origin);
+      });
       return route;
     },
     forget: (url) => routes.delete(url.origin),
     async close() {
       isClosed = true;
-      for (const route of await Promise.allSettled([...routes.values()].map((each) => Promise.resolve(each))))
+      for (const route of await Promise.allSettled(routes.values()))
         if (route.status === 'fulfilled') route.value.options.agent.destroy();
       routes.clear();
     },
   };
-
-  /** Unless the route was forgotten in the meantime. */
-  function settle(origin: string, sought: Promise<Route>, found: Route | undefined): void {
-    if (routes.get(origin) !== sought) return;
-    if (found === undefined) routes.delete(origin);
-    else routes.set(origin, found);
-  }
 
   async function secureRoute(url: URL): Promise<Route> {
     const proxy = proxyFor(url);

@@ -6,6 +6,7 @@ import { createAgents, type Agents } from './agents.ts';
 import { createAuthorities } from './authorities.ts';
 import { createExchange, type Exchange, type WireRequest } from './exchange.ts';
 import { RegistryFailure } from './failure.ts';
+import { createSentSecrets } from './sent-secrets.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -21,7 +22,7 @@ function create(deadlineMs = 5000): { readonly exchange: Exchange; readonly agen
     deadlineMs,
   });
   closing.push(() => agents.close());
-  return { agents, exchange: createExchange(agents, { deadlineMs, userAgent: 'test' }) };
+  return { agents, exchange: createExchange(agents, { deadlineMs, userAgent: 'test', sent: createSentSecrets() }) };
 }
 
 /** A raw TCP server that sends a fixed text to every connection. */

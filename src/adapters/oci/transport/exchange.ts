@@ -23,7 +23,7 @@ export type WireAnswer = {
   /** Address of the answer, if a redirect has led to another host. */
   readonly elsewhere?: URL;
   /** Makes texts of the answer safe to show: they must not repeat a secret that was ever sent. */
-  readonly showable?: (words: string) => string;
+  readonly showable: (words: string) => string;
 };
 
 /** One request, one whole answer. Throws a `RegistryFailure` without such an answer. */
@@ -33,22 +33,19 @@ export type ExchangeOptions = {
   /** Time limit from connecting to the last byte. */
   readonly deadlineMs: number;
   readonly userAgent: string;
-  /** Records sent secrets; absent: none are recorded. */
-  readonly sent?: SentSecrets;
+  readonly sent: SentSecrets;
 };
 
 /** Redirects are returned like other answers. */
 export function createExchange(agents: Agents, options: ExchangeOptions): Exchange {
   const manner: Manner = { ...options, inTurn: createTurns(Infinity) };
-  const { sent } = options;
   return async function exchange(request, signal) {
     const { url } = request;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
-        const route = agents.routeTo(url);
-        const known = route instanceof Promise ? await until(route, signal) : route;
-        const answer = await attempt(known, request, manner, signal);
-        if (answer !== 'stale') return sent === undefined ? answer : { ...answer, showable: sent.showable };
+        const route = await until(agents.routeTo(url), signal);
+        const answer = await attempt(route, request, manner, signal);
+        if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
         host: url.host,
@@ -80,7 +77,7 @@ function attempt(
     if (signal?.aborted === true) return void reject(reasonOf(signal));
     let hasAnswered = false;
     const shown = { ...route.proxyHeaders, ...headers };
-    sent?.note(shown, body);
+    sent.note(shown, body);
     const request = route.request({
       ...route.options,
       method,
@@ -93,7 +90,8 @@ function attempt(
 
     request.on('response', (response) => {
       hasAnswered = true;
-      collect(response, maxBytes, succeed, (error) => fail(readNetworkError(error, url.host)));
+      const finish = (read: Buffer): void => succeed(answerOf(response, read, sent));
+      collect(response, maxBytes, finish, (error) => fail(readNetworkError(error, url.host)));
     });
     request.on('error', (error) => {
       if (request.reusedSocket && !hasAnswered && isClosed(error)) succeed('stale');
@@ -127,10 +125,14 @@ function tooLate(host: string, deadlineMs: number): RegistryFailure {
   return new RegistryFailure('timeout', `it did not answer within ${formatDuration(deadlineMs)}`, { host });
 }
 
+function answerOf(response: IncomingMessage, body: Buffer, { showable }: SentSecrets): WireAnswer {
+  return { status: response.statusCode ?? 0, headers: response.headers, body, showable };
+}
+
 function collect(
   response: IncomingMessage,
   maxBytes: number,
-  succeed: (answer: WireAnswer) => void,
+  finish: (body: Buffer) => void,
   fail: (error: Error) => void,
 ): void {
   const chunks: Buffer[] = [];
@@ -140,11 +142,6 @@ function collect(
     if (size <= maxBytes) chunks.push(chunk);
     else fail(new RegistryFailure('registry-invalid', `it answered with more than ${maxBytes} bytes`));
   });
-  response.on('end', () => {
-    const body = size === 0 ? noBytes : Buffer.concat(chunks, size);
-    succeed({ status: response.statusCode ?? 0, headers: response.headers, body });
-  });
+  response.on('end', () => finish(Buffer.concat(chunks, size)));
   response.on('error', fail);
 }
-
-const noBytes = Buffer.alloc(0);

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAddressList, loopback, splitHost, type AddressList } from './address-list.ts';
-import { remembered } from '../async/remembered.ts';
+import { remembered } from '../async/single-flight.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 
 export type InsecureOptions = {

@@ -1,3 +1,4 @@
+import { codeOf } from '../../../domain/text/error-code.ts';
 import { cut, RegistryFailure } from './failure.ts';
 
 /** Describes Node's connection error, with a remedy. */
@@ -71,8 +72,4 @@ function meaningOfFamily(code: string, error: unknown): Meaning {
   if (speaksNoTls(error)) return noTls;
   if (/SSL|TLS|EPROTO/.test(code)) return { why: `the TLS handshake failed (${cut(code)})` };
   return { why: `the connection failed (${cut(code === '' ? String(error) : code)})` };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -28,7 +28,7 @@ const maxRedirects = 5;
  */
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-function redirectOf(request: WireRequest, { status, headers, showable = cut }: WireAnswer): URL | undefined {
+function redirectOf(request: WireRequest, { status, headers, showable }: WireAnswer): URL | undefined {
   if (!redirects.has(status) || headers.location === undefined || request.method === 'POST') return undefined;
   const { location } = headers;
   if (!URL.canParse(location, request.url.href)) throw refuse(request, `it redirects to "${showable(cut(location))}"`);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createKeptEntries, entryOverheadBytes } from './kept-entries.ts';
+import { createKeptEntries, entryOverheadBytes } from './lists.ts';
 
 function fill(limitBytes: number, sizes: readonly number[]) {
   const kept = createKeptEntries(limitBytes);

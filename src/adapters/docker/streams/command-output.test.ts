@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { logPayloads } from './log-frames.ts';
+import { logPayloads } from './command-output.ts';
 
 type Frame = { readonly stream: number; readonly payload: Uint8Array };
 
