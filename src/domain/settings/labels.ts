@@ -1,14 +1,7 @@
 import { type Labels } from '../container/label-names.ts';
 import type { Container } from '../container/container.ts';
 import { formatDuration } from '../text/duration.ts';
-import {
-  dropInPrefix,
-  familyPrefix,
-  journalPrefix,
-  originalImageLabel,
-  ownPrefix,
-  watchtowerLabel,
-} from '../container/label-names.ts';
+import { dropInPrefix, familyPrefix, journalPrefix, originalImageLabel, ownPrefix } from '../container/label-names.ts';
 import { ownLabels } from '../container/label-origin.ts';
 import { describeUnheard } from './label-typos.ts';
 import type { ServiceSettings } from './settings.ts';
@@ -29,8 +22,6 @@ export type LabelWishes = {
   readonly hooks: Readonly<Record<HookName, HookWish | undefined>>;
   /** The reference to use instead of `Config.Image`; not parsed. */
   readonly originalImage: string | undefined;
-  /** The label marks an updater of the Watchtower family. */
-  readonly isWatchtower: boolean;
 };
 
 type LabelValue<Label> = Label extends { readonly value: kinds.ValueKind<infer Value> } ? Value : never;
@@ -126,7 +117,6 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
       postCheck: hook(hookLabels.postCheck),
     },
     originalImage: valueOf(own, originalImageLabel)?.trim() || undefined,
-    isWatchtower: valueOf(labels, watchtowerLabel) === 'true',
     // Every value was parsed by the kind of its own key.
   } as LabelWishes;
   if (wishes.originalImage !== undefined)
