@@ -4,8 +4,7 @@ import { compactListings, type KeptListing, readKeptListing } from '../adapters/
 import type { Memory } from '../application/create-application.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
 import { compactSeenTags, readSeenTag } from '../domain/check/seen-tags.ts';
-import { compactRecords } from '../domain/decision/decisions.ts';
-import { readDecisionRecord } from '../domain/decision/read-record.ts';
+import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 

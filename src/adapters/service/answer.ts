@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isJsonObject, type JsonObject } from '../../domain/run/running-service.ts';
+import { isJsonObject, type JsonObject } from '../../domain/text/json-value.ts';
 import { connectionFailure, notUpkeep, refusal } from './failure.ts';
 
 type Asked = { readonly base: string; readonly path: string; readonly nowMs: number };

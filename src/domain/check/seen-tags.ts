@@ -1,4 +1,5 @@
 import { isDigest } from '../reference/digest.ts';
+import { isJsonObject, isWholeNumber } from '../text/json-value.ts';
 import type { Sighting } from './sightings.ts';
 
 /**
@@ -38,19 +39,20 @@ const earliestMs = Date.UTC(2025, 0, 1);
 
 /** Reads a record of the file. Undefined for any other value. */
 export function readSeenTag(value: unknown): SeenTag | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { reference, longestMs, seen } = value;
   if (typeof reference !== 'string' || reference === '' || reference.length > longestReference) return undefined;
-  if (!isWhole(longestMs) || !Array.isArray(seen) || seen.length === 0 || seen.length > mostSeen) return undefined;
+  if (!isWholeNumber(longestMs) || !Array.isArray(seen) || seen.length === 0 || seen.length > mostSeen)
+    return undefined;
   const sightings = seen.flatMap((each) => readSighting(each) ?? []);
   return sightings.length === seen.length ? { reference, longestMs, seen: sightings } : undefined;
 }
 
 function readSighting(value: unknown): Sighting | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { digest, atMs, sawItCome } = value;
   if (typeof digest !== 'string' || !isDigest(digest)) return undefined;
-  if (!isWhole(atMs) || atMs < earliestMs || typeof sawItCome !== 'boolean') return undefined;
+  if (!isWholeNumber(atMs) || atMs < earliestMs || typeof sawItCome !== 'boolean') return undefined;
   return { digest, atMs, sawItCome };
 }
 
@@ -70,11 +72,3 @@ export function compactSeenTags(records: readonly SeenTag[]): readonly SeenTag[]
 
 /** More tags than an engine's containers use. */
 export const mostSeenTags = 10_000;
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isWhole(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}

@@ -7,15 +7,14 @@ import { createWindows, type Windows } from '../window/windows.ts';
 import { needsApproval, readApproval, type ApprovalFrom } from './approval.ts';
 import { takeDecision, type Decision, type DecisionRequest } from './decision.ts';
 import {
-  applyRecord,
   compactRecords,
   deadDecisions,
   decisionFor,
   decisionsOf,
   type DecisionRecord,
+  readDecisionRecord,
 } from './decisions.ts';
 import { describeHold, holdOf, type HoldQuestion } from './hold.ts';
-import { readDecisionRecord } from './read-record.ts';
 
 const digestOf = (letter: string): Digest => `sha256:${letter.repeat(64)}`;
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
@@ -70,14 +69,15 @@ describe('takeDecision()', () => {
 
 describe('decisions', () => {
   test('a decision counts for its digest alone, until its end, and until a later one', () => {
-    const decisions = decisionsOf([{ kind: 'decided', decision: { ...decided, untilMs: nowMs + 10 } }]);
+    const first: DecisionRecord = { kind: 'decided', decision: { ...decided, untilMs: nowMs + 10 } };
+    const decisions = decisionsOf([first]);
     const ask = (container: string, digest: Digest, atMs = nowMs) =>
       decisionFor(decisions, { container, digest, nowMs: atMs })?.id;
     expect(ask('web', digestOf('a'))).toBe('d1');
     expect(ask('web', digestOf('b'))).toBeUndefined();
     expect(ask('db', digestOf('a'))).toBeUndefined();
     expect(ask('web', digestOf('a'), nowMs + 10)).toBeUndefined();
-    const later = applyRecord(decisions, { kind: 'decided', decision: { ...decided, id: 'd2', kind: 'skip' } });
+    const later = decisionsOf([first, { kind: 'decided', decision: { ...decided, id: 'd2', kind: 'skip' } }]);
     expect([...later.values()].map(({ id }) => id)).toEqual(['d2']);
   });
 
@@ -112,7 +112,8 @@ describe('decisions', () => {
     fc.assert(
       fc.property(anyRecords, (records) => {
         const all = decisionsOf(records);
-        expect(records.reduce(applyRecord, new Map())).toEqual(all);
+        const oneByOne = records.reduce<readonly DecisionRecord[]>((kept, one) => compactRecords([...kept, one]), []);
+        expect(decisionsOf(oneByOne)).toEqual(all);
         expect(decisionsOf(compactRecords(records))).toEqual(all);
         const read = records.flatMap((record) => readDecisionRecord(JSON.parse(JSON.stringify(record))) ?? []);
         expect(decisionsOf(read)).toEqual(all);
