@@ -4,7 +4,7 @@ import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
-import type { Hold } from '../../domain/decision/hold-code.ts';
+import type { Hold } from '../../domain/decision/hold.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
 import type { CandidateKind } from '../../domain/decision/approval.ts';

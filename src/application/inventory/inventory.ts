@@ -22,7 +22,7 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isSameList, isSameRecord } from '../../domain/text/shallow.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
-import type { PastOutcome } from '../../domain/run/past-outcome.ts';
+import type { PastOutcome } from '../../domain/run/session.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
 import type { LastOutcomes } from './last-outcomes.ts';

@@ -1,9 +1,9 @@
 import type { RemoteImage } from '../outside/registry.ts';
 import { runsOn } from '../reference/choose-platform.ts';
 import { type Digest, parseDigest, shortDigest } from '../reference/digest.ts';
-import { formatDuration } from '../text/duration.ts';
+import { formatDuration, printTime } from '../text/duration.ts';
 import { type FailedVersion, tagsByPeople } from './failed-version.ts';
-import type { Hold } from '../decision/hold-code.ts';
+import type { Hold } from '../decision/hold.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
@@ -204,10 +204,4 @@ export function seenSince(subject: Subject, seen: readonly Sighting[]): readonly
 function wholeUnits(ms: number): number {
   const unit = ms < 60_000 ? 1000 : 60_000;
   return Math.floor(ms / unit) * unit;
-}
-
-/** `2026-01-31T12:00Z`. */
-function printTime(ms: number): string {
-  const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;
 }

@@ -1,6 +1,5 @@
 import type { RecoveredTransaction } from './recovery-report.ts';
-import { type UpdatePhase } from './session.ts';
-import type { ContainerOutcome, Session, Trigger } from './session.ts';
+import type { UpdatePhase, ContainerOutcome, Session, Trigger } from './session.ts';
 import type { TaskProgress } from '../swarm/swarm-service.ts';
 
 /**
@@ -143,3 +142,8 @@ export type PullProgress = {
   readonly bytes: number;
   readonly totalBytes: number;
 };
+
+/** From 0 to 100, rounded down. Undefined until the size is known. */
+export function percentOf({ bytes, totalBytes }: Pick<PullProgress, 'bytes' | 'totalBytes'>): number | undefined {
+  return totalBytes > 0 ? Math.min(100, Math.floor((100 * bytes) / totalBytes)) : undefined;
+}

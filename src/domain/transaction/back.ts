@@ -13,8 +13,12 @@ import {
   stop,
   takeName,
   unmark,
-} from './member-steps.ts';
-import { isEntitled, isFoundInPlace, isTaken, needsStart, wasOursToChange } from './member.ts';
+  isEntitled,
+  isFoundInPlace,
+  isTaken,
+  needsStart,
+  wasOursToChange,
+} from './member.ts';
 import { deadManPolicy, noRestart, samePolicy } from './policy.ts';
 import type { Decision, Step } from './step.ts';
 import { failedName } from './transaction-names.ts';

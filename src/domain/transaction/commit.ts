@@ -13,8 +13,11 @@ import {
   stop,
   takeName,
   unmark,
-} from './member-steps.ts';
-import { isEntitled, isFoundInPlace, isTaken, needsStart } from './member.ts';
+  isEntitled,
+  isFoundInPlace,
+  isTaken,
+  needsStart,
+} from './member.ts';
 import { noRestart, samePolicy } from './policy.ts';
 import type { Decision, Step } from './step.ts';
 

@@ -1,13 +1,12 @@
 import { isAlive } from '../container/container.ts';
+import type { UpdatePhase } from '../run/session.ts';
 import { back } from './back.ts';
-import { firstStep } from './choose-step.ts';
+import { firstStep, stepOf } from './choose-step.ts';
 import { commit } from './commit.ts';
 import type { MemberFacts, Standing, TransactionFacts } from './facts.ts';
 import { forward } from './forward.ts';
-import { remove } from './member-steps.ts';
-import { isEngaged, needsStart } from './member.ts';
-import { remake } from './remake.ts';
-import type { Decision } from './step.ts';
+import { isEngaged, needsStart, remove } from './member.ts';
+import { type Decision, type Step, stepKey } from './step.ts';
 
 /**
  * The next step of a transaction, from the engine's facts. An update and a recovery run the same loop: read
@@ -63,6 +62,19 @@ function buryDead({ members, memory }: TransactionFacts): Decision | undefined {
       memory,
     )
   );
+}
+
+/** A prune is meant for unused containers. A container that was about to start is created again unchanged. */
+function remake({ members, memory }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
+  const steps = members.flatMap(
+    ({ old, standsIn, lacksAutoRemoveReplica, missingOfAutoRemoveReplica }, member): Step[] => {
+      if (old === undefined) return lacksAutoRemoveReplica ? [{ kind: 'autoRemoveReplica', member }] : [];
+      const [networkId] = missingOfAutoRemoveReplica;
+      return standsIn && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
+    },
+  );
+  const step = steps.find((each) => !memory.givenUp.has(stepKey(each)));
+  return step && stepOf(phase, step);
 }
 
 /** The leader's name decides for the whole group. */

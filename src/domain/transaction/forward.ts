@@ -1,8 +1,7 @@
 import { isAlive } from '../container/container.ts';
 import { firstOf, firstStep, stepOf } from './choose-step.ts';
 import type { ExecutionMemory, MemberFacts, Standing, TransactionFacts } from './facts.ts';
-import { drop, park, rename, start, stop } from './member-steps.ts';
-import { isEngaged, isTaken, needsStart } from './member.ts';
+import { drop, park, rename, start, stop, isEngaged, isTaken, needsStart } from './member.ts';
 import { deadManPolicy, samePolicy } from './policy.ts';
 import type { Decision, Step, StepArguments } from './step.ts';
 

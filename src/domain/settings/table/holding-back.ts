@@ -1,6 +1,6 @@
 import type { ApprovalFrom } from '../../decision/approval.ts';
 import { approval, approvalOfLabel, window, windowOfLabel, type WindowSetting } from '../values/holding-back.ts';
-import type { Rules } from './rule.ts';
+import type { Rules } from './option.ts';
 
 const noneNeeded: ApprovalFrom = 'never';
 

@@ -7,7 +7,7 @@ import {
   tagPolicy,
   tagPolicyOfLabel,
 } from '../values/tag-rules.ts';
-import type { Rules } from './rule.ts';
+import type { Rules } from './option.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
 
