@@ -1,6 +1,6 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { differences } from '../../../domain/container/difference/container-difference.ts';
-import { leftOutFields } from '../../../domain/container/recipe/left-out.ts';
+import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
 import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';

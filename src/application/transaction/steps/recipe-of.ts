@@ -1,5 +1,5 @@
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
-import { leftOutFields } from '../../../domain/container/recipe/left-out.ts';
+import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
