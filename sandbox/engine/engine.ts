@@ -1,7 +1,5 @@
-import type { Prober } from '../../src/domain/outside/prober.ts';
-import type { Engine } from '../../src/domain/outside/engine.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
-import type { Clock } from '../../src/domain/outside/outside.ts';
+import type { Clock, Prober, Engine } from '../../src/domain/outside/outside.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
 import { createCalls } from './calls.ts';
 import { createConnection } from './connection.ts';

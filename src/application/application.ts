@@ -8,7 +8,7 @@ import type { InRun, PartOfRun } from './check/part-of-run.ts';
 import type { EngineProof } from './engine/proof.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
-import type { DecidedCandidate } from '../domain/decision/decision.ts';
+import type { DecidedCandidate } from '../domain/decision/decisions.ts';
 import type { DecisionDesk } from './hold/decide.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';

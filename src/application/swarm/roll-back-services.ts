@@ -3,7 +3,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { PlannedService } from '../../domain/swarm/planned-service.ts';
+import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
 import { digestIn, whereBack } from '../../domain/swarm/service-image.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';

@@ -5,7 +5,6 @@ import { parseWindows } from '../window/window-grammar.ts';
 import { createTimeZone } from '../schedule/time-zone.ts';
 import { createWindows, type Windows } from '../window/windows.ts';
 import { needsApproval, readApproval, type ApprovalFrom } from './approval.ts';
-import { takeDecision, type Decision, type DecisionRequest } from './decision.ts';
 import {
   compactRecords,
   deadDecisions,
@@ -13,6 +12,9 @@ import {
   decisionsOf,
   type DecisionRecord,
   readDecisionRecord,
+  takeDecision,
+  type Decision,
+  type DecisionRequest,
 } from './decisions.ts';
 import { describeHold, holdOf, type HoldQuestion } from './hold.ts';
 

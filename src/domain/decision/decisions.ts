@@ -1,7 +1,70 @@
 import { isDigest, type Digest } from '../reference/digest.ts';
 import { isJsonObject, isWholeNumber } from '../text/json-value.ts';
-import { printable } from '../text/printable.ts';
-import type { Decision, DecisionKind } from './decision.ts';
+import { printable, quoted } from '../text/printable.ts';
+import { formatDuration } from '../text/duration.ts';
+
+export type DecisionKind = 'approve' | 'skip' | 'snooze';
+
+/** A person's decision about one new version of one container. It applies to that digest only. */
+export type Decision = {
+  /** A UUID. */
+  readonly id: string;
+  readonly kind: DecisionKind;
+  /** Name of the container. */
+  readonly container: string;
+  /** The engine of the container; present with several engines. */
+  readonly engine?: string;
+  readonly digest: Digest;
+  /** The candidate's tag as it was read, for people; undefined for one without. */
+  readonly tag: string | undefined;
+  /** Name of the token, or `command line`. */
+  readonly by: string;
+  /** Both in milliseconds since the epoch. A decision without `untilMs` ends with its digest. */
+  readonly atMs: number;
+  readonly untilMs: number | undefined;
+};
+
+export type DecisionRequest = {
+  readonly kind: DecisionKind;
+  readonly container: string;
+  /** Needed if several engines have a container of that name. */
+  readonly engine?: string;
+  /** The digest that the person saw. */
+  readonly digest: string;
+  readonly untilMs?: number | undefined;
+  readonly by: string;
+};
+
+/** The newer version that the container waits for now. */
+export type DecidedCandidate = { readonly digest: Digest; readonly tag: string | undefined };
+
+/** `conflict`: the candidate has changed since the person saw it. Reasons complete "Cannot approve …: ". */
+export type DecisionFault = { readonly kind: 'conflict' | 'invalid'; readonly fault: string };
+
+/** The decision, or why it is not possible. */
+export function takeDecision(
+  request: DecisionRequest,
+  candidate: DecidedCandidate | undefined,
+  { id, nowMs }: { readonly id: string; readonly nowMs: number },
+): Decision | DecisionFault {
+  const { kind, container, digest, untilMs, by } = request;
+  if (!isDigest(digest)) return { kind: 'invalid', fault: `${quoted(digest)} is not a digest` };
+  if (candidate === undefined) return { kind: 'conflict', fault: 'no newer version of it is known' };
+  if (candidate.digest !== digest)
+    return { kind: 'conflict', fault: `its newer version is another one by now, ${candidate.digest}` };
+  const fault = faultOfEnd(kind, untilMs, nowMs);
+  if (fault !== undefined) return { kind: 'invalid', fault };
+  return { id, kind, container, digest, tag: candidate.tag, by, atMs: nowMs, untilMs };
+}
+
+function faultOfEnd(kind: DecisionKind, untilMs: number | undefined, nowMs: number): string | undefined {
+  if (untilMs === undefined) return kind === 'snooze' ? 'it takes a time to snooze for' : undefined;
+  if (!(untilMs > nowMs)) return 'its end has passed already';
+  return untilMs - nowMs > longestMs ? `it ends in more than ${formatDuration(longestMs)}` : undefined;
+}
+
+/** A longer time is probably a mistake in the unit. */
+const longestMs = 366 * 86_400_000;
 
 /** The last decision for each container, by name. A later decision replaces an earlier one. */
 export type Decisions = ReadonlyMap<string, Decision>;
@@ -12,7 +75,10 @@ export type DecisionRecord =
   /** Withdrawn by a person, or ended with its digest. */
   | { readonly kind: 'ended'; readonly container: string; readonly id: string };
 
-/** The decisions that result from records. `compactRecords` keeps the result. At most 10,000 are kept; the oldest are dropped. */
+/**
+ * The decisions that result from records. `compactRecords` keeps the result. At most 10,000 are kept; the oldest are
+ * dropped.
+ */
 export function decisionsOf(records: readonly DecisionRecord[]): Decisions {
   const decisions = new Map<string, Decision>();
   for (const record of records) {

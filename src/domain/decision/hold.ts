@@ -2,7 +2,7 @@ import { printTime } from '../text/duration.ts';
 import { quoted } from '../text/printable.ts';
 import type { Windows } from '../window/windows.ts';
 import { needsApproval, type ApprovalFrom, type CandidateKind } from './approval.ts';
-import type { Decision } from './decision.ts';
+import type { Decision } from './decisions.ts';
 import type { ErrorCode } from '../errors.ts';
 
 /**

@@ -3,7 +3,7 @@ import { readContainerReference } from '../check/container-reference.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import { readComposeIdentity } from '../container/compose-identity.ts';
 import { versionOf } from '../container/image-version.ts';
-import { hasFormerImage } from '../rollback/former-image.ts';
+import { hasFormerImage } from '../rollback/kept-containers.ts';
 import { digestIn, whereBack } from '../swarm/service-image.ts';
 import type { SwarmService } from '../swarm/swarm-service.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';

@@ -7,7 +7,7 @@ import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
 import type { Digest } from '../reference/digest.ts';
-import type { PlannedService } from '../swarm/planned-service.ts';
+import type { PlannedService } from '../swarm/update/service-update.ts';
 import { type PlannedRestart, planRestarts } from './planned-restarts.ts';
 import { quoted } from '../text/printable.ts';
 import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';

@@ -1,4 +1,4 @@
-import type { Engine } from '../../../src/domain/outside/engine.ts';
+import type { Engine } from '../../../src/domain/outside/outside.ts';
 import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/request.ts';
 import { expect } from 'vitest';
 import type { Container, Image } from '../../../src/domain/container/container.ts';

@@ -1,5 +1,4 @@
-import { labelledVersion } from '../../../domain/container/image-version.ts';
-import { sourceOf } from '../../../domain/container/image-source.ts';
+import { labelledVersion, sourceOf } from '../../../domain/container/image-version.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { type JsonObject, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';

@@ -1,5 +1,5 @@
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
-import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
+import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
 import { speaksApi } from '../../../domain/container/api-version.ts';
 import {

@@ -1,10 +1,9 @@
 import { decisionRules } from './decision.ts';
-import { holdingBackRules } from './holding-back.ts';
 import { hookRules } from './hooks.ts';
 import type { ValuesOf, Rule } from './option.ts';
 import { proofRules } from './proof.ts';
 import { selectionRules } from './selection.ts';
-import { tagRules } from './tags.ts';
+import { tagRules, holdingBackRules } from './tags.ts';
 import { updateRules } from './update.ts';
 
 /** Every option of checks and updates. A new one needs an entry here and the place where it has its effect. */

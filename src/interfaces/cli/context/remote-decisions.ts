@@ -1,4 +1,4 @@
-import type { Decision } from '../../../domain/decision/decision.ts';
+import type { Decision } from '../../../domain/decision/decisions.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { parseDigest } from '../../../domain/reference/digest.ts';
 import type { RunningService } from '../../../domain/run/running-service.ts';

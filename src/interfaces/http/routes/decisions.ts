@@ -1,4 +1,4 @@
-import type { DecisionFault, DecisionKind } from '../../../domain/decision/decision.ts';
+import type { DecisionFault, DecisionKind } from '../../../domain/decision/decisions.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
 import { decisionEntry } from '../../json/decision.ts';
