@@ -64,20 +64,8 @@ type OneEvent =
       readonly tasks?: TaskProgress;
     }
   | {
-      readonly kind: 'update_completed';
-      readonly runId: string;
-      readonly outcome: ContainerOutcome;
-      readonly atMs: number;
-    }
-  | {
-      readonly kind: 'update_failed';
-      readonly runId: string;
-      readonly outcome: ContainerOutcome;
-      readonly atMs: number;
-    }
-  /** It was begun and then deferred before any change. This is not a failure. */
-  | {
-      readonly kind: 'update_deferred';
+      /** `update_deferred`: it was begun and then deferred before any change. This is not a failure. */
+      readonly kind: 'update_completed' | 'update_failed' | 'update_deferred';
       readonly runId: string;
       readonly outcome: ContainerOutcome;
       readonly atMs: number;

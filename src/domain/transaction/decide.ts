@@ -1,7 +1,7 @@
 import { isAlive } from '../container/container.ts';
 import type { UpdatePhase } from '../run/session.ts';
 import { back } from './back.ts';
-import { firstStep, stepOf } from './choose-step.ts';
+import { choicesIn, stepOf } from './choose-step.ts';
 import { commit } from './commit.ts';
 import type { MemberFacts, Standing, TransactionFacts } from './facts.ts';
 import { forward } from './forward.ts';
@@ -53,14 +53,10 @@ function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
 /** An engine that died during a removal keeps a `dead` container that still has its name. */
 function buryDead({ members, memory }: TransactionFacts): Decision | undefined {
   const isDead = (standing: Standing | undefined) => standing?.status === 'dead' || standing?.status === 'removing';
+  const { next } = choicesIn('rolling back', memory);
   return (
-    firstStep('rolling back', members, ({ old }) => old !== undefined && isDead(old) && remove(old), memory) ??
-    firstStep(
-      'rolling back',
-      members,
-      ({ new: successor }) => successor !== undefined && isDead(successor) && remove(successor),
-      memory,
-    )
+    next(members, ({ old }) => old !== undefined && isDead(old) && remove(old)) ??
+    next(members, ({ new: successor }) => successor !== undefined && isDead(successor) && remove(successor))
   );
 }
 
