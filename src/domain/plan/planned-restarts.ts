@@ -14,7 +14,7 @@ export type RestartsInput = {
   readonly graph: DependencyGraph;
   /** Ids of jobs that other containers wait for. */
   readonly jobs: ReadonlySet<string>;
-  /** Why a container must not be changed, by id. */
+  /** Why a container must not be changed (`is monitored only`), by id. */
   readonly optedOut: ReadonlyMap<string, string>;
   /** The id of the container that we run in. */
   readonly ownId: string | undefined;
