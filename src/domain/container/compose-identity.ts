@@ -1,4 +1,5 @@
 import { isJsonObject } from '../text/json-value.ts';
+import { labelOf, type Labels } from './label-names.ts';
 
 /** Compose project and service of a container, from the labels that `docker compose up` writes. */
 export type ComposeIdentity = {
@@ -27,9 +28,8 @@ export type ComposeCondition = (typeof conditions)[number];
 const conditions = ['service_started', 'service_healthy', 'service_completed_successfully'] as const;
 
 /** Undefined for a container outside of compose projects. Unreadable parts are left out. */
-export function readComposeIdentity(labels: Readonly<Record<string, string>>): ComposeIdentity | undefined {
-  const read = (name: string) =>
-    Object.hasOwn(labels, composePrefix + name) ? (labels[composePrefix + name] ?? '') : '';
+export function readComposeIdentity(labels: Labels): ComposeIdentity | undefined {
+  const read = (name: string) => labelOf(labels, composePrefix + name) ?? '';
   const [project, service] = [read('project'), read('service')];
   if (!isName(project) || !isName(service)) return undefined;
   return {

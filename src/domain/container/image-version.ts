@@ -1,4 +1,4 @@
-import type { Labels } from './label-names.ts';
+import { labelOf, type Labels } from './label-names.ts';
 import { shortDigest } from '../reference/digest.ts';
 import { tryParseImageReference } from '../reference/image-reference.ts';
 import { printable } from '../text/printable.ts';
@@ -31,15 +31,14 @@ export function versionOf({ labels, image, digest }: VersionFacts): string | und
 
 /** The version in an image's label, at most 100 printable characters. Undefined without one. */
 export function labelledVersion(labels: Labels | undefined): string | undefined {
-  const value = labels !== undefined && Object.hasOwn(labels, versionLabel) ? labels[versionLabel] : undefined;
-  const shown = printable(value?.trim() ?? '', longestVersion);
+  const shown = printable(labelOf(labels, versionLabel)?.trim() ?? '', longestVersion);
   return shown === '' ? undefined : shown;
 }
 
 /** A web page about an image: its source URL, else its home page. Only `http` and `https`, at most 500 characters. */
 export function sourceOf(labels: Labels | undefined): string | undefined {
   for (const name of pageLabels) {
-    const text = labels !== undefined && Object.hasOwn(labels, name) ? (labels[name] ?? '') : '';
+    const text = labelOf(labels, name) ?? '';
     const url = text.length <= longestPage && URL.canParse(text) ? new URL(text) : undefined;
     const isPlain = url?.username === '' && url.password === '';
     if (isPlain && /^https?:$/.test(url.protocol) && url.href.length <= longestPage) return url.href;

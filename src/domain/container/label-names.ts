@@ -23,3 +23,8 @@ export const originalImageLabel = 'com.centurylinklabs.zodiac.original-image';
 export const watchtowerInternals: readonly string[] = ['container-chain', 'ephemeral-orchestrator'];
 
 export type Labels = Readonly<Record<string, string>>;
+
+/** Own properties only, because a label may have the name of a prototype's property. */
+export function labelOf(labels: Labels | undefined, name: string): string | undefined {
+  return labels !== undefined && Object.hasOwn(labels, name) ? labels[name] : undefined;
+}

@@ -1,5 +1,5 @@
+import type { ContainerOutcome, Session, SessionSummary, Trigger, UpdatePhase } from './session.ts';
 import type { RecoveredTransaction } from './recovery-report.ts';
-import type { UpdatePhase, ContainerOutcome, Session, Trigger } from './session.ts';
 import type { TaskProgress } from '../swarm/swarm-service.ts';
 
 /**
@@ -78,20 +78,15 @@ type OneEvent =
       readonly images: readonly RemovedImage[];
       readonly atMs: number;
     }
-  | {
+  /** After a check, `failed` is the number of containers that could not be checked. */
+  | ({
       readonly kind: 'scan_completed';
       readonly runId: string;
       readonly purpose: ScanPurpose;
-      readonly scanned: number;
-      readonly updated: number;
-      /** In a check: containers that could not be checked. */
-      readonly failed: number;
-      readonly restarted: number;
-      readonly skipped: number;
       /** The whole run; undefined for a check. */
       readonly session: Session | undefined;
       readonly atMs: number;
-    }
+    } & SessionSummary)
   | {
       readonly kind: 'scan_failed';
       readonly runId: string;
