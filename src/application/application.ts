@@ -16,7 +16,7 @@ import type { ServiceError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Inventory, UnwatchedTracked } from '../domain/inventory/inventory.ts';
 import type { Session } from '../domain/run/session.ts';
-import type { UnmatchedFilter } from '../domain/check/selection.ts';
+import type { UnmatchedFilter } from '../domain/check/filters.ts';
 import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 
 /** The service's use cases. Commands and routes call only these. */

@@ -15,8 +15,12 @@ import {
   readListedDependencies,
 } from '../../domain/inventory/listed-dependencies.ts';
 import type { Instance } from '../../domain/outside/outside.ts';
-import { scopeInForce } from '../../domain/check/scope-in-force.ts';
-import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
+import {
+  createSelector,
+  type UnwatchedContainer,
+  type WatchedContainer,
+  scopeInForce,
+} from '../../domain/check/selection.ts';
 import type { LabelledSetting } from '../../domain/settings/labelled-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isSameList, isSameRecord } from '../../domain/text/shallow.ts';

@@ -1,7 +1,6 @@
 import type { Labels } from '../container/label-names.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
-import { type ImageReference, matchesReference } from '../reference/image-reference.ts';
 import { carriesAny } from '../container/label-pair.ts';
 import { type LabelWishes, readLabels } from '../settings/labels.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
@@ -71,51 +70,23 @@ export function createSelector(
   };
 }
 
-/**
- * The watched containers that a request concerns; both empty: all. Items of one list are alternatives (OR); both lists
- * must match (AND).
- */
-export type ContainerFilters = { readonly images: readonly string[]; readonly containers: readonly string[] };
+export type ScopeSource = {
+  /** Configured scope; undefined: none. */
+  readonly scope: string | undefined;
+  readonly containers: readonly ContainerSummary[];
+  readonly imageLabelsOf: ImageLabelsOf;
+  /** The id of the container that we run in. */
+  readonly ownId: string | undefined;
+};
 
-export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
-
 /**
- * Keeps the containers that a request names, and lists filters without a match. Comparisons block the process, so
- * `onMatch` runs before each one and may throw to stop a large request.
+ * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else that of the updater's own
+ * container.
  */
-export function applyFilters(
-  selection: Selection,
-  filters: ContainerFilters,
-  referenceOf: (container: ContainerSummary) => ImageReference | undefined,
-  onMatch: () => void = () => {},
-): { readonly named: readonly WatchedContainer[]; readonly unmatched: readonly UnmatchedFilter[] } {
-  const { watched, unwatched } = selection;
-  const names = filters.containers.map((filter) => {
-    onMatch();
-    const pattern = namePattern(filter);
-    const matches: NamePattern = (name) => {
-      onMatch();
-      return pattern(name);
-    };
-    return { filter, matches };
-  });
-  const runs = (filter: string) => (container: ContainerSummary) => {
-    onMatch();
-    const reference = referenceOf(container);
-    return reference !== undefined && matchesReference(filter, reference);
-  };
-  const named = watched.filter(
-    ({ container }) =>
-      (names.length === 0 || names.some(({ matches }) => matches(container.name))) &&
-      (filters.images.length === 0 || filters.images.some((filter) => runs(filter)(container))),
-  );
-  const unmatchedNames = names
-    .filter(({ matches }) => !watched.some(({ container }) => matches(container.name)))
-    .map(({ filter, matches }) => ({ filter, reason: whyNoName(filter, matches, unwatched) }));
-  const unmatchedImages = filters.images
-    .filter((filter) => !watched.some(({ container }) => runs(filter)(container)))
-    .map((filter) => ({ filter, reason: `No watched container runs the image ${quoted(filter)}` }));
-  return { named, unmatched: [...unmatchedNames, ...unmatchedImages] };
+export function scopeInForce({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {
+  if (scope !== undefined) return scope === 'none' ? '' : scope;
+  const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);
+  return (own && readLabels(own.labels, imageLabelsOf(own)).wishes.scope) ?? '';
 }
 
 /**
@@ -181,11 +152,4 @@ function whyNotInThisState({ status }: ContainerSummary, rules: Rules): Omission
     case 'dead':
       return { reason: 'is being removed' };
   }
-}
-
-function whyNoName(filter: string, matches: NamePattern, unwatched: readonly UnwatchedContainer[]): string {
-  const known = unwatched.find(({ container }) => matches(container.name));
-  return known === undefined
-    ? `No container is called ${quoted(filter)}`
-    : `Container ${quoted(known.container.name)} is not watched: it ${known.reason}`;
 }

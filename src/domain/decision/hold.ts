@@ -1,9 +1,9 @@
 import { printTime } from '../text/duration.ts';
 import { quoted } from '../text/printable.ts';
 import type { Windows } from '../window/windows.ts';
-import { needsApproval, type ApprovalFrom, type CandidateKind } from './approval.ts';
 import type { Decision } from './decisions.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { VersionKind } from '../tags/tag-policy.ts';
 
 /**
  * The kind of reason why a newer image waits (the first nine), or why the check failed (the others). `failed`: this
@@ -108,3 +108,34 @@ export function describeHold(hold: HeldBy, container: string): { readonly reason
       };
   }
 }
+
+/** The difference between a candidate and the current tag. `digest` means the same tag with other content. */
+export type CandidateKind = 'digest' | VersionKind;
+
+/** The smallest kind of candidate that needs approval. `never`: no candidate does. */
+export type ApprovalFrom = CandidateKind | 'never';
+
+/** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). */
+export function readApproval(text: string): ApprovalFrom | { readonly fault: string } {
+  const approval = spellings.get(text.trim().toLowerCase());
+  return approval ?? { fault: 'it takes true, false, patch, minor or major' };
+}
+
+/** Whether a person must approve a candidate of the kind. */
+export function needsApproval(from: ApprovalFrom, kind: CandidateKind): boolean {
+  return from !== 'never' && order.indexOf(kind) >= order.indexOf(from);
+}
+
+const order: readonly CandidateKind[] = ['digest', 'patch', 'minor', 'major'];
+
+const spellings: ReadonlyMap<string, ApprovalFrom> = new Map([
+  ['true', 'digest'],
+  ['yes', 'digest'],
+  ['1', 'digest'],
+  ['false', 'never'],
+  ['no', 'never'],
+  ['0', 'never'],
+  ['patch', 'patch'],
+  ['minor', 'minor'],
+  ['major', 'major'],
+]);

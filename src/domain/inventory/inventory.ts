@@ -1,8 +1,7 @@
-import type { CandidateKind } from '../decision/approval.ts';
 import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
-import type { Hold } from '../decision/hold.ts';
+import type { Hold, CandidateKind } from '../decision/hold.ts';
 import type { Omission } from '../check/unwatched.ts';
 import type { VersionChange } from '../container/image-version.ts';
 import type { EntryKind, PastOutcome } from '../run/session.ts';

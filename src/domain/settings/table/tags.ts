@@ -8,7 +8,7 @@ import {
   tagPolicyOfLabel,
 } from '../values/tag-rules.ts';
 import type { Rules } from './option.ts';
-import type { ApprovalFrom } from '../../decision/approval.ts';
+import type { ApprovalFrom } from '../../decision/hold.ts';
 import { approval, approvalOfLabel, window, windowOfLabel, type WindowSetting } from '../values/holding-back.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };

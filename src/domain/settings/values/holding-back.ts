@@ -1,4 +1,4 @@
-import { type ApprovalFrom, readApproval } from '../../decision/approval.ts';
+import { type ApprovalFrom, readApproval } from '../../decision/hold.ts';
 import { parseWindows, type Window } from '../../window/window-grammar.ts';
 import type { ValueKind } from './label-values.ts';
 
