@@ -1,6 +1,12 @@
 import type { ContainerReference } from '../../domain/check/container-reference.ts';
-import { createImageRule, selectByImage } from '../../domain/check/image-selection.ts';
-import { type Selection, selectContainers, type WatchedContainer, scopeInForce } from '../../domain/check/selection.ts';
+import { createImageRule } from '../../domain/check/image-selection.ts';
+import {
+  type Selection,
+  selectContainers,
+  type WatchedContainer,
+  scopeInForce,
+  selectByImage,
+} from '../../domain/check/selection.ts';
 import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../domain/check/filters.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
-import { scopeInForce, selectContainers, type SelectionSettings } from './selection.ts';
+import { scopeInForce, selectContainers, type SelectionSettings, whyOptedOut } from './selection.ts';
 import { defaultSettings } from '../settings/settings.ts';
 
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
@@ -133,5 +133,22 @@ describe('scopeInForce()', () => {
   test("a label of the updater's own container that says none means unscoped", () => {
     const own = containerSummary('updater', { labels: { 'upkeep.scope': 'none' } });
     expect(scopeInForce({ scope: undefined, ownId: own.id, containers: [own], imageLabelsOf })).toBe('');
+  });
+});
+
+describe('whyOptedOut()', () => {
+  test.each<readonly [Readonly<Record<string, string>>, Partial<typeof defaultSettings>, string | undefined]>([
+    [{}, {}, undefined],
+    [{ 'upkeep.scope': 'other' }, { labelEnable: true }, undefined],
+    [{}, { names: ['db'], monitorImageNames: ['redis'], enableContainersByLabel: ['tier=db'] }, undefined],
+    [{ 'upkeep.enable': 'false' }, {}, 'is disabled by its label'],
+    [{}, { disableContainers: ['web'] }, 'is disabled by disable-containers'],
+    [{ tier: 'db' }, { disableContainersByLabel: ['tier=db'] }, 'is disabled by disable-containers-by-label'],
+    [{}, { skipImageNames: ['ngin.*'] }, 'runs an image of skip-image-names'],
+    [{ 'upkeep.monitor-only': 'true' }, {}, 'is monitored only'],
+    [{}, { monitorOnly: true }, 'is monitored only'],
+  ])('whyOptedOut() with labels %j, settings %j: %j', (labels, settings, expected) => {
+    const container = containerSummary('web', { labels, image: 'nginx:1.27' });
+    expect(whyOptedOut(container, { ...defaultSettings, ...settings })).toBe(expected);
   });
 });

@@ -8,6 +8,9 @@ import { quoted } from '../text/printable.ts';
 import type { Omission } from './unwatched.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 import { isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
+import { type ContainerReference, readContainerReference } from './container-reference.ts';
+import { createImageRule, type ImageRule } from './image-selection.ts';
+import { effectiveSettings } from '../settings/effective-settings.ts';
 
 export type Selection = {
   /** In listing order. */
@@ -70,6 +73,49 @@ export function createSelector(
   };
 }
 
+/** Applies the rule to a selection. A container with an unreadable reference stays, so that the check reports it. */
+export function selectByImage(
+  selection: Selection,
+  rule: ImageRule | undefined,
+  readReference: (id: string) => ContainerReference | undefined,
+): Selection {
+  if (rule === undefined) return selection;
+  const watched: WatchedContainer[] = [];
+  const unwatched: UnwatchedContainer[] = [...selection.unwatched];
+  for (const each of selection.watched) {
+    const read = readReference(each.container.id);
+    const reason = read && rule(read);
+    if (reason === undefined) watched.push(each);
+    else unwatched.push({ container: each.container, kind: 'excluded', reason, warnings: each.warnings });
+  }
+  return { watched, unwatched };
+}
+
+type OptOutSettings = Pick<
+  ServiceSettings,
+  'disableContainers' | 'skipImageNames' | 'disableContainersByLabel' | 'monitorOnly' | 'labelTakesPrecedence'
+>;
+
+/** `image` is the reference that the container was created from. */
+type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId'> & {
+  readonly imageLabels?: Labels | undefined;
+};
+
+/**
+ * Why a container must not be changed even for the update of another one. Undefined when it may be. A container outside
+ * of the selection (another scope, not named) may be: otherwise it would stay broken.
+ */
+export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): string | undefined {
+  const { labels, imageLabels, image: text, imageId } = candidate;
+  const { wishes } = readLabels(labels, imageLabels);
+  const isDisabled = anyOf(settings.disableContainers.map(namePattern));
+  const disabled = whyDisabled(candidate, wishes, { ...settings, isDisabled });
+  if (disabled !== undefined) return disabled.reason;
+  const isSkipped = createImageRule({ skipImageNames: settings.skipImageNames, monitorImageNames: [] });
+  const reference = readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: undefined });
+  return isSkipped?.(reference) ?? (effectiveSettings(settings, wishes).monitorOnly ? 'is monitored only' : undefined);
+}
+
 export type ScopeSource = {
   /** Configured scope; undefined: none. */
   readonly scope: string | undefined;
@@ -116,11 +162,8 @@ function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: R
   if (container.labels[swarmTaskLabel] !== undefined) {
     return { kind: 'swarm task', reason: 'is a task of a Swarm service, and Swarm replaces those itself' };
   }
-  if (wishes.enable === false) return { kind: 'disabled by label', reason: 'is disabled by its label' };
-  if (rules.isDisabled(container.name)) return { kind: 'excluded', reason: 'is disabled by disable-containers' };
-  if (carriesAny(container.labels, rules.disableContainersByLabel)) {
-    return { kind: 'excluded', reason: 'is disabled by disable-containers-by-label' };
-  }
+  const disabled = whyDisabled(container, wishes, rules);
+  if (disabled !== undefined) return disabled;
   const scope = wishes.scope ?? '';
   if (scope !== rules.scope) {
     return { kind: 'other scope', reason: scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}` };
@@ -133,6 +176,20 @@ function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: R
   }
   if (!rules.isNamed(container.name)) return { kind: 'not named', reason: 'is not among the names to watch' };
   return whyNotInThisState(container, rules);
+}
+
+/** Why its owner has excluded a container, by its name or a label. */
+function whyDisabled(
+  { name, labels }: Pick<ContainerSummary, 'name' | 'labels'>,
+  wishes: LabelWishes,
+  { isDisabled, disableContainersByLabel }: Pick<Rules, 'isDisabled' | 'disableContainersByLabel'>,
+): Omission | undefined {
+  if (wishes.enable === false) return { kind: 'disabled by label', reason: 'is disabled by its label' };
+  if (isDisabled(name)) return { kind: 'excluded', reason: 'is disabled by disable-containers' };
+  if (carriesAny(labels, disableContainersByLabel)) {
+    return { kind: 'excluded', reason: 'is disabled by disable-containers-by-label' };
+  }
+  return undefined;
 }
 
 /** A paused container is watched and reported as stale, though it is not replaced. */
