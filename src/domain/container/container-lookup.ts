@@ -1,7 +1,6 @@
-import type { Labels } from './label-names.ts';
+import { type Labels, ownLabels } from './label-names.ts';
 import { type ComposeIdentity, composePrefix, mayBelongTogether, readComposeIdentity } from './compose-identity.ts';
 import type { Container } from './container.ts';
-import { ownLabels } from './label-origin.ts';
 
 /** Finds containers by the names and ids in other containers' settings. */
 export type ContainerLookup = {

@@ -8,8 +8,8 @@ import {
   type Labels,
   originalImageLabel,
   ownPrefix,
+  ownLabels,
 } from '../container/label-names.ts';
-import { ownLabels } from '../container/label-origin.ts';
 import { describeUnheard } from './label-typos.ts';
 import type { ServiceSettings } from './settings.ts';
 import { containerLabels, type HookName, hookLabels } from './table/container-labels.ts';

@@ -1,7 +1,6 @@
 import { type DesiredEndState, desiredEndState } from '../settings/desired-end-state.ts';
 import type { RestartPolicy } from '../container/container.ts';
-import { journalPrefix, type Labels } from '../container/label-names.ts';
-import { ownLabels } from '../container/label-origin.ts';
+import { journalPrefix, type Labels, ownLabels } from '../container/label-names.ts';
 import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
