@@ -1,4 +1,4 @@
-import type { WindowSetting } from '../../domain/settings/values/holding-back.ts';
+import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import { type Digest, parseDigest } from '../../domain/reference/digest.ts';

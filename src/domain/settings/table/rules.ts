@@ -3,7 +3,7 @@ import { hookRules } from './hooks.ts';
 import type { ValuesOf, Rule } from './option.ts';
 import { proofRules } from './proof.ts';
 import { selectionRules } from './selection.ts';
-import { tagRules, holdingBackRules } from './tags.ts';
+import { tagRules, holdingBackRules } from './versions.ts';
 import { updateRules } from './update.ts';
 
 /** Every option of checks and updates. A new one needs an entry here and the place where it has its effect. */

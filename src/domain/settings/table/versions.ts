@@ -1,4 +1,3 @@
-import { type Signers, signers } from '../values/signers.ts';
 import {
   type PolicySetting,
   tagPattern,
@@ -6,10 +5,16 @@ import {
   type TagPatternSetting,
   tagPolicy,
   tagPolicyOfLabel,
-} from '../values/tag-rules.ts';
+  approval,
+  approvalOfLabel,
+  window,
+  windowOfLabel,
+  type WindowSetting,
+  type Signers,
+  signers,
+} from '../values/versions.ts';
 import type { Rules } from './option.ts';
 import type { ApprovalFrom } from '../../decision/hold.ts';
-import { approval, approvalOfLabel, window, windowOfLabel, type WindowSetting } from '../values/holding-back.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
 
