@@ -115,10 +115,9 @@ export type CandidateKind = 'digest' | VersionKind;
 /** The smallest kind of candidate that needs approval. `never`: no candidate does. */
 export type ApprovalFrom = CandidateKind | 'never';
 
-/** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). */
-export function readApproval(text: string): ApprovalFrom | { readonly fault: string } {
-  const approval = spellings.get(text.trim().toLowerCase());
-  return approval ?? { fault: 'it takes true, false, patch, minor or major' };
+/** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). Undefined for any other text. */
+export function readApproval(text: string): ApprovalFrom | undefined {
+  return spellings.get(text.trim().toLowerCase());
 }
 
 /** Whether a person must approve a candidate of the kind. */

@@ -47,10 +47,7 @@ export type WindowSetting =
 /** The kinds of new versions that need approval. */
 export const approval: ValueKind<ApprovalFrom> = {
   accepted: 'one of true, false, patch, minor, major',
-  parse: (text) => {
-    const read = readApproval(text);
-    return typeof read === 'string' ? read : undefined;
-  },
+  parse: readApproval,
   print: (from) => (from === 'never' ? 'false' : from === 'digest' ? 'true' : from),
 };
 
