@@ -46,8 +46,8 @@ const mutations = [
   {
     name: 'a parked container keeps its restart policy',
     file: 'src/domain/transaction/forward.ts',
-    find: `      return !samePolicy(old.policy, waiting) && {`,
-    replace: `      return members.length === 0 && !samePolicy(old.policy, waiting) && {`,
+    find: `      return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);`,
+    replace: `      return members.length === 0 && !samePolicy(old.policy, waiting) && setPolicy(old, waiting);`,
   },
   {
     name: 'the old policy is not taken away at the commit',
