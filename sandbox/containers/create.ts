@@ -1,4 +1,4 @@
-import type { ContainerRecipe } from '../../src/domain/container/recipe/request/recipe.ts';
+import type { ContainerRecipe } from '../../src/domain/container/recipe/request/request.ts';
 import type { ContainerConfig, Endpoint, HostConfig } from '../../src/domain/container/container.ts';
 import { formatPlatform, samePlatform, type Platform } from '../../src/domain/reference/platform.ts';
 import { readCreateBody, type CreateBody } from './create-body.ts';

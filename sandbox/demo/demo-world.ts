@@ -1,8 +1,6 @@
-import type { Prober } from '../../src/domain/outside/prober.ts';
 import type { Registry } from '../../src/domain/outside/registry.ts';
-import type { Engine } from '../../src/domain/outside/engine.ts';
-import type { ContainerRecipe } from '../../src/domain/container/recipe/request/recipe.ts';
-import type { Clock } from '../../src/domain/outside/outside.ts';
+import type { ContainerRecipe } from '../../src/domain/container/recipe/request/request.ts';
+import type { Clock, Prober, Engine } from '../../src/domain/outside/outside.ts';
 import type { ServiceSettings } from '../../src/domain/settings/settings.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import { demoContainers, demoRounds, type DemoContainer, type DemoRelease } from './demo-script.ts';

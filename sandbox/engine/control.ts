@@ -1,4 +1,4 @@
-import type { ContainerRecipe } from '../../src/domain/container/recipe/request/recipe.ts';
+import type { ContainerRecipe } from '../../src/domain/container/recipe/request/request.ts';
 import { comeUp, goDown, type RestartKind } from '../containers/boot.ts';
 import { createContainer } from '../containers/create.ts';
 import { storeImage, tagImage } from '../images/images.ts';

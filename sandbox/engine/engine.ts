@@ -1,6 +1,4 @@
-import type { Prober } from '../../src/domain/outside/prober.ts';
-import type { Engine } from '../../src/domain/outside/engine.ts';
-import type { Clock } from '../../src/domain/outside/outside.ts';
+import type { Prober, Engine, Clock } from '../../src/domain/outside/outside.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
 import { createCalls, type Calls } from './calls.ts';
 import { createConnection } from './connection.ts';

@@ -1,4 +1,4 @@
-import type { ProbeAnswer, Prober, ProbeQuestion } from '../../src/domain/outside/prober.ts';
+import type { ProbeAnswer, Prober, ProbeQuestion } from '../../src/domain/outside/outside.ts';
 import type { ListenBehaviour } from '../base/behaviour.ts';
 import { findContainer } from '../world/lookup.ts';
 import type { SandboxContainer, World } from '../world/world.ts';

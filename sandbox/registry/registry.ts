@@ -6,8 +6,7 @@ import type {
   RemoteImage,
   TagList,
 } from '../../src/domain/outside/registry.ts';
-import { sourceOf } from '../../src/domain/container/image-source.ts';
-import { labelledVersion } from '../../src/domain/container/image-version.ts';
+import { labelledVersion, sourceOf } from '../../src/domain/container/image-version.ts';
 import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import {

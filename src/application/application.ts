@@ -8,7 +8,7 @@ import type { InRun, PartOfRun } from './check/part-of-run.ts';
 import type { EngineProof } from './engine/proof.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
-import type { DecidedCandidate } from '../domain/decision/decision.ts';
+import type { DecidedCandidate } from '../domain/decision/decisions.ts';
 import type { DecisionDesk } from './hold/decide.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
@@ -16,7 +16,7 @@ import type { ServiceError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Inventory, UnwatchedTracked } from '../domain/inventory/inventory.ts';
 import type { Session } from '../domain/run/session.ts';
-import type { UnmatchedFilter } from '../domain/check/selection.ts';
+import type { UnmatchedFilter } from '../domain/check/filters.ts';
 import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 
 /** The service's use cases. Commands and routes call only these. */

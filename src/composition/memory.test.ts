@@ -21,7 +21,7 @@ import {
   type SeenTag,
   toMonotonicClock,
   toWallClock,
-} from '../domain/check/seen-tags.ts';
+} from '../domain/check/sightings.ts';
 import { defaultSettings } from '../domain/settings/settings.ts';
 import { openMemory } from './memory.ts';
 

@@ -3,9 +3,8 @@ import { createSharedRecords } from '../adapters/files/shared-records.ts';
 import { compactListings, type KeptListing, readKeptListing } from '../adapters/oci/tags/kept-pages.ts';
 import type { Memory } from '../application/create-application.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
-import { compactSeenTags, readSeenTag } from '../domain/check/seen-tags.ts';
-import { compactRecords } from '../domain/decision/decisions.ts';
-import { readDecisionRecord } from '../domain/decision/read-record.ts';
+import { compactSeenTags, readSeenTag } from '../domain/check/sightings.ts';
+import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 

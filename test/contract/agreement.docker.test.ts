@@ -1,4 +1,4 @@
-import type { Engine } from '../../src/domain/outside/engine.ts';
+import type { Engine } from '../../src/domain/outside/outside.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Container, HostConfig } from '../../src/domain/container/container.ts';

@@ -1,4 +1,4 @@
-import type { Prober } from '../../src/domain/outside/prober.ts';
+import type { Prober } from '../../src/domain/outside/outside.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** The listener: HTTP with a status, or a silent connection. */

@@ -1,4 +1,4 @@
-import type { Engine } from '../../src/domain/outside/engine.ts';
+import type { Engine } from '../../src/domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { countCalls } from '../support/engine/counted-engine.ts';

@@ -1,4 +1,4 @@
-import type { Engine } from '../../src/domain/outside/engine.ts';
+import type { Engine } from '../../src/domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import type { Container } from '../../src/domain/container/container.ts';
 import { restart, setStage } from './rig/stage.ts';

@@ -46,22 +46,22 @@ const mutations = [
   {
     name: 'a parked container keeps its restart policy',
     file: 'src/domain/transaction/forward.ts',
-    find: `      return !samePolicy(old.policy, waiting) && {`,
-    replace: `      return members.length === 0 && !samePolicy(old.policy, waiting) && {`,
+    find: `      return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);`,
+    replace: `      return members.length === 0 && !samePolicy(old.policy, waiting) && setPolicy(old, waiting);`,
   },
   {
     name: 'the old container keeps its restart policy at the commit',
     file: 'src/domain/transaction/commit.ts',
-    find: `    next(({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    mustNext('committing', owed, memory, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
+    find: `    next(replaced, ({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
+    must(owed, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
 `,
-    replace: `    mustNext('committing', owed, memory, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
+    replace: `    must(owed, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
 `,
   },
   {
     name: 'the successor does not get the restart policy',
     file: 'src/domain/transaction/commit.ts',
-    find: `    mustNext('committing', owed, memory, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
+    find: `    must(owed, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
 `,
     replace: ``,
   },
@@ -74,16 +74,14 @@ const mutations = [
   {
     name: 'a failed successor keeps its name until its removal',
     file: 'src/domain/transaction/back.ts',
-    find: `      ({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)),`,
-    replace: `      ({ name, new: successor }) => successor?.id === '' && rename(successor, failedName(name)),`,
+    find: `    next(dependentsFirst, ({ name, new: made }) => made?.place === 'name' && rename(made, failedName(name))) ??`,
+    replace: `    next(dependentsFirst, ({ name, new: made }) => made?.id === '' && rename(made, failedName(name))) ??`,
   },
   {
     name: 'the policy is not restored after a rollback',
     file: 'src/domain/transaction/back.ts',
-    find: `    mustNext(
-      'rolling back',
+    find: `    must(
       returning,
-      memory,
       (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
@@ -92,36 +90,26 @@ const mutations = [
   {
     name: 'a stop that may be in progress is not awaited',
     file: 'src/domain/transaction/back.ts',
-    find: `    next((member) => stopPossible && isEntitled(member) && waitOutPendingStop(member, memory)) ??`,
+    find: `    next(returning, (member) => stopPossible && isEntitled(member) && waitOutPendingStop(member, memory)) ??`,
     replace: ``,
   },
   {
     name: 'successors are removed before the old containers run again',
     file: 'src/domain/transaction/back.ts',
-    find: `    next((member) => takeName(member, member.old)) ??
-    mustNext(
-      'rolling back',
-      returning,
-      memory,
-      (member) => isEntitled(member) && mayStart(member, memory) && startOld(member),
-    ) ??
+    find: `    next(returning, (member) => takeName(member, member.old)) ??
+    must(returning, (member) => isEntitled(member) && mayStart(member, memory) && startOld(member)) ??
 `,
-    replace: `    next(({ new: successor }) => successor !== undefined && remove(successor), present) ??
-    next((member) => takeName(member, member.old)) ??
-    mustNext(
-      'rolling back',
-      returning,
-      memory,
-      (member) => isEntitled(member) && mayStart(member, memory) && startOld(member),
-    ) ??
+    replace: `    next(present, ({ new: successor }) => successor !== undefined && remove(successor)) ??
+    next(returning, (member) => takeName(member, member.old)) ??
+    must(returning, (member) => isEntitled(member) && mayStart(member, memory) && startOld(member)) ??
 `,
   },
   {
     name: 'the leader does not decide for its group',
     file: 'src/domain/transaction/commit.ts',
-    find: `    next((member) => member.old?.place === 'old' && drop(member, member.old)) ??
-    next((member) => takeName(member, member.new)) ??`,
-    replace: `    next((member) => takeName(member, member.new)) ??`,
+    find: `    next(replaced, (member) => member.old?.place === 'old' && drop(member, member.old)) ??
+    next(replaced, (member) => takeName(member, member.new)) ??`,
+    replace: `    next(replaced, (member) => takeName(member, member.new)) ??`,
   },
   {
     name: 'rivals are not searched after the successor is created',
@@ -152,27 +140,24 @@ const mutations = [
   {
     name: 'the policy of a container that was never parked is restored',
     file: 'src/domain/transaction/back.ts',
-    find: `    mustNext(
-      'rolling back',
+    find: `    must(
       returning,
-      memory,
       (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
-    replace: `    next(restorePolicy) ??
+    replace: `    next(returning, restorePolicy) ??
 `,
   },
   {
     name: 'a policy that could not be restored is dropped',
     file: 'src/domain/transaction/back.ts',
-    find: `    mustNext(
-      'rolling back',
+    find: `    must(
       returning,
-      memory,
       (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
     replace: `    next(
+      returning,
       (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
@@ -180,7 +165,7 @@ const mutations = [
   {
     name: 'the tag stays on the new image after a rollback',
     file: 'src/domain/transaction/back.ts',
-    find: `    next((member) => restoreTag(member, memory), present) ??
+    find: `    next(present, (member) => restoreTag(member, memory)) ??
 `,
     replace: ``,
   },

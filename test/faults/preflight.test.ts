@@ -1,4 +1,4 @@
-import type { Engine } from '../../src/domain/outside/engine.ts';
+import type { Engine } from '../../src/domain/outside/outside.ts';
 import { expect, test } from 'vitest';
 import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
 import { defaultSettings } from '../../src/domain/settings/settings.ts';

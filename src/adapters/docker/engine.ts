@@ -1,6 +1,5 @@
-import type { Engine } from '../../domain/outside/engine.ts';
 import type { Swarm } from '../../domain/outside/swarm.ts';
-import type { Clock, Log } from '../../domain/outside/outside.ts';
+import type { Clock, Log, Engine } from '../../domain/outside/outside.ts';
 import { parseAddress } from './transport/address.ts';
 import { createClient } from './transport/client.ts';
 import { createConnection, type TlsFiles } from './transport/connection.ts';

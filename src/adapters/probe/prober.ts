@@ -1,4 +1,4 @@
-import type { ProbeAnswer, Prober, ProbeQuestion } from '../../domain/outside/prober.ts';
+import type { ProbeAnswer, Prober, ProbeQuestion } from '../../domain/outside/outside.ts';
 import { codeOf } from '../../domain/text/error-code.ts';
 import { request } from 'node:http';
 import { connect, isIP } from 'node:net';

@@ -1,5 +1,6 @@
 import type { Clock, Log } from '../../domain/outside/outside.ts';
-import type { JsonObject, RunningService } from '../../domain/run/running-service.ts';
+import type { JsonObject } from '../../domain/text/json-value.ts';
+import type { RunningService } from '../../domain/run/running-service.ts';
 import { connectionFailure, notUpkeep } from './failure.ts';
 import { follow } from './follow.ts';
 import { open, readDocument, refuseFailure, type Call } from './request.ts';

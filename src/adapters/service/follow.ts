@@ -1,6 +1,6 @@
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
-import { isJsonObject, type JsonObject } from '../../domain/run/running-service.ts';
+import { isJsonObject, type JsonObject } from '../../domain/text/json-value.ts';
 import { connectionFailure, isPassing, notUpkeep } from './failure.ts';
 
 export type Following = {

@@ -1,6 +1,6 @@
 import { request as requestPlain, type IncomingMessage } from 'node:http';
 import { request as requestTls } from 'node:https';
-import { isJsonObject, type JsonObject } from '../../domain/run/running-service.ts';
+import { isJsonObject, type JsonObject } from '../../domain/text/json-value.ts';
 import { connectionFailure, notUpkeep, refusal } from './failure.ts';
 
 export type Call = {

@@ -1,5 +1,5 @@
 import type { Registry } from '../../domain/outside/registry.ts';
-import type { Engine } from '../../domain/outside/engine.ts';
+import type { Engine } from '../../domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';

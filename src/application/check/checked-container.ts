@@ -1,13 +1,11 @@
-import type { ApprovalFrom } from '../../domain/decision/approval.ts';
-import type { WindowSetting } from '../../domain/settings/values/holding-back.ts';
+import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
-import type { Hold } from '../../domain/decision/hold-code.ts';
+import type { Hold, ApprovalFrom, CandidateKind } from '../../domain/decision/hold.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
-import type { CandidateKind } from '../../domain/decision/approval.ts';
 import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
 import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './container-references.ts';

@@ -2,7 +2,7 @@ import { type Decisions, decisionFor } from '../../domain/decision/decisions.ts'
 import { describeHold, holdOf } from '../../domain/decision/hold.ts';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { WindowSetting } from '../../domain/settings/values/holding-back.ts';
+import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import { createWindows, type Windows } from '../../domain/window/windows.ts';
 import { candidateDigest, type CheckedContainer, type Restraints, type Unrestrained } from './checked-container.ts';
 

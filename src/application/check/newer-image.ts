@@ -1,7 +1,6 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
-import { sourceOf } from '../../domain/container/image-source.ts';
-import { changeBetween, type VersionChange, versionOf } from '../../domain/container/image-version.ts';
+import { changeBetween, type VersionChange, versionOf, sourceOf } from '../../domain/container/image-version.ts';
 import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';
 

@@ -1,14 +1,13 @@
 import type { ContainerReference } from '../../domain/check/container-reference.ts';
-import { createImageRule, selectByImage } from '../../domain/check/image-selection.ts';
-import { scopeInForce } from '../../domain/check/scope-in-force.ts';
+import { createImageRule } from '../../domain/check/image-selection.ts';
 import {
-  applyFilters,
-  type ContainerFilters,
   type Selection,
   selectContainers,
-  type UnmatchedFilter,
   type WatchedContainer,
+  scopeInForce,
+  selectByImage,
 } from '../../domain/check/selection.ts';
+import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../domain/check/filters.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';

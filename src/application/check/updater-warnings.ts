@@ -2,7 +2,7 @@ import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { ImageLabelsOf } from '../../domain/container/image-index.ts';
 import { otherUpdaters } from '../../domain/check/other-updaters.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { scopeInForce } from '../../domain/check/scope-in-force.ts';
+import { scopeInForce } from '../../domain/check/selection.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 
 /** Before the images are listed, all labels count as the containers' own. */

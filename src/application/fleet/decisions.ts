@@ -1,4 +1,4 @@
-import type { Decision, DecisionFault, DecisionRequest } from '../../domain/decision/decision.ts';
+import type { Decision, DecisionFault, DecisionRequest } from '../../domain/decision/decisions.ts';
 import type { Application } from '../application.ts';
 import { chooseEngines } from './member/choose-engines.ts';
 import type { ReachedMember } from './member/member.ts';

@@ -1,4 +1,4 @@
-import type { ContainerRecipe } from '../../domain/container/recipe/request/recipe.ts';
+import type { ContainerRecipe } from '../../domain/container/recipe/request/request.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';

@@ -1,4 +1,4 @@
-import type { Engine } from '../../domain/outside/engine.ts';
+import type { Engine } from '../../domain/outside/outside.ts';
 import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';

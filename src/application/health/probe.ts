@@ -1,9 +1,8 @@
-import type { ProbeAnswer } from '../../domain/outside/prober.ts';
 import type { CommandOutcome } from '../../domain/outside/engine-writer.ts';
 import type { Container } from '../../domain/container/container.ts';
 import { type HealthProbe, probeTitle } from '../../domain/settings/values/health-probe.ts';
 import { hideSecrets } from '../../domain/text/last-words.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { Outside, ProbeAnswer } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import { addressIn, type ProbeRoute, probeRoute } from '../../domain/health/probe-route.ts';
 

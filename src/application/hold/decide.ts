@@ -1,11 +1,11 @@
-import { deadDecisions } from '../../domain/decision/decisions.ts';
 import {
+  deadDecisions,
   type Decision,
   type DecidedCandidate,
   type DecisionFault,
   type DecisionRequest,
   takeDecision,
-} from '../../domain/decision/decision.ts';
+} from '../../domain/decision/decisions.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import type { DecisionRecord } from '../../domain/decision/decisions.ts';
-import type { DecisionKind } from '../../domain/decision/decision.ts';
+import type { DecisionRecord, DecisionKind } from '../../domain/decision/decisions.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
-import { window } from '../../domain/settings/values/holding-back.ts';
+import { window } from '../../domain/settings/values/versions.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

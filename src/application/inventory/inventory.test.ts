@@ -1,11 +1,10 @@
-import type { Engine } from '../../domain/outside/engine.ts';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { RestartKind } from '../../../sandbox/containers/boot.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { Outside, Engine } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
 import { createCheck } from '../check/check.ts';
 import { createEngineMirror } from './engine-mirror.ts';

@@ -15,14 +15,18 @@ import {
   readListedDependencies,
 } from '../../domain/inventory/listed-dependencies.ts';
 import type { Instance } from '../../domain/outside/outside.ts';
-import { scopeInForce } from '../../domain/check/scope-in-force.ts';
-import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
+import {
+  createSelector,
+  type UnwatchedContainer,
+  type WatchedContainer,
+  scopeInForce,
+} from '../../domain/check/selection.ts';
 import type { LabelledSetting } from '../../domain/settings/labelled-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isSameList, isSameRecord } from '../../domain/text/shallow.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
-import type { PastOutcome } from '../../domain/run/past-outcome.ts';
+import type { PastOutcome } from '../../domain/run/session.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
 import type { LastOutcomes } from './last-outcomes.ts';

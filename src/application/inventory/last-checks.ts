@@ -3,7 +3,7 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
-import type { DecidedCandidate } from '../../domain/decision/decision.ts';
+import type { DecidedCandidate } from '../../domain/decision/decisions.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import { candidateDigest } from '../check/checked-container.ts';
 

@@ -1,6 +1,5 @@
-import type { PastOutcome } from '../../domain/run/past-outcome.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import type { ContainerOutcome } from '../../domain/run/session.ts';
+import type { ContainerOutcome, PastOutcome } from '../../domain/run/session.ts';
 
 /** The newest outcome other than `fresh` of each container, from the runs of this process. */
 export type LastOutcomes = {

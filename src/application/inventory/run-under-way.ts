@@ -1,5 +1,4 @@
-import type { ServiceEvent } from '../../domain/run/event.ts';
-import { percentOf } from '../../domain/run/pull-percent.ts';
+import { type ServiceEvent, percentOf } from '../../domain/run/event.ts';
 import type { ContainerUnderWay, RunUnderWay } from '../../domain/run/service-status.ts';
 
 /** The update run under way, from its events. */

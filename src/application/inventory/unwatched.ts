@@ -1,7 +1,6 @@
 import { readContainerReference } from '../../domain/check/container-reference.ts';
-import { createImageRule, selectByImage } from '../../domain/check/image-selection.ts';
-import { scopeInForce } from '../../domain/check/scope-in-force.ts';
-import { selectContainers, type WatchedContainer } from '../../domain/check/selection.ts';
+import { createImageRule } from '../../domain/check/image-selection.ts';
+import { selectContainers, type WatchedContainer, scopeInForce, selectByImage } from '../../domain/check/selection.ts';
 import { labelsOfImage } from '../../domain/container/image-index.ts';
 import { everyEntry, labelsOfService, type EngineListing } from '../../domain/inventory/engine-listing.ts';
 import type { UnwatchedTracked } from '../../domain/inventory/inventory.ts';

@@ -4,7 +4,7 @@ import { withoutKept } from '../../domain/rollback/kept-containers.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
-import { whyOptedOut } from '../../domain/check/opted-out.ts';
+import { whyOptedOut } from '../../domain/check/selection.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
 import {
   planUpdate,

@@ -1,7 +1,7 @@
 import type { Container, ContainerSummary } from '../../domain/container/container.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { buildDependencyGraph, type DependencyGraph, type GraphOptions } from '../../domain/plan/dependency-graph.ts';
-import { touchedBy } from '../../domain/plan/touched.ts';
+import { touchedBy } from '../../domain/plan/planned-restarts.ts';
 import { inspectContainers } from '../engine/inspect-containers.ts';
 
 export type ReadGraph = {

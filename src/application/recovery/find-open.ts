@@ -7,7 +7,7 @@ import {
 } from '../../domain/recovery/interrupted.ts';
 import { bearsSeal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
-import { ownLabels } from '../../domain/container/label-origin.ts';
+import { ownLabels } from '../../domain/container/label-names.ts';
 import { marks, type OpenMark, openMarksOf, sealedPartOf } from '../../domain/transaction/open-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { parseStandingName, plainName } from '../../domain/transaction/transaction-names.ts';

@@ -1,4 +1,4 @@
-import type { Engine } from '../../domain/outside/engine.ts';
+import type { Engine } from '../../domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import {
   createSandboxScene,

@@ -2,7 +2,7 @@ import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from 
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { keptAmong } from '../../domain/rollback/kept-containers.ts';
-import { ownLabels } from '../../domain/container/label-origin.ts';
+import { ownLabels } from '../../domain/container/label-names.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';

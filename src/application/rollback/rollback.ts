@@ -4,7 +4,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { type Journal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { indexImages } from '../../domain/container/image-index.ts';
-import { ownLabels } from '../../domain/container/label-origin.ts';
+import { ownLabels } from '../../domain/container/label-names.ts';
 import { isExcluded } from '../../domain/settings/labels.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Outside } from '../../domain/outside/outside.ts';

@@ -2,7 +2,7 @@ import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { Instance } from '../../domain/outside/outside.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { readServiceImage } from '../../domain/swarm/service-image.ts';
-import type { PlannedService } from '../../domain/swarm/planned-service.ts';
+import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { CheckReport } from '../check/check.ts';

@@ -5,7 +5,7 @@ import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
-import type { PlannedService } from '../../domain/swarm/planned-service.ts';
+import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';

@@ -2,7 +2,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { Swarm } from '../../domain/outside/swarm.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
-import { isTakenBackAlone, type TakenBack, takenBackBySwarm } from '../../domain/swarm/update/taken-back.ts';
+import { isTakenBackAlone, type TakenBack, takenBackBySwarm } from '../../domain/swarm/update/open-update.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';
 import { rememberFailure } from './failed-services.ts';
 

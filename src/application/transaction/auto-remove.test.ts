@@ -1,4 +1,4 @@
-import type { Engine } from '../../domain/outside/engine.ts';
+import type { Engine } from '../../domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';

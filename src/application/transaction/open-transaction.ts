@@ -1,8 +1,7 @@
 import type { Member } from '../../domain/transaction/facts.ts';
 import type { Log, Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { keepOrderOf } from '../../domain/plan/keep-old.ts';
-import { startOrderOf } from '../../domain/plan/start-first.ts';
+import { keepOrderOf, startOrderOf } from '../../domain/plan/replacement-options.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { opened, type OpenTransaction } from './facts/facts.ts';
 import { memberFromPlan } from './facts/member-from.ts';

@@ -1,6 +1,6 @@
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import { refuseUnmatched } from '../../domain/check/unmatched.ts';
+import { refuseUnmatched } from '../../domain/check/filters.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { Session, Trigger, Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';

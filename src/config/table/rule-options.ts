@@ -1,4 +1,4 @@
-import type { Rule } from '../../domain/settings/table/rule.ts';
+import type { Rule } from '../../domain/settings/table/option.ts';
 import { rules } from '../../domain/settings/table/rules.ts';
 import { type CommandName, deciding } from '../declaration/commands.ts';
 

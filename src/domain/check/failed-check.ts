@@ -1,7 +1,7 @@
 import { formatDuration } from '../text/duration.ts';
 import { describeWithRemedy, type ErrorCode, ServiceError } from '../errors.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
-import { holdOfFailure } from '../decision/hold-code.ts';
+import { holdOfFailure } from '../decision/hold.ts';
 import { type Subject, undecided, type Verdict } from './verdict.ts';
 
 /** The verdict on a question that failed. `platform` is given if the question was about content for a platform. */

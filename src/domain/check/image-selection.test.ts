@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary } from '../../../test/support/scene/builders.ts';
 import { readContainerReference } from './container-reference.ts';
-import { createImageRule, selectByImage } from './image-selection.ts';
-import { selectContainers } from './selection.ts';
+import { createImageRule } from './image-selection.ts';
+import { selectContainers, selectByImage } from './selection.ts';
 import { defaultSettings } from '../settings/settings.ts';
 
 const skipped = 'runs an image of skip-image-names';

@@ -2,7 +2,6 @@ import type { ContainerReference } from './container-reference.ts';
 import { familiarReference, formatReference, matchesReference } from '../reference/image-reference.ts';
 import { anyOf, namePattern } from '../text/name-pattern.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
-import type { Selection, UnwatchedContainer, WatchedContainer } from './selection.ts';
 
 /** Why containers of an image are not watched; undefined when they are. The text follows the container's name. */
 export type ImageRule = (read: ContainerReference) => string | undefined;
@@ -19,24 +18,6 @@ export function createImageRule(
     if (isSkipped(read)) return 'runs an image of skip-image-names';
     return isMonitored(read) ? undefined : 'runs an image that is not among monitor-image-names';
   };
-}
-
-/** Applies the rule to a selection. A container with an unreadable reference stays, so that the check reports it. */
-export function selectByImage(
-  selection: Selection,
-  rule: ImageRule | undefined,
-  readReference: (id: string) => ContainerReference | undefined,
-): Selection {
-  if (rule === undefined) return selection;
-  const watched: WatchedContainer[] = [];
-  const unwatched: UnwatchedContainer[] = [...selection.unwatched];
-  for (const each of selection.watched) {
-    const read = readReference(each.container.id);
-    const reason = read && rule(read);
-    if (reason === undefined) watched.push(each);
-    else unwatched.push({ container: each.container, kind: 'excluded', reason, warnings: each.warnings });
-  }
-  return { watched, unwatched };
 }
 
 /**

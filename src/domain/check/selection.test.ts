@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
-import { tryParseImageReference } from '../reference/image-reference.ts';
-import { applyFilters, selectContainers, type SelectionSettings } from './selection.ts';
+import { scopeInForce, selectContainers, type SelectionSettings, whyOptedOut } from './selection.ts';
 import { defaultSettings } from '../settings/settings.ts';
 
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
@@ -116,47 +115,40 @@ describe('selectContainers()', () => {
   });
 });
 
-describe('applyFilters()', () => {
-  const selection = selectContainers(
-    [
-      containerSummary('web', { image: 'nginx:1.27' }),
-      containerSummary('proxy', { image: 'docker.io/library/nginx:1.28' }),
-      containerSummary('db', { image: 'postgres:17' }),
-      containerSummary('odd', { image: 'NOT A REFERENCE' }),
-      containerSummary('off', { image: 'nginx:1.27', labels: { 'upkeep.enable': 'false' } }),
-    ],
-    unscoped,
-    imageLabelsOf,
-  );
-  const apply = (images: readonly string[], containers: readonly string[]) => {
-    const applied = applyFilters(selection, { images, containers }, ({ image }) => tryParseImageReference(image));
-    return { names: applied.named.map(({ container }) => container.name), unmatched: applied.unmatched };
-  };
+describe('scopeInForce()', () => {
+  const updater = containerSummary('updater', { labels: { 'com.centurylinklabs.watchtower.scope': 'blue' } });
+  const containers = [containerSummary('web', { labels: { 'upkeep.scope': 'green' } }), updater];
 
-  test.each<readonly [images: readonly string[], containers: readonly string[], expected: readonly string[]]>([
-    [[], [], ['web', 'proxy', 'db', 'odd']],
-    [['nginx'], [], ['web', 'proxy']],
-    [['nginx:1.27'], [], ['web']],
-    [['docker.io/library/nginx'], [], ['web', 'proxy']],
-    [['nginx', 'postgres:17'], [], ['web', 'proxy', 'db']],
-    [['nginx'], ['db', 'web'], ['web']],
-    [[], ['web|db'], ['web', 'db']],
-    [[], ['/db'], ['db']],
-  ])('images %j and containers %j: %j', (images, containers, expected) => {
-    const { names, unmatched } = apply(images, containers);
-    expect(names).toEqual(expected);
-    expect(unmatched).toEqual([]);
+  test.each<readonly [scope: string | undefined, ownId: string | undefined, expected: string]>([
+    [undefined, updater.id, 'blue'],
+    [undefined, undefined, ''],
+    [undefined, 'f'.repeat(64), ''],
+    ['red', updater.id, 'red'],
+    ['none', updater.id, ''],
+    ['', updater.id, ''],
+  ])('scopeInForce() of %j, own container %j: %j', (scope, ownId, expected) => {
+    expect(scopeInForce({ scope, ownId, containers, imageLabelsOf })).toBe(expected);
   });
 
-  test('tells what a filter that names nothing would have needed', () => {
-    expect(apply(['NOT A REFERENCE', 'redis'], ['off', 'nobody'])).toEqual({
-      names: [],
-      unmatched: [
-        { filter: 'off', reason: 'Container "off" is not watched: it is disabled by its label' },
-        { filter: 'nobody', reason: 'No container is called "nobody"' },
-        { filter: 'NOT A REFERENCE', reason: 'No watched container runs the image "NOT A REFERENCE"' },
-        { filter: 'redis', reason: 'No watched container runs the image "redis"' },
-      ],
-    });
+  test("a label of the updater's own container that says none means unscoped", () => {
+    const own = containerSummary('updater', { labels: { 'upkeep.scope': 'none' } });
+    expect(scopeInForce({ scope: undefined, ownId: own.id, containers: [own], imageLabelsOf })).toBe('');
+  });
+});
+
+describe('whyOptedOut()', () => {
+  test.each<readonly [Readonly<Record<string, string>>, Partial<typeof defaultSettings>, string | undefined]>([
+    [{}, {}, undefined],
+    [{ 'upkeep.scope': 'other' }, { labelEnable: true }, undefined],
+    [{}, { names: ['db'], monitorImageNames: ['redis'], enableContainersByLabel: ['tier=db'] }, undefined],
+    [{ 'upkeep.enable': 'false' }, {}, 'is disabled by its label'],
+    [{}, { disableContainers: ['web'] }, 'is disabled by disable-containers'],
+    [{ tier: 'db' }, { disableContainersByLabel: ['tier=db'] }, 'is disabled by disable-containers-by-label'],
+    [{}, { skipImageNames: ['ngin.*'] }, 'runs an image of skip-image-names'],
+    [{ 'upkeep.monitor-only': 'true' }, {}, 'is monitored only'],
+    [{}, { monitorOnly: true }, 'is monitored only'],
+  ])('whyOptedOut() with labels %j, settings %j: %j', (labels, settings, expected) => {
+    const container = containerSummary('web', { labels, image: 'nginx:1.27' });
+    expect(whyOptedOut(container, { ...defaultSettings, ...settings })).toBe(expected);
   });
 });

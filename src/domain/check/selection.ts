@@ -1,7 +1,6 @@
 import type { Labels } from '../container/label-names.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
-import { type ImageReference, matchesReference } from '../reference/image-reference.ts';
 import { carriesAny } from '../container/label-pair.ts';
 import { type LabelWishes, readLabels } from '../settings/labels.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
@@ -9,6 +8,9 @@ import { quoted } from '../text/printable.ts';
 import type { Omission } from './unwatched.ts';
 import type { ServiceSettings } from '../settings/settings.ts';
 import { isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
+import { type ContainerReference, readContainerReference } from './container-reference.ts';
+import { createImageRule, type ImageRule } from './image-selection.ts';
+import { effectiveSettings } from '../settings/effective-settings.ts';
 
 export type Selection = {
   /** In listing order. */
@@ -71,51 +73,66 @@ export function createSelector(
   };
 }
 
-/**
- * The watched containers that a request concerns; both empty: all. Items of one list are alternatives (OR); both lists
- * must match (AND).
- */
-export type ContainerFilters = { readonly images: readonly string[]; readonly containers: readonly string[] };
-
-export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
-
-/**
- * Keeps the containers that a request names, and lists filters without a match. Comparisons block the process, so
- * `onMatch` runs before each one and may throw to stop a large request.
- */
-export function applyFilters(
+/** Applies the rule to a selection. A container with an unreadable reference stays, so that the check reports it. */
+export function selectByImage(
   selection: Selection,
-  filters: ContainerFilters,
-  referenceOf: (container: ContainerSummary) => ImageReference | undefined,
-  onMatch: () => void = () => {},
-): { readonly named: readonly WatchedContainer[]; readonly unmatched: readonly UnmatchedFilter[] } {
-  const { watched, unwatched } = selection;
-  const names = filters.containers.map((filter) => {
-    onMatch();
-    const pattern = namePattern(filter);
-    const matches: NamePattern = (name) => {
-      onMatch();
-      return pattern(name);
-    };
-    return { filter, matches };
-  });
-  const runs = (filter: string) => (container: ContainerSummary) => {
-    onMatch();
-    const reference = referenceOf(container);
-    return reference !== undefined && matchesReference(filter, reference);
-  };
-  const named = watched.filter(
-    ({ container }) =>
-      (names.length === 0 || names.some(({ matches }) => matches(container.name))) &&
-      (filters.images.length === 0 || filters.images.some((filter) => runs(filter)(container))),
-  );
-  const unmatchedNames = names
-    .filter(({ matches }) => !watched.some(({ container }) => matches(container.name)))
-    .map(({ filter, matches }) => ({ filter, reason: whyNoName(filter, matches, unwatched) }));
-  const unmatchedImages = filters.images
-    .filter((filter) => !watched.some(({ container }) => runs(filter)(container)))
-    .map((filter) => ({ filter, reason: `No watched container runs the image ${quoted(filter)}` }));
-  return { named, unmatched: [...unmatchedNames, ...unmatchedImages] };
+  rule: ImageRule | undefined,
+  readReference: (id: string) => ContainerReference | undefined,
+): Selection {
+  if (rule === undefined) return selection;
+  const watched: WatchedContainer[] = [];
+  const unwatched: UnwatchedContainer[] = [...selection.unwatched];
+  for (const each of selection.watched) {
+    const read = readReference(each.container.id);
+    const reason = read && rule(read);
+    if (reason === undefined) watched.push(each);
+    else unwatched.push({ container: each.container, kind: 'excluded', reason, warnings: each.warnings });
+  }
+  return { watched, unwatched };
+}
+
+type OptOutSettings = Pick<
+  ServiceSettings,
+  'disableContainers' | 'skipImageNames' | 'disableContainersByLabel' | 'monitorOnly' | 'labelTakesPrecedence'
+>;
+
+/** `image` is the reference that the container was created from. */
+type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId'> & {
+  readonly imageLabels?: Labels | undefined;
+};
+
+/**
+ * Why a container must not be changed even for the update of another one. Undefined when it may be. A container outside
+ * of the selection (another scope, not named) may be: otherwise it would stay broken.
+ */
+export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): string | undefined {
+  const { labels, imageLabels, image: text, imageId } = candidate;
+  const { wishes } = readLabels(labels, imageLabels);
+  const isDisabled = anyOf(settings.disableContainers.map(namePattern));
+  const disabled = whyDisabled(candidate, wishes, { ...settings, isDisabled });
+  if (disabled !== undefined) return disabled.reason;
+  const isSkipped = createImageRule({ skipImageNames: settings.skipImageNames, monitorImageNames: [] });
+  const reference = readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: undefined });
+  return isSkipped?.(reference) ?? (effectiveSettings(settings, wishes).monitorOnly ? 'is monitored only' : undefined);
+}
+
+export type ScopeSource = {
+  /** Configured scope; undefined: none. */
+  readonly scope: string | undefined;
+  readonly containers: readonly ContainerSummary[];
+  readonly imageLabelsOf: ImageLabelsOf;
+  /** The id of the container that we run in. */
+  readonly ownId: string | undefined;
+};
+
+/**
+ * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else that of the updater's own
+ * container.
+ */
+export function scopeInForce({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {
+  if (scope !== undefined) return scope === 'none' ? '' : scope;
+  const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);
+  return (own && readLabels(own.labels, imageLabelsOf(own)).wishes.scope) ?? '';
 }
 
 /**
@@ -145,11 +162,8 @@ function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: R
   if (container.labels[swarmTaskLabel] !== undefined) {
     return { kind: 'swarm task', reason: 'is a task of a Swarm service, and Swarm replaces those itself' };
   }
-  if (wishes.enable === false) return { kind: 'disabled by label', reason: 'is disabled by its label' };
-  if (rules.isDisabled(container.name)) return { kind: 'excluded', reason: 'is disabled by disable-containers' };
-  if (carriesAny(container.labels, rules.disableContainersByLabel)) {
-    return { kind: 'excluded', reason: 'is disabled by disable-containers-by-label' };
-  }
+  const disabled = whyDisabled(container, wishes, rules);
+  if (disabled !== undefined) return disabled;
   const scope = wishes.scope ?? '';
   if (scope !== rules.scope) {
     return { kind: 'other scope', reason: scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}` };
@@ -162,6 +176,20 @@ function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: R
   }
   if (!rules.isNamed(container.name)) return { kind: 'not named', reason: 'is not among the names to watch' };
   return whyNotInThisState(container, rules);
+}
+
+/** Why its owner has excluded a container, by its name or a label. */
+function whyDisabled(
+  { name, labels }: Pick<ContainerSummary, 'name' | 'labels'>,
+  wishes: LabelWishes,
+  { isDisabled, disableContainersByLabel }: Pick<Rules, 'isDisabled' | 'disableContainersByLabel'>,
+): Omission | undefined {
+  if (wishes.enable === false) return { kind: 'disabled by label', reason: 'is disabled by its label' };
+  if (isDisabled(name)) return { kind: 'excluded', reason: 'is disabled by disable-containers' };
+  if (carriesAny(labels, disableContainersByLabel)) {
+    return { kind: 'excluded', reason: 'is disabled by disable-containers-by-label' };
+  }
+  return undefined;
 }
 
 /** A paused container is watched and reported as stale, though it is not replaced. */
@@ -181,11 +209,4 @@ function whyNotInThisState({ status }: ContainerSummary, rules: Rules): Omission
     case 'dead':
       return { reason: 'is being removed' };
   }
-}
-
-function whyNoName(filter: string, matches: NamePattern, unwatched: readonly UnwatchedContainer[]): string {
-  const known = unwatched.find(({ container }) => matches(container.name));
-  return known === undefined
-    ? `No container is called ${quoted(filter)}`
-    : `Container ${quoted(known.container.name)} is not watched: it ${known.reason}`;
 }

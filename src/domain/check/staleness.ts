@@ -1,9 +1,9 @@
 import type { RemoteImage } from '../outside/registry.ts';
 import { runsOn } from '../reference/choose-platform.ts';
 import { type Digest, parseDigest, shortDigest } from '../reference/digest.ts';
-import { formatDuration } from '../text/duration.ts';
+import { formatDuration, printTime } from '../text/duration.ts';
 import { type FailedVersion, tagsByPeople } from './failed-version.ts';
-import type { Hold } from '../decision/hold-code.ts';
+import type { Hold } from '../decision/hold.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
@@ -88,13 +88,7 @@ function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
   }
   const newer = `The tag ${name} is another image in the engine now`;
   const failedVersion = failureOf(subject, [tagged.id]);
-  const notAgain = whyNotAgain(newer, failedVersion);
-  const decided = subject.inForce.monitorOnly
-    ? held(`${newer}; monitored only`, 'monitor-only', subject)
-    : notAgain !== undefined && !subject.retryFailed
-      ? held(notAgain, 'failed', subject)
-      : { ...verdict('stale', newer, subject), ...(notAgain !== undefined && asFailed(notAgain)) };
-  return { ...decided, ...latest, failedVersion };
+  return { ...judgeBySettings(subject, newer, failedVersion), ...latest, failedVersion };
 }
 
 /** The last failure of the image with one of these names. Its id is one of them in every image store. */
@@ -104,13 +98,23 @@ function failureOf({ failedVersions }: Subject, names: readonly string[]): Faile
     .toSorted((one, other) => other.atMs - one.atMs)[0];
 }
 
-function held(reason: string, hold: Hold, subject: Subject): Verdict {
-  return { ...verdict('held', reason, subject), hold };
+/** The verdict on a newer version by the settings and an earlier failure, without a cooldown: `stale` or `held`. */
+function judgeBySettings(
+  subject: Subject,
+  newer: string,
+  failed: FailedVersion | undefined,
+  until = 'the tag moves on',
+): Verdict {
+  if (subject.inForce.monitorOnly) return held(`${newer}; monitored only`, 'monitor-only', subject);
+  const stale = verdict('stale', newer, subject);
+  if (failed === undefined) return stale;
+  const reason = `${newer}, but was rolled back here on ${printTime(failed.atMs)}: it is not tried again before ${until}, or with --retry-failed`;
+  if (!subject.retryFailed) return held(reason, 'failed', subject);
+  return { ...stale, otherwise: { reason, hold: 'failed', eligibleAtMs: undefined } };
 }
 
-function whyNotAgain(newer: string, failed: FailedVersion | undefined, until = 'the tag moves on'): string | undefined {
-  if (failed === undefined) return undefined;
-  return `${newer}, but was rolled back here on ${printTime(failed.atMs)}: it is not tried again before ${until}, or with --retry-failed`;
+function held(reason: string, hold: Hold, subject: Subject): Verdict {
+  return { ...verdict('held', reason, subject), hold };
 }
 
 /**
@@ -139,13 +143,11 @@ function judgeNewer(
   { latest, nowMs, age, isOfHigherTag = false }: Content,
   failed: FailedVersion | undefined,
 ): Verdict {
-  const { monitorOnly, cooldownMs } = subject.inForce;
+  const { cooldownMs } = subject.inForce;
   const name = quoted(familiarReference(subject.reference));
   const newer = isOfHigherTag ? `The higher tag ${name} is available` : `A newer image of ${name} is available`;
-  if (monitorOnly) return held(`${newer}; monitored only`, 'monitor-only', subject);
-  const notAgain = whyNotAgain(newer, failed, isOfHigherTag ? 'there is another higher tag' : undefined);
-  if (notAgain !== undefined && !subject.retryFailed) return held(notAgain, 'failed', subject);
-  const stale = { ...verdict('stale', newer, subject), ...(notAgain !== undefined && asFailed(notAgain)) };
+  const stale = judgeBySettings(subject, newer, failed, isOfHigherTag ? 'there is another higher tag' : undefined);
+  if (stale.status === 'held') return stale;
   if (cooldownMs === 0) return stale;
   const cooldown = { ageMs: age.ms, delayMs: cooldownMs };
   if (age.ms >= cooldownMs) return subject.ignoresCooldown ? stale : { ...stale, cooldown };
@@ -156,10 +158,6 @@ function judgeNewer(
   if (subject.ignoresCooldown)
     return stale.otherwise === undefined ? { ...stale, otherwise: { reason, hold: 'cooldown', eligibleAtMs } } : stale;
   return { ...held(reason, 'cooldown', subject), eligibleAtMs, cooldown };
-}
-
-function asFailed(reason: string): Pick<Verdict, 'otherwise'> {
-  return { otherwise: { reason, hold: 'failed', eligibleAtMs: undefined } };
 }
 
 /** How the newer of two images of a tag is known: by the tag itself, or only by build times. */
@@ -204,10 +202,4 @@ export function seenSince(subject: Subject, seen: readonly Sighting[]): readonly
 function wholeUnits(ms: number): number {
   const unit = ms < 60_000 ? 1000 : 60_000;
   return Math.floor(ms / unit) * unit;
-}
-
-/** `2026-01-31T12:00Z`. */
-function printTime(ms: number): string {
-  const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;
 }

@@ -3,7 +3,7 @@ import type { VersionKind } from '../tags/tag-policy.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { Cooldown } from '../run/session.ts';
 import type { FailedVersion } from './failed-version.ts';
-import type { Hold } from '../decision/hold-code.ts';
+import type { Hold } from '../decision/hold.ts';
 import { digestsOf } from '../container/image-index.ts';
 import type { RemoteImage } from '../outside/registry.ts';
 import { digestOfRepository, type ImageReference } from '../reference/image-reference.ts';

@@ -49,19 +49,17 @@ describe('readComposeIdentity()', () => {
       service: 'web',
       folder: '',
       files: [],
-      containerNumber: 2,
       oneOff: false,
       dependsOn: [{ service: 'db', condition: 'service_healthy', restart: true }],
     });
   });
 
-  test('depends on nothing, has no number and is no one-off, when the labels do not say so', () => {
+  test('depends on nothing and is no one-off, when the labels do not say so', () => {
     expect(readComposeIdentity(labels)).toEqual({
       project: 'shop',
       service: 'web',
       folder: '',
       files: [],
-      containerNumber: undefined,
       oneOff: false,
       dependsOn: [],
     });
@@ -70,12 +68,6 @@ describe('readComposeIdentity()', () => {
 
   test('knows the containers of "compose run"', () => {
     expect(readComposeIdentity({ ...labels, 'com.docker.compose.oneoff': 'True' })?.oneOff).toBe(true);
-  });
-
-  test.each(['0', '-1', '1.5', 'one', '', '9999999999'])('leaves out the container number %j', (number) => {
-    expect(
-      readComposeIdentity({ ...labels, 'com.docker.compose.container-number': number })?.containerNumber,
-    ).toBeUndefined();
   });
 
   test.each([

@@ -1,3 +1,6 @@
+import { isJsonObject } from '../text/json-value.ts';
+import { labelOf, type Labels } from './label-names.ts';
+
 /** Compose project and service of a container, from the labels that `docker compose up` writes. */
 export type ComposeIdentity = {
   readonly project: string;
@@ -6,8 +9,6 @@ export type ComposeIdentity = {
   readonly folder: string;
   /** The compose files. Empty without the label. */
   readonly files: readonly string[];
-  /** The replica, from 1. Undefined if the label is missing or not a number. */
-  readonly containerNumber: number | undefined;
   /** Made by `compose run`, so it is not a replica of the service. */
   readonly oneOff: boolean;
   readonly dependsOn: readonly ComposeDependency[];
@@ -27,12 +28,10 @@ export type ComposeCondition = (typeof conditions)[number];
 const conditions = ['service_started', 'service_healthy', 'service_completed_successfully'] as const;
 
 /** Undefined for a container outside of compose projects. Unreadable parts are left out. */
-export function readComposeIdentity(labels: Readonly<Record<string, string>>): ComposeIdentity | undefined {
-  const read = (name: string) =>
-    Object.hasOwn(labels, composePrefix + name) ? (labels[composePrefix + name] ?? '') : '';
+export function readComposeIdentity(labels: Labels): ComposeIdentity | undefined {
+  const read = (name: string) => labelOf(labels, composePrefix + name) ?? '';
   const [project, service] = [read('project'), read('service')];
   if (!isName(project) || !isName(service)) return undefined;
-  const number = read('container-number');
   return {
     project,
     service,
@@ -41,7 +40,6 @@ export function readComposeIdentity(labels: Readonly<Record<string, string>>): C
       .split(',')
       .map((file) => file.trim())
       .filter((file) => file !== ''),
-    containerNumber: /^[1-9]\d{0,8}$/.test(number) ? Number(number) : undefined,
     oneOff: read('oneoff').toLowerCase() === 'true',
     dependsOn: readDependencies(read('depends_on')),
   };
@@ -88,9 +86,9 @@ function fromJson(text: string): readonly ComposeDependency[] {
   const value = parseJson(text);
   if (Array.isArray(value))
     return value.filter((item) => typeof item === 'string').map((service) => dependency(service, undefined, false));
-  if (!isRecord(value)) return [];
+  if (!isJsonObject(value)) return [];
   return Object.entries(value).map(([service, detail]) =>
-    isRecord(detail)
+    isJsonObject(detail)
       ? dependency(service, detail['condition'], detail['restart'] === true)
       : dependency(service, undefined, false),
   );
@@ -106,8 +104,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

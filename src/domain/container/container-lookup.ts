@@ -1,18 +1,21 @@
-import type { Labels } from './label-names.ts';
+import { type Labels, ownLabels } from './label-names.ts';
 import { type ComposeIdentity, composePrefix, mayBelongTogether, readComposeIdentity } from './compose-identity.ts';
 import type { Container } from './container.ts';
-import { ownLabels } from './label-origin.ts';
 
 /** Finds containers by the names and ids in other containers' settings. */
-export type ContainerLookup<Each extends LinkedContainer = Container> = {
+export type ContainerLookup = {
   /** Looks up a text as the engine does: a whole id, then a name, then the beginning of an id if only one matches. */
-  readonly byIdOrName: (text: string) => Each | undefined;
-  readonly byName: (name: string) => Each | undefined;
+  readonly byIdOrName: (text: string) => LinkedContainer | undefined;
+  readonly byName: (name: string) => LinkedContainer | undefined;
   /**
    * The replicas of a compose service, from the view of `asking`, which is undefined outside of compose. Empty if
    * unlike containers claim to be the service. Containers of `compose run` are not replicas.
    */
-  readonly byService: (project: string, service: string, asking: ComposeIdentity | undefined) => readonly Each[];
+  readonly byService: (
+    project: string,
+    service: string,
+    asking: ComposeIdentity | undefined,
+  ) => readonly LinkedContainer[];
   /** Undefined for a container outside compose. */
   readonly composeOf: (container: LinkedContainer) => ComposeIdentity | undefined;
 };
@@ -20,15 +23,13 @@ export type ContainerLookup<Each extends LinkedContainer = Container> = {
 /** The fields of a container that name it or other containers. */
 export type LinkedContainer = Pick<Container, 'id' | 'name' | 'settings' | 'imageLabels'>;
 
-export function createContainerLookup<Each extends LinkedContainer>(
-  containers: readonly Each[],
-): ContainerLookup<Each> {
+export function createContainerLookup(containers: readonly LinkedContainer[]): ContainerLookup {
   const byId = new Map(containers.map((container) => [container.id, container]));
   const byName = new Map(containers.map((container) => [container.name, container]));
   const identities = new Map(
     containers.map((container) => [container.id, readComposeIdentity(composeLabels(container))]),
   );
-  const services = new Map<string, Each[]>();
+  const services = new Map<string, LinkedContainer[]>();
   for (const container of containers) {
     const identity = identities.get(container.id);
     if (identity === undefined || identity.oneOff) continue;
@@ -36,24 +37,25 @@ export function createContainerLookup<Each extends LinkedContainer>(
     services.set(key, [...(services.get(key) ?? []), container]);
   }
 
-  const byBeginning = (text: string): Each | undefined => {
+  const byBeginning = (text: string): LinkedContainer | undefined => {
     if (!/^[0-9a-f]{4,64}$/.test(text)) return undefined;
     const [only, another] = containers.filter(({ id }) => id.startsWith(text));
     return another === undefined ? only : undefined;
   };
 
-  const identityOf = (container: Each | undefined) => container && identities.get(container.id);
+  const composeOf = ({ id }: LinkedContainer) => identities.get(id);
 
   return {
     byIdOrName: (text) => byId.get(text) ?? byName.get(text) ?? byBeginning(text),
     byName: (name) => byName.get(name),
     byService: (project, service, asking) => {
       const claiming = services.get(serviceKey(project, service)) ?? [];
-      const like = asking?.project === project ? asking : identityOf(claiming[0]);
-      const alike = claiming.filter((each) => mayBeOf(like, identityOf(each)));
+      const [first] = claiming;
+      const like = asking?.project === project ? asking : first && composeOf(first);
+      const alike = claiming.filter((each) => mayBeOf(like, composeOf(each)));
       return like === asking || alike.length === claiming.length ? alike : [];
     },
-    composeOf: ({ id }) => identities.get(id),
+    composeOf,
   };
 }
 

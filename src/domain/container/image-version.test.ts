@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeBetween, versionOf } from './image-version.ts';
+import { changeBetween, sourceOf, versionOf } from './image-version.ts';
 
 const digest = `sha256:${'0123456789ab'.padEnd(64, 'c')}`;
 const labelled = (version: string) => ({ 'org.opencontainers.image.version': version });
@@ -45,4 +45,26 @@ describe('changeBetween()', () => {
       }),
     );
   });
+});
+
+const source = (url: string) => ({ 'org.opencontainers.image.source': url });
+
+test.each([
+  ['the sources', source('https://git.example/app'), 'https://git.example/app'],
+  [
+    'the home page where no sources are named',
+    { 'org.opencontainers.image.url': 'http://app.example' },
+    'http://app.example/',
+  ],
+  [
+    'the home page where the sources are no address',
+    { ...source('app'), 'org.opencontainers.image.url': 'https://a.example/' },
+    'https://a.example/',
+  ],
+  ['no script', source('javascript:alert(1)'), undefined],
+  ['no login', source('https://user:password@git.example/'), undefined],
+  ['nothing too long', source(`https://git.example/${'a'.repeat(500)}`), undefined],
+  ['nothing of no labels', undefined, undefined],
+])('sourceOf() is %s', (_, labels, expected) => {
+  expect(sourceOf(labels)).toBe(expected);
 });

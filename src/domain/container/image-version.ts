@@ -1,10 +1,13 @@
-import type { Labels } from './label-names.ts';
+import { labelOf, type Labels } from './label-names.ts';
 import { shortDigest } from '../reference/digest.ts';
 import { tryParseImageReference } from '../reference/image-reference.ts';
 import { printable } from '../text/printable.ts';
 
-/** https://github.com/opencontainers/image-spec/blob/main/annotations.md#pre-defined-annotation-keys */
+/**
+ * Labels that describe an image: https://github.com/opencontainers/image-spec/blob/main/annotations.md#pre-defined-annotation-keys
+ */
 const versionLabel = 'org.opencontainers.image.version';
+const pageLabels = ['org.opencontainers.image.source', 'org.opencontainers.image.url'];
 
 export type VersionFacts = {
   /** Labels of the image; undefined when they are not known. */
@@ -28,9 +31,19 @@ export function versionOf({ labels, image, digest }: VersionFacts): string | und
 
 /** The version in an image's label, at most 100 printable characters. Undefined without one. */
 export function labelledVersion(labels: Labels | undefined): string | undefined {
-  const value = labels !== undefined && Object.hasOwn(labels, versionLabel) ? labels[versionLabel] : undefined;
-  const shown = printable(value?.trim() ?? '', longestVersion);
+  const shown = printable(labelOf(labels, versionLabel)?.trim() ?? '', longestVersion);
   return shown === '' ? undefined : shown;
+}
+
+/** A web page about an image: its source URL, else its home page. Only `http` and `https`, at most 500 characters. */
+export function sourceOf(labels: Labels | undefined): string | undefined {
+  for (const name of pageLabels) {
+    const text = labelOf(labels, name) ?? '';
+    const url = text.length <= longestPage && URL.canParse(text) ? new URL(text) : undefined;
+    const isPlain = url?.username === '' && url.password === '';
+    if (isPlain && /^https?:$/.test(url.protocol) && url.href.length <= longestPage) return url.href;
+  }
+  return undefined;
 }
 
 /** `build`: the same version in another image. */
@@ -47,6 +60,7 @@ export function changeBetween(from: string, to: string): VersionChange | undefin
 }
 
 const longestVersion = 100;
+const longestPage = 500;
 
 /** `1.27`, `v2`, `16-alpine`, `2026.1.0-ls12`. */
 const looksLikeVersion = /^v?\d{1,8}(?:\.\d+)*(?:[-_+.][\w.+-]*)?$/;

@@ -1,8 +1,48 @@
+import { printTime } from '../text/duration.ts';
 import { quoted } from '../text/printable.ts';
-import type { Hold } from './hold-code.ts';
 import type { Windows } from '../window/windows.ts';
-import { needsApproval, type ApprovalFrom, type CandidateKind } from './approval.ts';
-import type { Decision } from './decision.ts';
+import type { Decision } from './decisions.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { VersionKind } from '../tags/tag-policy.ts';
+
+/**
+ * The kind of reason why a newer image waits (the first nine), or why the check failed (the others). `failed`: this
+ * version was rolled back in this container. `approval`: it waits for a person. `window`: its window is closed, or
+ * cannot be read. `wave`: engines of earlier waves have not proven it. `no-pull`: the engine has no image of the tag,
+ * and no registry may be asked.
+ */
+export type Hold = (typeof holds)[number];
+
+export const holds = [
+  'failed',
+  'cooldown',
+  'monitor-only',
+  'unsigned',
+  'skipped',
+  'snoozed',
+  'approval',
+  'window',
+  'wave',
+  'no-pull',
+  'rate-limited',
+  'unreachable',
+  'unauthorised',
+  'not-found',
+  'other',
+] as const;
+
+/** The kind of reason for a failed check. */
+export function holdOfFailure(code: ErrorCode | undefined): Hold {
+  return (code !== undefined && byCode[code]) || 'other';
+}
+
+const byCode: Partial<Record<ErrorCode, Hold>> = {
+  'registry-rate-limited': 'rate-limited',
+  'registry-unreachable': 'unreachable',
+  timeout: 'unreachable',
+  'registry-denied': 'unauthorised',
+  'registry-not-found': 'not-found',
+};
 
 /** Why a newer version is held back: one reason, with the time at which it ends by itself. */
 export type HeldBy = { readonly kind: Hold } & (
@@ -69,8 +109,32 @@ export function describeHold(hold: HeldBy, container: string): { readonly reason
   }
 }
 
-/** `2026-01-31T12:00Z`: windows have whole minutes. */
-function printTime(ms: number): string {
-  const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;
+/** The difference between a candidate and the current tag. `digest` means the same tag with other content. */
+export type CandidateKind = 'digest' | VersionKind;
+
+/** The smallest kind of candidate that needs approval. `never`: no candidate does. */
+export type ApprovalFrom = CandidateKind | 'never';
+
+/** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). Undefined for any other text. */
+export function readApproval(text: string): ApprovalFrom | undefined {
+  return spellings.get(text.trim().toLowerCase());
 }
+
+/** Whether a person must approve a candidate of the kind. */
+export function needsApproval(from: ApprovalFrom, kind: CandidateKind): boolean {
+  return from !== 'never' && order.indexOf(kind) >= order.indexOf(from);
+}
+
+const order: readonly CandidateKind[] = ['digest', 'patch', 'minor', 'major'];
+
+const spellings: ReadonlyMap<string, ApprovalFrom> = new Map([
+  ['true', 'digest'],
+  ['yes', 'digest'],
+  ['1', 'digest'],
+  ['false', 'never'],
+  ['no', 'never'],
+  ['0', 'never'],
+  ['patch', 'patch'],
+  ['minor', 'minor'],
+  ['major', 'major'],
+]);

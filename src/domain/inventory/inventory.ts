@@ -1,13 +1,11 @@
-import type { CandidateKind } from '../decision/approval.ts';
 import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
-import type { Hold } from '../decision/hold-code.ts';
+import type { Hold, CandidateKind } from '../decision/hold.ts';
 import type { Omission } from '../check/unwatched.ts';
 import type { VersionChange } from '../container/image-version.ts';
-import type { EntryKind } from '../run/session.ts';
+import type { EntryKind, PastOutcome } from '../run/session.ts';
 import type { ServiceMode, UpdateWord } from '../swarm/swarm-service.ts';
-import type { PastOutcome } from '../run/past-outcome.ts';
 import type { Staleness } from '../check/verdict.ts';
 
 /** Containers and images that Upkeep watches: an immutable snapshot. */

@@ -1,5 +1,5 @@
 import type { RestartPolicy } from '../container/container.ts';
-import type { ContainerRecipe } from '../container/recipe/request/recipe.ts';
+import type { ContainerRecipe } from '../container/recipe/request/request.ts';
 import type { Platform } from '../reference/platform.ts';
 import type { PullProgress } from '../run/event.ts';
 import type { RegistryCredentials } from './registry.ts';

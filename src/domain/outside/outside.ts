@@ -1,10 +1,9 @@
 import type { ServiceEvent } from '../run/event.ts';
 import type { EngineReader } from './engine-reader.ts';
-import type { Engine } from './engine.ts';
-import type { Prober } from './prober.ts';
 import type { VerificationKey } from '../signature/signature.ts';
 import type { Registry } from './registry.ts';
 import type { Swarm, SwarmReader } from './swarm.ts';
+import type { EngineWriter } from './engine-writer.ts';
 
 /**
  * Everything that the service needs from outside, as one plain object. `composition/` builds it, and every use case
@@ -36,6 +35,34 @@ export type ReadOnlyOutside = Omit<Outside, 'engine' | 'swarm'> & {
   readonly engine: EngineReader;
   readonly swarm?: SwarmReader;
 };
+
+/** A container engine: reading and changing. */
+export type Engine = EngineReader &
+  EngineWriter & {
+    /** Ends connections and event streams. */
+    readonly close: () => Promise<void>;
+  };
+
+/** Probes a container at its address. No credentials are sent, and only a status is read. */
+export type Prober = {
+  /** Throws nothing but the signal's reason. */
+  readonly ask: (question: ProbeQuestion, signal?: AbortSignal) => Promise<ProbeAnswer>;
+};
+
+export type ProbeQuestion = {
+  /** An IP address, never a name. */
+  readonly address: string;
+  readonly port: number;
+  /** Path and query of a GET request. Undefined: an accepted connection is enough. */
+  readonly path?: string;
+  readonly timeoutMs: number;
+};
+
+/** `silent`: no answer; `reason` is a clause that explains it. */
+export type ProbeAnswer =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'status'; readonly status: number }
+  | { readonly kind: 'silent'; readonly reason: string };
 
 export type Clock = {
   /** Wall clock, milliseconds since the epoch: for timestamps, never for deadlines. */

@@ -1,5 +1,5 @@
 import type { Staleness } from '../check/verdict.ts';
-import type { Hold } from '../decision/hold-code.ts';
+import type { Hold } from '../decision/hold.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 import { wishesOf } from '../settings/labels.ts';

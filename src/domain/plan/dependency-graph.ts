@@ -6,8 +6,8 @@ import { quoted } from '../text/printable.ts';
 import { strongComponents } from './strong-components.ts';
 
 /** Dependencies among all containers of the engine, watched or not, running or not. */
-export type DependencyGraph<Each extends LinkedContainer = Container> = {
-  readonly containers: ReadonlyMap<string, Each>;
+export type DependencyGraph = {
+  readonly containers: ReadonlyMap<string, Container>;
   /** By the id of the dependent container. */
   readonly hard: ReadonlyMap<string, readonly HardDependency[]>;
   readonly soft: ReadonlyMap<string, readonly SoftDependency[]>;
@@ -45,10 +45,7 @@ export type GraphOptions = { readonly useComposeDependsOn: boolean };
  * Reads all dependencies. The `depends-on` label replaces the other soft ones (compose, aliases), but not the hard
  * ones, which are facts of the engine.
  */
-export function buildDependencyGraph<Each extends LinkedContainer>(
-  containers: readonly Each[],
-  options: GraphOptions,
-): DependencyGraph<Each> {
+export function buildDependencyGraph(containers: readonly Container[], options: GraphOptions): DependencyGraph {
   const sorted = containers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const lookup = createContainerLookup(sorted);
   const warnings: string[] = [];
@@ -67,7 +64,7 @@ export function buildDependencyGraph<Each extends LinkedContainer>(
 /** Dependencies of one container: ids, each once. `dependsOn` is the value of its label. */
 export function dependenciesOf(
   container: LinkedContainer,
-  lookup: ContainerLookup<LinkedContainer>,
+  lookup: ContainerLookup,
   options: GraphOptions & { readonly dependsOn: readonly string[] | undefined },
 ): readonly string[] {
   const hard = hardDependencies(container, lookup).flatMap(({ targetId }) => targetId ?? []);
@@ -114,8 +111,6 @@ export function movedWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<st
 
 const mostWarnings = 100;
 
-type Lookup = ContainerLookup<LinkedContainer>;
-
 /**
  * The fields in which the engine stores `container:<id>`:
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerCreate
@@ -127,7 +122,7 @@ const sharedNamespaces = [
   ['uts', 'UTSMode'],
 ] as const;
 
-function hardDependencies({ settings }: LinkedContainer, lookup: Lookup): readonly HardDependency[] {
+function hardDependencies({ settings }: LinkedContainer, lookup: ContainerLookup): readonly HardDependency[] {
   const { HostConfig } = settings;
   const dependency = (kind: HardKind, names: string): HardDependency => ({
     kind,
@@ -152,7 +147,7 @@ function beforeColon(text: string): string {
 
 function softDependencies(
   container: LinkedContainer,
-  lookup: Lookup,
+  lookup: ContainerLookup,
   { useComposeDependsOn, dependsOn }: GraphOptions & { readonly dependsOn: readonly string[] | undefined },
   warnings: string[],
 ): readonly SoftDependency[] {
@@ -164,7 +159,7 @@ function softDependencies(
 function fromLabel(
   container: LinkedContainer,
   names: readonly string[],
-  lookup: Lookup,
+  lookup: ContainerLookup,
   warnings: string[],
 ): readonly SoftDependency[] {
   return names.flatMap((name) => {
@@ -177,7 +172,7 @@ function fromLabel(
 }
 
 /** Matches a container's name, else a compose service: of the same project, or with its project's name before it. */
-function meantByLabel(container: LinkedContainer, name: string, lookup: Lookup): readonly LinkedContainer[] {
+function meantByLabel(container: LinkedContainer, name: string, lookup: ContainerLookup): readonly LinkedContainer[] {
   const exact = lookup.byName(name);
   if (exact !== undefined) return [exact];
   const asking = lookup.composeOf(container);
@@ -190,7 +185,7 @@ function meantByLabel(container: LinkedContainer, name: string, lookup: Lookup):
   return [];
 }
 
-function fromCompose(container: LinkedContainer, lookup: Lookup): readonly SoftDependency[] {
+function fromCompose(container: LinkedContainer, lookup: ContainerLookup): readonly SoftDependency[] {
   const identity = lookup.composeOf(container);
   if (identity === undefined) return [];
   return identity.dependsOn.flatMap(({ service, condition, restart }) =>
@@ -201,7 +196,7 @@ function fromCompose(container: LinkedContainer, lookup: Lookup): readonly SoftD
 }
 
 /** Links on a user-defined network are names that its DNS resolves each time. */
-function fromAliases({ settings }: LinkedContainer, lookup: Lookup): readonly SoftDependency[] {
+function fromAliases({ settings }: LinkedContainer, lookup: ContainerLookup): readonly SoftDependency[] {
   const links = Object.values(settings.Networks).flatMap(({ Links }) => Links ?? []);
   return links.flatMap((text) => {
     const target = lookup.byIdOrName(beforeColon(text));
@@ -226,7 +221,7 @@ function withoutSelf<Dependency extends { readonly targetId: string | undefined 
 }
 
 /** The members of a cycle have no order among themselves. All others keep theirs. */
-function cycleWarnings(graph: Omit<DependencyGraph<LinkedContainer>, 'warnings'>): readonly string[] {
+function cycleWarnings(graph: Omit<DependencyGraph, 'warnings'>): readonly string[] {
   const components = strongComponents([...graph.containers.keys()], (id) => neededBy(graph, id));
   return components
     .filter((members) => members.length > 1)

@@ -1,6 +1,6 @@
 import { desiredEndStateOf, type DesiredEndStateSettings } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
-import { type DependencyGraph, neededBy } from './dependency-graph.ts';
+import { type DependencyGraph, neededBy, heldBy, movedWith } from './dependency-graph.ts';
 import { strongComponents } from './strong-components.ts';
 
 /** A container that is restarted, not replaced, because a dependency is replaced or restarted. */
@@ -14,7 +14,7 @@ export type RestartsInput = {
   readonly graph: DependencyGraph;
   /** Ids of jobs that other containers wait for. */
   readonly jobs: ReadonlySet<string>;
-  /** Why a container must not be changed, by id. */
+  /** Why a container must not be changed (`is monitored only`), by id. */
   readonly optedOut: ReadonlyMap<string, string>;
   /** The id of the container that we run in. */
   readonly ownId: string | undefined;
@@ -47,8 +47,25 @@ export function planRestarts(startedAnew: readonly string[], input: RestartsInpu
   });
 }
 
+/**
+ * Ids of all containers whose state matters for the replacement of the given ones: the moved ones, the targets of their
+ * dependencies, and the dependents that may be restarted.
+ */
+export function touchedBy(
+  graph: Pick<DependencyGraph, 'containers' | 'hard' | 'soft'>,
+  ids: Iterable<string>,
+): ReadonlySet<string> {
+  const moved = movedWith(graph, ids);
+  const touched = new Set(moved);
+  const dependents = restartedAfterEach(graph);
+  // A Set may grow during iteration; added ids are visited too.
+  for (const id of touched) for (const dependent of dependents.get(id) ?? []) touched.add(dependent);
+  for (const id of moved) for (const target of heldBy(graph, id)) touched.add(target);
+  return touched;
+}
+
 /** Dependents to restart, by the id of their dependency. */
-export function restartedAfterEach({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlyMap<string, readonly string[]> {
+function restartedAfterEach({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlyMap<string, readonly string[]> {
   const dependents = new Map<string, string[]>();
   for (const [id, dependencies] of soft) {
     for (const { targetId, restart } of dependencies) {

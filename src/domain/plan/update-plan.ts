@@ -1,14 +1,10 @@
-import {
-  type DesiredEndState,
-  desiredEndStateOf,
-  type DesiredEndStateSettings,
-} from '../settings/desired-end-state.ts';
+import { type DesiredEndState, desiredEndStateOf } from '../settings/desired-end-state.ts';
 import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
 import type { Digest } from '../reference/digest.ts';
-import type { PlannedService } from '../swarm/planned-service.ts';
-import { type PlannedRestart, planRestarts } from './planned-restarts.ts';
+import type { PlannedService } from '../swarm/update/service-update.ts';
+import { type PlannedRestart, planRestarts, type RestartsInput } from './planned-restarts.ts';
 import { quoted } from '../text/printable.ts';
 import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
 import { strongComponents } from './strong-components.ts';
@@ -60,23 +56,12 @@ export type PlannedTransaction = {
 /** By name, because the container may have been replaced by then. */
 export type Requirement = { readonly name: string; readonly condition: ComposeCondition };
 
-export type PlannedMember = {
+export type PlannedMember = NewImage & {
   readonly container: Container;
   /**
    * `stale`: it has a newer image. `linked`: same image, re-created because of a hard dependency on a replaced member.
    */
   readonly cause: 'stale' | 'linked';
-  /**
-   * `Config.Image` of the new container, such as `nginx:1.27`. The same as the old one's, unless the update changes the
-   * tag.
-   */
-  readonly reference: string;
-  /** `Config.Image` of the old container, verbatim. Present only if the update changes the tag. */
-  readonly formerReference?: string;
-  /** Digest to pull; undefined when the engine has the image (`linked`, or `no-pull`). */
-  readonly digest: Digest | undefined;
-  /** An image by its id, preferred if the engine has it. */
-  readonly imageId?: string;
   /** Ids of the members that it has a hard dependency on: shared namespaces, legacy links, `volumes_from`. */
   readonly holdsOnTo: readonly string[];
   readonly desiredEndState: DesiredEndState;
@@ -84,35 +69,30 @@ export type PlannedMember = {
   readonly waitsFor: readonly string[];
 };
 
-export type StaleContainer = {
-  readonly id: string;
-  readonly name: string;
-  /** Why it waits though it is stale; absent: it does not wait. */
-  readonly waitsBecause?: string;
+/** The image that a container gets. */
+export type NewImage = {
   /**
-   * The reference of the successor: the container's own, verbatim (from an inspection if the list showed a bare id), or
-   * another tag.
+   * `Config.Image` of the new container, such as `nginx:1.27`: that of the old one, verbatim (from an inspection if the
+   * list showed a bare id), unless the update changes the tag.
    */
   readonly reference: string;
-  /** Its own reference, verbatim, if the successor gets another tag. */
+  /** `Config.Image` of the old container, verbatim. Present only if the update changes the tag. */
   readonly formerReference?: string;
-  /** Undefined: use the engine's image for the tag. */
+  /** Digest to pull. Undefined when the engine has the image (`linked`, or `no-pull`). */
   readonly digest: Digest | undefined;
   /** An image by its id, preferred if the engine has it. */
   readonly imageId?: string;
 };
 
-export type PlanInput = {
+export type StaleContainer = NewImage & {
+  readonly id: string;
+  readonly name: string;
+  /** Why it waits though it is stale; absent: it does not wait. */
+  readonly waitsBecause?: string;
+};
+
+export type PlanInput = Omit<RestartsInput & ReplacementContext, 'jobs' | 'moved'> & {
   readonly stale: readonly StaleContainer[];
-  /** The graph of all containers. */
-  readonly graph: DependencyGraph;
-  /** Why a container must not be changed (`is monitored only`), by id. */
-  readonly optedOut: ReadonlyMap<string, string>;
-  /** Ids of all images in the engine. */
-  readonly imageIds: ReadonlySet<string>;
-  /** The id of the container that we run in. */
-  readonly ownId: string | undefined;
-  readonly settings: DesiredEndStateSettings & ReplacementContext['settings'];
 };
 
 /**

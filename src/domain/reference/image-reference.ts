@@ -7,13 +7,7 @@ import { dockerHub, splitReference, type ReferenceParts } from './reference-gram
  * A normalised image reference: `nginx` is `{ registry: 'docker.io', repository: 'library/nginx', tag: 'latest' }`.
  * `tag` is undefined only when there is a digest.
  */
-export type ImageReference = {
-  /** Host with port; Docker Hub is always `docker.io`. */
-  readonly registry: string;
-  readonly repository: string;
-  readonly tag: string | undefined;
-  readonly digest: Digest | undefined;
-};
+export type ImageReference = ReferenceParts;
 
 /** Parses a reference as an engine does; throws `invalid-input` with the reason. */
 export function parseImageReference(text: string): ImageReference {

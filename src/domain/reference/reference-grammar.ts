@@ -1,8 +1,9 @@
 import { isDigest, parseDigest, type Digest } from './digest.ts';
 import { quoted } from '../text/printable.ts';
 
-/** Parts of a normalised reference; a part that was not written is absent. */
+/** Parts of a normalised reference; a part that was not written is undefined. */
 export type ReferenceParts = {
+  /** Host with port; Docker Hub is always `docker.io`. */
   readonly registry: string;
   readonly repository: string;
   readonly tag: string | undefined;

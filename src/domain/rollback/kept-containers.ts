@@ -1,8 +1,9 @@
 import { type ContainerSummary, isAlive } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
-import { type Journal, readJournal, transactionLabel } from '../transaction/journal.ts';
-import { ownLabels } from '../container/label-origin.ts';
+import { ownJournal } from '../transaction/journal.ts';
 import { type KeptName, parseKeptName, parseStandingName } from '../transaction/transaction-names.ts';
+import type { Labels } from '../container/label-names.ts';
+import { parseDigest } from '../reference/digest.ts';
 
 /** A kept container with the facts in its name. */
 export type KeptContainer = { readonly container: ContainerSummary; readonly kept: KeptName };
@@ -38,7 +39,7 @@ export function whyOver(one: KeptContainer, world: KeptWorld): string | undefine
   if (kept.untilMs <= world.nowMs) return 'its time is over';
   if (world.containers.some(({ name }) => parseStandingName(name)?.name === kept.name)) return undefined;
   const successor = world.containers.find(({ name }) => name === kept.name);
-  const journal = successor && ownJournal(successor, world);
+  const journal = successor && ownJournal(successor.labels, world.imageLabelsOf(successor));
   if (journal?.role !== 'successor') return undefined;
   return journal.oldId === container.id ? undefined : 'there has been another update since';
 }
@@ -50,16 +51,26 @@ export function whyOver(one: KeptContainer, world: KeptWorld): string | undefine
 export function isProven({ container, kept }: KeptContainer, world: Omit<KeptWorld, 'nowMs'>): boolean {
   if (world.marked.has(container.id)) return true;
   return world.containers.some((other) => {
-    const journal = ownJournal(other, world);
+    const journal = ownJournal(other.labels, world.imageLabelsOf(other));
     return journal?.oldId === container.id && journal.name === kept.name && journal.keepMs > 0;
   });
 }
 
-function ownJournal(
-  container: ContainerSummary,
-  { imageLabelsOf }: Pick<KeptWorld, 'imageLabelsOf'>,
-): Journal | undefined {
-  if (!(transactionLabel in container.labels)) return undefined;
-  const reading = readJournal(ownLabels(container.labels, imageLabelsOf(container)));
-  return reading.kind === 'journal' ? reading.journal : undefined;
+export type FormerImageFacts = {
+  readonly container: Pick<ContainerSummary, 'imageId' | 'labels'>;
+  /** Labels of the container's image; undefined when the engine no longer has it. */
+  readonly imageLabels: Labels | undefined;
+  readonly holdsImage: (id: string) => boolean;
+};
+
+/**
+ * Whether a rollback has a former image, as far as the engine's lists show: the last update has recorded another image,
+ * and the engine or a registry has it.
+ */
+export function hasFormerImage({ container, imageLabels, holdsImage }: FormerImageFacts): boolean {
+  const journal = ownJournal(container.labels, imageLabels);
+  if (journal?.role !== 'successor') return false;
+  const { oldImageId, oldDigest } = journal;
+  if (oldImageId === '' || oldImageId === container.imageId) return false;
+  return holdsImage(oldImageId) || parseDigest(oldDigest) !== undefined;
 }

@@ -1,6 +1,5 @@
+import type { ContainerOutcome, Session, SessionSummary, Trigger, UpdatePhase } from './session.ts';
 import type { RecoveredTransaction } from './recovery-report.ts';
-import { type UpdatePhase } from './session.ts';
-import type { ContainerOutcome, Session, Trigger } from './session.ts';
 import type { TaskProgress } from '../swarm/swarm-service.ts';
 
 /**
@@ -65,20 +64,8 @@ type OneEvent =
       readonly tasks?: TaskProgress;
     }
   | {
-      readonly kind: 'update_completed';
-      readonly runId: string;
-      readonly outcome: ContainerOutcome;
-      readonly atMs: number;
-    }
-  | {
-      readonly kind: 'update_failed';
-      readonly runId: string;
-      readonly outcome: ContainerOutcome;
-      readonly atMs: number;
-    }
-  /** It was begun and then deferred before any change. This is not a failure. */
-  | {
-      readonly kind: 'update_deferred';
+      /** `update_deferred`: it was begun and then deferred before any change. This is not a failure. */
+      readonly kind: 'update_completed' | 'update_failed' | 'update_deferred';
       readonly runId: string;
       readonly outcome: ContainerOutcome;
       readonly atMs: number;
@@ -91,20 +78,15 @@ type OneEvent =
       readonly images: readonly RemovedImage[];
       readonly atMs: number;
     }
-  | {
+  /** After a check, `failed` is the number of containers that could not be checked. */
+  | ({
       readonly kind: 'scan_completed';
       readonly runId: string;
       readonly purpose: ScanPurpose;
-      readonly scanned: number;
-      readonly updated: number;
-      /** In a check: containers that could not be checked. */
-      readonly failed: number;
-      readonly restarted: number;
-      readonly skipped: number;
       /** The whole run; undefined for a check. */
       readonly session: Session | undefined;
       readonly atMs: number;
-    }
+    } & SessionSummary)
   | {
       readonly kind: 'scan_failed';
       readonly runId: string;
@@ -143,3 +125,8 @@ export type PullProgress = {
   readonly bytes: number;
   readonly totalBytes: number;
 };
+
+/** From 0 to 100, rounded down. Undefined until the size is known. */
+export function percentOf({ bytes, totalBytes }: Pick<PullProgress, 'bytes' | 'totalBytes'>): number | undefined {
+  return totalBytes > 0 ? Math.min(100, Math.floor((100 * bytes) / totalBytes)) : undefined;
+}

@@ -1,3 +1,5 @@
+import type { JsonObject } from '../text/json-value.ts';
+
 /** A running service, through its HTTP API. Its answers come from outside and are not validated. */
 export type RunningService = {
   /** The whole document, with its `api_version`. Throws a `ServiceError` with the reason when there is none. */
@@ -17,9 +19,3 @@ export type ServiceDocument = 'containers/details' | 'history' | 'config' | 'dec
 export type ServiceOrder =
   | { readonly method: 'POST'; readonly what: 'decisions'; readonly body: JsonObject }
   | { readonly method: 'DELETE'; readonly what: `decisions/${string}`; readonly body?: undefined };
-
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,4 +1,5 @@
 import type { EngineRun } from '../fleet/engine-run.ts';
+
 /** The trigger of a run. */
 export type Trigger = 'command' | 'schedule' | 'start' | 'http';
 
@@ -111,3 +112,11 @@ export type UpdatePhase =
 
 /** By container id. */
 export type Outcomes = ReadonlyMap<string, ContainerOutcome>;
+
+/** Outcome of a container in a run. */
+export type PastOutcome = {
+  readonly outcome: ContainerOutcome;
+  /** When it was reached, milliseconds since the epoch. */
+  readonly atMs: number;
+  readonly runId: string;
+};

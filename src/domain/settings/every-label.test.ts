@@ -16,7 +16,7 @@ type Row = {
 const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
 const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
 
-/** A shorter invalid text has its own rules: see `tag-rules.test.ts` and `holding-back.test.ts`. */
+/** A shorter invalid text has its own rules: see `values/versions.test.ts`. */
 const tooLong = 'x'.repeat(40_000);
 
 const pattern = (text: string): unknown => expect.objectContaining({ kind: 'pattern', text });

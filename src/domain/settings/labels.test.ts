@@ -36,7 +36,6 @@ const nothing: LabelWishes = {
   lifecycleUserId: undefined,
   lifecycleGroupId: undefined,
   originalImage: undefined,
-  isWatchtower: false,
 };
 
 const dropIn = 'com.centurylinklabs.watchtower';
@@ -107,7 +106,7 @@ describe('readLabels()', () => {
       [dropIn]: 'true',
       'com.centurylinklabs.zodiac.original-image': ' nginx:1.27 ',
     });
-    expect(wishes).toEqual({ ...nothing, isWatchtower: true, originalImage: 'nginx:1.27' });
+    expect(wishes).toEqual({ ...nothing, originalImage: 'nginx:1.27' });
     expect(warnings).toEqual([]);
   });
 

@@ -1,15 +1,15 @@
-import { type Labels } from '../container/label-names.ts';
 import type { Container } from '../container/container.ts';
 import { formatDuration } from '../text/duration.ts';
 import {
   dropInPrefix,
   familyPrefix,
   journalPrefix,
+  labelOf,
+  type Labels,
   originalImageLabel,
   ownPrefix,
-  watchtowerLabel,
+  ownLabels,
 } from '../container/label-names.ts';
-import { ownLabels } from '../container/label-origin.ts';
 import { describeUnheard } from './label-typos.ts';
 import type { ServiceSettings } from './settings.ts';
 import { containerLabels, type HookName, hookLabels } from './table/container-labels.ts';
@@ -29,8 +29,6 @@ export type LabelWishes = {
   readonly hooks: Readonly<Record<HookName, HookWish | undefined>>;
   /** The reference to use instead of `Config.Image`; not parsed. */
   readonly originalImage: string | undefined;
-  /** The label marks an updater of the Watchtower family. */
-  readonly isWatchtower: boolean;
 };
 
 type LabelValue<Label> = Label extends { readonly value: kinds.ValueKind<infer Value> } ? Value : never;
@@ -53,14 +51,14 @@ export type LabelReading = { readonly wishes: LabelWishes; readonly warnings: re
  * Never fails: an invalid value counts as absent and, like a mistyped name, causes a warning.
  */
 export function readLabels(labels: Labels, imageLabels: Labels | undefined): LabelReading {
-  const { wishes, warnings, unheard } = readAll(labels, imageLabels);
+  const { wishes, warnings, unheard } = readHeardLabels(labels, imageLabels);
   const all = [...warnings, ...warningAboutOrigin(unheard, imageLabels), ...warningsAboutNames(labels)];
   return { wishes, warnings: bounded(all) };
 }
 
 /** The label values of an inspected container. */
 export function wishesOf({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): LabelWishes {
-  return readAll(settings.Config.Labels ?? {}, imageLabels).wishes;
+  return readHeardLabels(settings.Config.Labels ?? {}, imageLabels).wishes;
 }
 
 /**
@@ -68,17 +66,14 @@ export function wishesOf({ settings, imageLabels }: Pick<Container, 'settings' |
  * from beginning too, but the image of a successor may carry it first.
  */
 export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): boolean {
-  return readAll(ownLabels(settings.Config.Labels ?? {}, imageLabels ?? {}), {}).wishes.enable === false;
+  return readHeardLabels(ownLabels(settings.Config.Labels ?? {}, imageLabels ?? {}), {}).wishes.enable === false;
 }
 
 /** Labels that `readLabels` uses, with full names and verbatim values. Overridden ones are left out. */
 export function labelsInEffect(labels: Labels, imageLabels: Labels | undefined): Labels {
-  return Object.fromEntries(readAll(labels, imageLabels).heard.map(({ label }) => [label, labels[label] ?? '']));
-}
-
-/** The label values of a container, and the labels that they come from. */
-export function readHeardLabels(labels: Labels, imageLabels: Labels | undefined): Pick<Reading, 'wishes' | 'heard'> {
-  return readAll(labels, imageLabels);
+  return Object.fromEntries(
+    readHeardLabels(labels, imageLabels).heard.map(({ label }) => [label, labels[label] ?? '']),
+  );
 }
 
 /** A label that `readLabels` uses. */
@@ -93,7 +88,8 @@ export type HeardLabel = {
 /** `unheard`: labels that would count if they were the container's own. */
 type Reading = LabelReading & { readonly heard: readonly HeardLabel[]; readonly unheard: readonly string[] };
 
-function readAll(labels: Labels, imageLabels: Labels | undefined): Reading {
+/** The label values of a container, and the labels that they come from. */
+export function readHeardLabels(labels: Labels, imageLabels: Labels | undefined): Reading {
   return Object.keys(labels).some(mayBeHeard) ? readEach(labels, imageLabels) : silence;
 }
 
@@ -125,13 +121,12 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
       postUpdate: hook(hookLabels.postUpdate),
       postCheck: hook(hookLabels.postCheck),
     },
-    originalImage: valueOf(own, originalImageLabel)?.trim() || undefined,
-    isWatchtower: valueOf(labels, watchtowerLabel) === 'true',
+    originalImage: labelOf(own, originalImageLabel)?.trim() || undefined,
     // Every value was parsed by the kind of its own key.
   } as LabelWishes;
   if (wishes.originalImage !== undefined)
     heard.push({ name: undefined, label: originalImageLabel, isFromImage: false });
-  else if (valueOf(labels, originalImageLabel)?.trim()) unheard.push(originalImageLabel);
+  else if (labelOf(labels, originalImageLabel)?.trim()) unheard.push(originalImageLabel);
   return { wishes, warnings, heard, unheard };
 }
 
@@ -181,7 +176,7 @@ function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
   const { name, value: kind, fromImage } = declared;
   const { own, dropIn } = spellings[name];
   const given = [own, dropIn].filter((label) => {
-    const text = valueOf(labels, label);
+    const text = labelOf(labels, label);
     return text !== undefined && !(label === dropIn && text === kind.silentDropIn);
   });
   const inherited = given.filter((label) => !isOwn(label, name));
@@ -194,25 +189,15 @@ function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
     if (value !== undefined) {
       const isFromImage = !isOwn(label, name);
       heard.push({ name, label, isFromImage });
-      return { value: capped(value, { label, text, kind, warnings }), isFromImage };
+      const { atMostMs } = kind;
+      if (atMostMs === undefined || typeof value !== 'number' || value <= atMostMs) return { value, isFromImage };
+      const most = formatDuration(atMostMs);
+      warnings.push(`Label ${quoted(label)} counts as ${most}, the longest there is: ${quoted(text)} is more`);
+      return { value: kind.parse(most) ?? value, isFromImage };
     }
     warnings.push(`Label ${quoted(label)} is ignored: ${quoted(text)} is not ${kind.accepted}`);
   }
   return undefined;
-}
-
-type Said<Value> = Pick<Question<Value>, 'warnings'> & {
-  readonly kind: kinds.ValueKind<Value>;
-  readonly label: string;
-  readonly text: string;
-};
-
-function capped<Value>(value: Value, { label, text, kind, warnings }: Said<Value>): Value {
-  const { atMostMs } = kind;
-  if (atMostMs === undefined || typeof value !== 'number' || value <= atMostMs) return value;
-  const most = formatDuration(atMostMs);
-  warnings.push(`Label ${quoted(label)} counts as ${most}, the longest there is: ${quoted(text)} is more`);
-  return kind.parse(most) ?? value;
 }
 
 type Spelling = { readonly own: string; readonly dropIn: string };
@@ -221,10 +206,6 @@ type Spelling = { readonly own: string; readonly dropIn: string };
 const spellings = Object.fromEntries(
   labelNames.map((name): [LabelName, Spelling] => [name, { own: ownPrefix + name, dropIn: dropInPrefix + name }]),
 ) as Readonly<Record<LabelName, Spelling>>;
-
-function valueOf(labels: Labels, label: string): string | undefined {
-  return Object.hasOwn(labels, label) ? labels[label] : undefined;
-}
 
 /** The values for a container without our labels. */
 const silence = readEach({}, {});

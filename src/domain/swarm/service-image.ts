@@ -1,8 +1,8 @@
 import type { Labels } from '../container/label-names.ts';
-import type { Digest } from '../reference/digest.ts';
+import { type Digest, shortDigest } from '../reference/digest.ts';
 import { type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
-import { shortDigest } from '../reference/digest.ts';
 import { quoted } from '../text/printable.ts';
+import type { SwarmService } from './swarm-service.ts';
 
 /** The parsed image of a service's spec. */
 export type ServiceImage =
@@ -48,4 +48,17 @@ const exampleDigest = `sha256:${'0'.repeat(64)}`;
 /** The digest of an image's text; undefined without one. */
 export function digestIn(image: string): Digest | undefined {
   return tryParseImageReference(image)?.digest;
+}
+
+/** Labels of the service, written by the call that changes it. */
+export const updateIdLabel = 'upkeep.tx.id';
+/** The image that the update replaced, verbatim. */
+export const updateFromLabel = 'upkeep.tx.from';
+
+/**
+ * The image that a rollback of a service writes into its spec, verbatim: the one before its last update by Upkeep, else
+ * that of `PreviousSpec`. Undefined if neither differs from the present one.
+ */
+export function whereBack({ image, labels, previous }: SwarmService): string | undefined {
+  return [labels[updateFromLabel], previous?.image].find((known) => known !== undefined && known !== image);
 }

@@ -75,7 +75,8 @@ function roleOf(word: string, between: string): 'base' | 'build' | 'fixed' {
   return buildWords.has(name) ? 'build' : 'fixed';
 }
 
-const baseSystems: ReadonlySet<string> = new Set([
+/** Names of base systems, in lower case. */
+export const baseSystems: ReadonlySet<string> = new Set([
   'alpine',
   'debian',
   'ubuntu',

@@ -1,7 +1,6 @@
 import { isTag } from '../reference/reference-grammar.ts';
-import { readDate } from './calendar.ts';
 import { type PreRelease, readPreRelease } from './pre-release.ts';
-import { readSuffix, type Suffix } from './suffix.ts';
+import { baseSystems, readSuffix, type Suffix } from './suffix.ts';
 
 /**
  * A tag that names a version: `v1.27.0-rc.1-alpine3.20` has the prefix `v`, the numbers 1, 27 and 0, the
@@ -68,8 +67,7 @@ function prefixOf(tag: string): string | undefined {
   return baseGrammar.test(prefix) ? undefined : prefix;
 }
 
-const bases =
-  'alpine|debian|ubuntu|fedora|centos|rocky|rockylinux|alma|almalinux|amazonlinux|al|ubi|el|ol|photon|bci|leap|sles';
+const bases = [...baseSystems].join('|');
 
 /** An architecture or a base system with its own number before the version: `arm64v8-1.2`, `debian12-1.2`. */
 const variantGrammar = new RegExp(
@@ -96,4 +94,32 @@ function startsWithYear(digits: string): boolean {
 /** `b2050` is a build, `v2024.1` a year. */
 function endsInName(prefix: string): boolean {
   return /[a-z]$/i.test(prefix) && !/(?:^|[-_.])v$/i.test(prefix);
+}
+
+/** A date as the version: `20240801`, `2024-08-01`, `20240801T120000Z`, `2024-08-01T12-00-00Z`. */
+type WrittenDate = {
+  /** The form, with 0 for each digit: `0000-00-00`. */
+  readonly form: string;
+  /** Year, month, day, and for a timestamp the seconds since midnight. */
+  readonly numbers: readonly number[];
+  /** In characters. */
+  readonly length: number;
+};
+
+/** The date at the beginning of a text; undefined without one. */
+function readDate(text: string): WrittenDate | undefined {
+  const [written = '', year, , month, day, hour, minute, second] = dateGrammar.exec(text) ?? [];
+  const date = [Number(year), Number(month), Number(day)];
+  if (written === '' || !isDay(date)) return undefined;
+  const found = { form: written.replaceAll(/\d/g, '0'), length: written.length };
+  if (hour === undefined) return { ...found, numbers: date };
+  const seconds = Number(hour) * 3600 + Number(minute) * 60 + Number(second ?? 0);
+  return { ...found, numbers: [...date, seconds] };
+}
+
+const dateGrammar =
+  /^(20\d\d)(-?)([01]\d)\2([0-3]\d)(?:[T._-]?([0-2]\d)[-:]?([0-5]\d)(?:[-:]?([0-5]\d))?Z?)?(?![\d.]*\d)/;
+
+function isDay([, month = 0, day = 0]: readonly number[]): boolean {
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }

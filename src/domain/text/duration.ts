@@ -35,6 +35,12 @@ export function formatDuration(ms: number): string {
   return rest > 0 ? `${text}${rest / 1000}s` : text;
 }
 
+/** `2026-01-31T12:00Z`, in whole minutes. */
+export function printTime(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;
+}
+
 const longestText = 64;
 
 const dayMs = 86_400_000;

@@ -1,6 +1,5 @@
 import type { Container } from '../container/container.ts';
-import { readJournal } from './journal.ts';
-import { ownLabels } from '../container/label-origin.ts';
+import { ownJournal } from './journal.ts';
 
 /** Whether the engine removes the container as soon as it stops (`--rm`). */
 export function removesItself({ settings }: Container): boolean {
@@ -16,8 +15,8 @@ export function hasSelfRemovingSuccessor(container: Container): boolean {
   const { Config, HostConfig } = settings;
   const policy = HostConfig.RestartPolicy?.Name ?? '';
   if (removesItself(container)) return true;
-  const reading = readJournal(ownLabels(Config.Labels ?? {}, imageLabels ?? {}));
-  return (policy === '' || policy === 'no') && reading.kind === 'journal' && reading.journal.role === 'standin';
+  if (policy !== '' && policy !== 'no') return false;
+  return ownJournal(Config.Labels ?? {}, imageLabels ?? {})?.role === 'standin';
 }
 
 /** The same container, as if created with or without `--rm`. */

@@ -1,5 +1,5 @@
 import { isAlive } from '../container/container.ts';
-import { firstStep, mustNext } from './choose-step.ts';
+import { choicesIn } from './choose-step.ts';
 import type { ExecutionMemory, MemberFacts, Standing, TransactionFacts } from './facts.ts';
 import {
   giveItsPolicy,
@@ -13,8 +13,12 @@ import {
   stop,
   takeName,
   unmark,
-} from './member-steps.ts';
-import { isEntitled, isFoundInPlace, isTaken, needsStart, wasOursToChange } from './member.ts';
+  isEntitled,
+  isFoundInPlace,
+  isTaken,
+  needsStart,
+  wasOursToChange,
+} from './member.ts';
 import { deadManPolicy, noRestart, samePolicy } from './policy.ts';
 import type { Decision, Step } from './step.ts';
 import { failedName } from './transaction-names.ts';
@@ -25,56 +29,39 @@ export function back({ members, memory, liveRestore }: TransactionFacts, all: re
   const stranded = members.filter((member) => member.old === undefined);
   const dependentsFirst = present.toReversed();
   const stopPossible = members.every((member) => member.new?.place !== 'new');
-  const next = (choose: (member: MemberFacts) => Step | false | undefined, order: readonly MemberFacts[] = returning) =>
-    firstStep('rolling back', order, choose, memory);
+  const { next, must } = choicesIn('rolling back', memory);
   return (
-    next(({ old, oldId, isMarked }) => old?.place === 'kept' && !isMarked && { kind: 'mark', oldId }) ??
-    next((member) => member.old?.place === 'kept' && park(member, member.old)) ??
-    next(({ new: successor, old }) => {
+    next(returning, ({ old, oldId, isMarked }) => old?.place === 'kept' && !isMarked && { kind: 'mark', oldId }) ??
+    next(returning, (member) => member.old?.place === 'kept' && park(member, member.old)) ??
+    next(returning, ({ new: successor, old }) => {
       const isUnproven = successor?.place === 'name' && old?.place === 'old';
       return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);
     }) ??
-    next((member) => awaitReturn(member, liveRestore)) ??
-    next(
-      ({ name, new: successor }) => successor?.place === 'name' && rename(successor, failedName(name)),
-      dependentsFirst,
-    ) ??
-    next(
-      ({ new: successor }) => successor !== undefined && isAlive(successor.status) && stop(successor),
-      dependentsFirst,
-    ) ??
-    mustNext(
-      'rolling back',
+    next(returning, (member) => awaitReturn(member, liveRestore)) ??
+    next(dependentsFirst, ({ name, new: made }) => made?.place === 'name' && rename(made, failedName(name))) ??
+    next(dependentsFirst, ({ new: made }) => made !== undefined && isAlive(made.status) && stop(made)) ??
+    must(returning, (member) => isBesideItsSuccessor(member) && isEntitled(member) && startOld(member)) ??
+    next(returning, (member) => takeName(member, member.old)) ??
+    must(returning, (member) => isEntitled(member) && mayStart(member, memory) && startOld(member)) ??
+    next(returning, (member) => stopPossible && isEntitled(member) && waitOutPendingStop(member, memory)) ??
+    must(
       returning,
-      memory,
-      (member) => member.new?.place === 'new' && member.old?.place === 'old' && isEntitled(member) && startOld(member),
-    ) ??
-    next((member) => takeName(member, member.old)) ??
-    mustNext(
-      'rolling back',
-      returning,
-      memory,
-      (member) => isEntitled(member) && mayStart(member, memory) && startOld(member),
-    ) ??
-    next((member) => stopPossible && isEntitled(member) && waitOutPendingStop(member, memory)) ??
-    mustNext(
-      'rolling back',
-      returning,
-      memory,
       (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
-    next(giveTagBack, all) ??
-    next((member) => restoreTag(member, memory), present) ??
-    next(({ spare }) => spare !== undefined && remove(spare), present) ??
-    mustNext('rolling back', all, memory, (member) => !isCarriedOn(member) && unmark(member, memory)) ??
-    next((member) => isRemovable(member) && remove(member.new), dependentsFirst) ??
+    next(all, giveTagBack) ??
+    next(present, (member) => restoreTag(member, memory)) ??
+    next(present, ({ spare }) => spare !== undefined && remove(spare)) ??
+    must(all, (member) => !isCarriedOn(member) && unmark(member, memory)) ??
+    next(dependentsFirst, (member) => isRemovable(member) && remove(member.new)) ??
     carryOn(stranded, memory) ??
-    mustNext('rolling back', all, memory, (member) => unmark(member, memory)) ??
-    mustNext('rolling back', returning, memory, (member) => takeName(member, member.old)) ?? {
-      kind: 'end',
-      result: 'undone',
-    }
+    must(all, (member) => unmark(member, memory)) ??
+    must(returning, (member) => takeName(member, member.old)) ?? { kind: 'end', result: 'undone' }
   );
+}
+
+/** The successor has not taken the place of its parked container. */
+function isBesideItsSuccessor(member: MemberFacts): boolean {
+  return member.new?.place === 'new' && member.old?.place === 'old';
 }
 
 /** Only a parked container has its successor under this name. At its plain name a container belongs to its owner. */
@@ -116,15 +103,12 @@ function awaitReturn({ old, new: successor, policy, wasRunning }: MemberFacts, l
 /** Somebody has removed the old container, so only its successor is left. It stays, unless the name is taken. */
 function carryOn(stranded: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
   const isForeign = (member: MemberFacts) => member.nameHeldBy === 'rival' || isTaken(member);
-  const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
-    firstStep('rolling back', stranded, choose, memory);
+  const { next, must } = choicesIn('rolling back', memory);
   return (
-    next((member) => member.new !== undefined && isForeign(member) && remove(member.new)) ??
-    next((member) => takeName(member, member.new)) ??
-    next((member) => giveItsPolicy(member, memory, false)) ??
-    mustNext('rolling back', stranded, memory, (member) => {
-      return member.new !== undefined && needsStart(member) && start(member.new);
-    })
+    next(stranded, (member) => member.new !== undefined && isForeign(member) && remove(member.new)) ??
+    next(stranded, (member) => takeName(member, member.new)) ??
+    next(stranded, (member) => giveItsPolicy(member, memory, false)) ??
+    must(stranded, (member) => member.new !== undefined && needsStart(member) && start(member.new))
   );
 }
 

@@ -2,30 +2,39 @@ import type { UpdatePhase } from '../run/session.ts';
 import type { ExecutionMemory, MemberFacts } from './facts.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
 
-/** The first step that a member needs and that was not given up. */
-export function firstStep(
+type Choose = (member: MemberFacts) => Step | false | undefined;
+
+type ChooseFirst = (members: readonly MemberFacts[], choose: Choose) => Decision | undefined;
+
+/**
+ * Each chooses the first step that a member needs in one phase. `next` leaves out steps that were given up. `must` is for
+ * steps that precede all others: nothing is possible after such a step was given up.
+ */
+export function choicesIn(
   phase: UpdatePhase,
-  members: readonly MemberFacts[],
-  choose: (member: MemberFacts) => Step | false | undefined,
-  memory?: ExecutionMemory,
-): Decision | undefined {
-  return firstOf(members, (member) => {
-    const step = possible(choose(member), member);
-    return step === undefined || memory?.givenUp.has(stepKey(step)) ? undefined : stepOf(phase, step);
-  });
+  { givenUp }: ExecutionMemory,
+): { readonly next: ChooseFirst; readonly must: ChooseFirst } {
+  const isGivenUp = (step: Step) => givenUp.has(stepKey(step));
+  return {
+    next: (members, choose) =>
+      firstOf(members, (member) => {
+        const step = possible(choose(member), member);
+        return step === undefined || isGivenUp(step) ? undefined : stepOf(phase, step);
+      }),
+    must: (members, choose) =>
+      firstOf(members, (member) => {
+        const step = possible(choose(member), member);
+        if (step === undefined) return undefined;
+        return isGivenUp(step) ? { kind: 'stuck', step } : stepOf(phase, step);
+      }),
+  };
 }
 
-/** Like `firstStep`, for steps that must precede all others. */
-export function mustNext(
-  phase: UpdatePhase,
-  members: readonly MemberFacts[],
-  memory: ExecutionMemory,
-  choose: (member: MemberFacts) => Step | false | undefined,
-): Decision | undefined {
+/** The first step that a member needs, whether or not it was given up. */
+export function firstStep(phase: UpdatePhase, members: readonly MemberFacts[], choose: Choose): Decision | undefined {
   return firstOf(members, (member) => {
     const step = possible(choose(member), member);
-    if (step === undefined) return undefined;
-    return memory.givenUp.has(stepKey(step)) ? { kind: 'stuck', step } : stepOf(phase, step);
+    return step && stepOf(phase, step);
   });
 }
 

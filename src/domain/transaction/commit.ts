@@ -1,5 +1,5 @@
 import { isAlive } from '../container/container.ts';
-import { firstStep, mustNext } from './choose-step.ts';
+import { choicesIn } from './choose-step.ts';
 import type { ExecutionMemory, MemberFacts, TransactionFacts } from './facts.ts';
 import {
   drop,
@@ -13,10 +13,13 @@ import {
   stop,
   takeName,
   unmark,
-} from './member-steps.ts';
-import { isEntitled, isFoundInPlace, isTaken, needsStart } from './member.ts';
+  isEntitled,
+  isFoundInPlace,
+  isTaken,
+  needsStart,
+} from './member.ts';
 import { noRestart, samePolicy } from './policy.ts';
-import type { Decision, Step } from './step.ts';
+import type { Decision } from './step.ts';
 
 /** Every step may already have been performed by an earlier life of this process. */
 export function commit({ members: all, memory }: TransactionFacts): Decision {
@@ -27,30 +30,19 @@ export function commit({ members: all, memory }: TransactionFacts): Decision {
   const replaced = members.filter((member) => member.new !== undefined);
   const owed = replaced.filter((member) => isOwedMore(member, memory));
   const orphaned = members.filter((member) => member.new === undefined);
-  const next = (choose: (member: MemberFacts) => Step | false | undefined) =>
-    firstStep('committing', replaced, choose, memory);
+  const { next, must } = choicesIn('committing', memory);
   return (
-    next((member) => member.old?.place === 'old' && drop(member, member.old)) ??
-    next((member) => takeName(member, member.new)) ??
-    next(({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    mustNext('committing', owed, memory, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
-    next(({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
-    mustNext(
-      'committing',
-      owed,
-      memory,
-      (member) => member.new !== undefined && needsStart(member) && start(member.new),
-    ) ??
-    mustNext('committing', replaced, memory, (member) => unmark(member, memory)) ??
-    next(({ spare }) => spare !== undefined && remove(spare)) ??
-    firstStep(
-      'committing',
-      replaced.toReversed(),
-      (member) => member.old !== undefined && removeOrKeepOld(member, member.old),
-      memory,
-    ) ??
+    next(replaced, (member) => member.old?.place === 'old' && drop(member, member.old)) ??
+    next(replaced, (member) => takeName(member, member.new)) ??
+    next(replaced, ({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
+    must(owed, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
+    next(replaced, ({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
+    must(owed, (member) => member.new !== undefined && needsStart(member) && start(member.new)) ??
+    must(replaced, (member) => unmark(member, memory)) ??
+    next(replaced, ({ spare }) => spare !== undefined && remove(spare)) ??
+    next(replaced.toReversed(), (member) => member.old !== undefined && removeOrKeepOld(member, member.old)) ??
     restoreOrphans(orphaned, memory) ??
-    mustNext('committing', orphaned, memory, (member) => unmark(member, memory)) ?? { kind: 'end', result: 'committed' }
+    must(orphaned, (member) => unmark(member, memory)) ?? { kind: 'end', result: 'committed' }
   );
 }
 
@@ -64,15 +56,12 @@ function isOwedMore({ old, standsIn, isMarked }: MemberFacts, { isRecovery }: Ex
 
 /** Members that lost their successor after the commit: it was removed from outside, or it had `--rm` and exited. */
 function restoreOrphans(orphaned: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
+  const { next, must } = choicesIn('committing', memory);
+  const isSuperfluous = (member: MemberFacts) => member.old?.place === 'drop' && (isTaken(member) || member.standsIn);
   return (
-    firstStep(
-      'committing',
-      orphaned,
-      (member) => member.old?.place === 'drop' && (isTaken(member) || member.standsIn) && remove(member.old),
-      memory,
-    ) ??
-    firstStep('committing', orphaned, (member) => takeName(member, member.old), memory) ??
-    mustNext('committing', orphaned, memory, (member) => isEntitled(member) && startOld(member)) ??
-    firstStep('committing', orphaned, restorePolicy, memory)
+    next(orphaned, (member) => isSuperfluous(member) && member.old !== undefined && remove(member.old)) ??
+    next(orphaned, (member) => takeName(member, member.old)) ??
+    must(orphaned, (member) => isEntitled(member) && startOld(member)) ??
+    next(orphaned, restorePolicy)
   );
 }

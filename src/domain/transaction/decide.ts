@@ -1,13 +1,12 @@
 import { isAlive } from '../container/container.ts';
+import type { UpdatePhase } from '../run/session.ts';
 import { back } from './back.ts';
-import { firstStep } from './choose-step.ts';
+import { choicesIn, stepOf } from './choose-step.ts';
 import { commit } from './commit.ts';
 import type { MemberFacts, Standing, TransactionFacts } from './facts.ts';
 import { forward } from './forward.ts';
-import { remove } from './member-steps.ts';
-import { isEngaged, needsStart } from './member.ts';
-import { remake } from './remake.ts';
-import type { Decision } from './step.ts';
+import { isEngaged, needsStart, remove } from './member.ts';
+import { type Decision, type Step, stepKey } from './step.ts';
 
 /**
  * The next step of a transaction, from the engine's facts. An update and a recovery run the same loop: read
@@ -54,15 +53,24 @@ function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
 /** An engine that died during a removal keeps a `dead` container that still has its name. */
 function buryDead({ members, memory }: TransactionFacts): Decision | undefined {
   const isDead = (standing: Standing | undefined) => standing?.status === 'dead' || standing?.status === 'removing';
+  const { next } = choicesIn('rolling back', memory);
   return (
-    firstStep('rolling back', members, ({ old }) => old !== undefined && isDead(old) && remove(old), memory) ??
-    firstStep(
-      'rolling back',
-      members,
-      ({ new: successor }) => successor !== undefined && isDead(successor) && remove(successor),
-      memory,
-    )
+    next(members, ({ old }) => old !== undefined && isDead(old) && remove(old)) ??
+    next(members, ({ new: successor }) => successor !== undefined && isDead(successor) && remove(successor))
   );
+}
+
+/** A prune is meant for unused containers. A container that was about to start is created again unchanged. */
+function remake({ members, memory }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
+  const steps = members.flatMap(
+    ({ old, standsIn, lacksAutoRemoveReplica, missingOfAutoRemoveReplica }, member): Step[] => {
+      if (old === undefined) return lacksAutoRemoveReplica ? [{ kind: 'autoRemoveReplica', member }] : [];
+      const [networkId] = missingOfAutoRemoveReplica;
+      return standsIn && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
+    },
+  );
+  const step = steps.find((each) => !memory.givenUp.has(stepKey(each)));
+  return step && stepOf(phase, step);
 }
 
 /** The leader's name decides for the whole group. */

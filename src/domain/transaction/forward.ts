@@ -1,8 +1,7 @@
 import { isAlive } from '../container/container.ts';
 import { firstOf, firstStep, stepOf } from './choose-step.ts';
 import type { ExecutionMemory, MemberFacts, Standing, TransactionFacts } from './facts.ts';
-import { drop, park, rename, start, stop } from './member-steps.ts';
-import { isEngaged, isTaken, needsStart } from './member.ts';
+import { drop, isEngaged, isTaken, needsStart, park, rename, setPolicy, start, stop } from './member.ts';
 import { deadManPolicy, samePolicy } from './policy.ts';
 import type { Decision, Step, StepArguments } from './step.ts';
 
@@ -59,23 +58,26 @@ function prepare({ members, memory }: TransactionFacts): Decision | undefined {
     if (successor === undefined) return stepOf('preparing', { kind: 'create', member });
   }
   for (const [member, { new: successor, missingNetworks }] of members.entries()) {
-    const [networkId] = missingNetworks;
-    if (successor === undefined || successor.place !== 'new') continue;
-    if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: successor.id, networkId, member });
-    if (!memory.compared.has(successor.id)) return stepOf('preparing', { kind: 'compare', id: successor.id, member });
+    const step = successor?.place === 'new' && connectOrCompare(successor, missingNetworks, member, memory);
+    if (step) return step;
   }
-  for (const [
-    member,
-    { new: successor, lacksAutoRemoveReplica, spare, missingOfAutoRemoveReplica },
-  ] of members.entries()) {
+  for (const [member, { new: successor, spare, ...replica }] of members.entries()) {
     if (successor?.place !== 'new') continue;
-    if (lacksAutoRemoveReplica) return stepOf('preparing', { kind: 'autoRemoveReplica', member });
-    const [networkId] = missingOfAutoRemoveReplica;
-    if (spare === undefined) continue;
-    if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id: spare.id, networkId, member });
-    if (!memory.compared.has(spare.id)) return stepOf('preparing', { kind: 'compare', id: spare.id, member });
+    if (replica.lacksAutoRemoveReplica) return stepOf('preparing', { kind: 'autoRemoveReplica', member });
+    const step = spare && connectOrCompare(spare, replica.missingOfAutoRemoveReplica, member, memory);
+    if (step) return step;
   }
   return undefined;
+}
+
+function connectOrCompare(
+  { id }: Standing,
+  [networkId]: readonly string[],
+  member: number,
+  { compared }: ExecutionMemory,
+): Decision | undefined {
+  if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id, networkId, member });
+  return compared.has(id) ? undefined : stepOf('preparing', { kind: 'compare', id, member });
 }
 
 /**
@@ -104,7 +106,7 @@ function swap({ members, liveRestore }: TransactionFacts): Decision | undefined 
       if (old?.place !== 'old' || startsFirst || policy === undefined || !wasRunning || !isAlive(old.status))
         return undefined;
       const waiting = deadManPolicy(policy, liveRestore);
-      return !samePolicy(old.policy, waiting) && { kind: 'policy', id: old.id, policy: waiting, afterPause: false };
+      return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
     }) ??
     firstStep(
       'stopping',

@@ -1,6 +1,6 @@
 import { type DesiredEndState, desiredEndState } from '../settings/desired-end-state.ts';
 import type { RestartPolicy } from '../container/container.ts';
-import { journalPrefix } from '../container/label-names.ts';
+import { journalPrefix, type Labels, ownLabels } from '../container/label-names.ts';
 import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
@@ -132,6 +132,13 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       members,
     },
   };
+}
+
+/** The journal that is a container's own, not its image's. */
+export function ownJournal(labels: Labels, imageLabels: Labels | undefined): Journal | undefined {
+  if (!(transactionLabel in labels)) return undefined;
+  const reading = readJournal(ownLabels(labels, imageLabels));
+  return reading.kind === 'journal' ? reading.journal : undefined;
 }
 
 /** Journals of earlier versions lack this field. A container that ran must then run again. */

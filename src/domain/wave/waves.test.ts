@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Digest } from '../reference/digest.ts';
-import { assignWaves, patternsWithoutEngine } from './assign-waves.ts';
 import { judgeWave, type ProvingContainer, type ProvingEngine, type WaveQuestion } from './wave-rule.ts';
-import { parseWaves, type WaveStep } from './wave-grammar.ts';
+import { parseWaves, type WaveStep, assignWaves, patternsWithoutEngine } from './wave-grammar.ts';
 
 const stepsOf = (text: string) => parseWaves(text) as readonly WaveStep[];
 

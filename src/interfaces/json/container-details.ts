@@ -1,6 +1,6 @@
 import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { LastCheck } from '../../domain/inventory/inventory.ts';
-import type { PastOutcome } from '../../domain/run/past-outcome.ts';
+import type { PastOutcome } from '../../domain/run/session.ts';
 import { downtimeEntry, engineEntry, newerEntry, phasesEntry, versionsEntry } from './entries.ts';
 import { known } from './known.ts';
 import { toTimestamp } from './timestamps.ts';

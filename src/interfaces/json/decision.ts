@@ -1,4 +1,4 @@
-import type { Decision } from '../../domain/decision/decision.ts';
+import type { Decision } from '../../domain/decision/decisions.ts';
 import { known } from './known.ts';
 import { toTimestamp } from './timestamps.ts';
 

@@ -1,8 +1,7 @@
 import type { CallOutcome } from '../../../src/domain/outside/engine-writer.ts';
 import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
-import type { Engine } from '../../../src/domain/outside/engine.ts';
 import type { Container, ContainerConfig, ImageConfig } from '../../../src/domain/container/container.ts';
-import type { Clock } from '../../../src/domain/outside/outside.ts';
+import type { Clock, Engine } from '../../../src/domain/outside/outside.ts';
 import type { Platform } from '../../../src/domain/reference/platform.ts';
 
 /** Fixture of the rows, without the engine under test. */

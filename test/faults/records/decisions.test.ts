@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { createRecordFile } from '../../../src/adapters/files/record-file.ts';
-import { compactRecords, decisionsOf, type DecisionRecord } from '../../../src/domain/decision/decisions.ts';
-import { readDecisionRecord } from '../../../src/domain/decision/read-record.ts';
+import {
+  compactRecords,
+  decisionsOf,
+  type DecisionRecord,
+  readDecisionRecord,
+} from '../../../src/domain/decision/decisions.ts';
 import { bundled } from '../../bench/rig/bundled.ts';
 import { isDrawn } from '../../support/drawn.ts';
 import { createTestLog } from '../../support/test-log.ts';

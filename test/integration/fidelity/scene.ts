@@ -1,5 +1,5 @@
-import type { Engine } from '../../../src/domain/outside/engine.ts';
-import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/recipe.ts';
+import type { Engine } from '../../../src/domain/outside/outside.ts';
+import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/request.ts';
 import { expect } from 'vitest';
 import type { Container, Image } from '../../../src/domain/container/container.ts';
 import { differences } from '../../../src/domain/container/difference/container-difference.ts';

@@ -1,4 +1,4 @@
-import type { Engine } from '../../../src/domain/outside/engine.ts';
+import type { Engine } from '../../../src/domain/outside/outside.ts';
 import { onTestFinished } from 'vitest';
 import { createDockerEngine, type DockerEngineOptions } from '../../../src/adapters/docker/engine.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';

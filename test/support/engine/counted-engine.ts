@@ -1,4 +1,4 @@
-import type { Engine } from '../../../src/domain/outside/engine.ts';
+import type { Engine } from '../../../src/domain/outside/outside.ts';
 
 /** The same engine, and how often each of its methods was called. */
 export function countCalls(engine: Engine): {

@@ -1,4 +1,4 @@
-import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/recipe.ts';
+import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/request.ts';
 import type {
   Container,
   ContainerConfig,

@@ -1,7 +1,6 @@
-import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/recipe.ts';
 import type { Container, Image, ImageConfig, Network } from '../../../src/domain/container/container.ts';
 import { recipeFor } from '../../../src/domain/container/recipe/container-recipe.ts';
-import type { RecipeRequest } from '../../../src/domain/container/recipe/request/request.ts';
+import type { RecipeRequest, ContainerRecipe } from '../../../src/domain/container/recipe/request/request.ts';
 import { differences } from '../../../src/domain/container/difference/container-difference.ts';
 import { digestOf, idOf } from '../scene/builders.ts';
 import { type CreateBody, type EngineTraits, inspectCreated } from './engine-inspect.ts';

@@ -6,8 +6,7 @@ import type { SwarmOptions } from '../../../src/application/fleet/swarm/swarm-me
 import { createFleet, type FleetParts } from '../../../src/application/fleet/create-fleet.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import type { Swarm } from '../../../src/domain/outside/swarm.ts';
-import type { Engine } from '../../../src/domain/outside/engine.ts';
-import type { Clock, Log } from '../../../src/domain/outside/outside.ts';
+import type { Clock, Log, Engine } from '../../../src/domain/outside/outside.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
 import { silentLog } from '../test-log.ts';

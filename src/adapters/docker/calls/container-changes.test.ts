@@ -1,4 +1,4 @@
-import type { Engine } from '../../../domain/outside/engine.ts';
+import type { Engine } from '../../../domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
 import { docker28, refuse, type Answer, type Script } from '../../../../test/support/engine/scripted-engine.ts';

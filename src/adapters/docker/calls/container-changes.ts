@@ -1,5 +1,5 @@
 import type { CallOutcome, CreateOutcome } from '../../../domain/outside/engine-writer.ts';
-import type { ContainerRecipe } from '../../../domain/container/recipe/request/recipe.ts';
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import type { RestartPolicy } from '../../../domain/container/container.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
 import { capabilitiesOf, mishaps } from '../translate/capabilities.ts';

@@ -1,12 +1,11 @@
 import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
-import type { Engine } from '../../../domain/outside/engine.ts';
 import type { ServerResponse } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { refuse, type Script } from '../../../../test/support/engine/scripted-engine.ts';
-import type { Clock } from '../../../domain/outside/outside.ts';
+import type { Clock, Engine } from '../../../domain/outside/outside.ts';
 import { createSystemClock } from '../../process/clock.ts';
 
 const event = (fields: object): string =>

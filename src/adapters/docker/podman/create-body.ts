@@ -1,4 +1,4 @@
-import type { ContainerRecipe } from '../../../domain/container/recipe/request/recipe.ts';
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import { journalPrefix } from '../../../domain/container/label-names.ts';
 import { fields, isFields, text } from '../transport/wire.ts';
 import { defaultNetwork } from './as-docker.ts';

@@ -1,5 +1,4 @@
-import { labelledVersion } from '../../../domain/container/image-version.ts';
-import { sourceOf } from '../../../domain/container/image-source.ts';
+import { labelledVersion, sourceOf } from '../../../domain/container/image-version.ts';
 import type { RemoteImage } from '../../../domain/outside/registry.ts';
 import { choosePlatform } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';

@@ -1,7 +1,13 @@
 import type { Digest } from '../../../domain/reference/digest.ts';
-import { compactSeenTags, mostSeenTags, type SeenTag } from '../../../domain/check/seen-tags.ts';
-import { toMonotonicClock, toWallClock } from '../../../domain/check/seen-tags.ts';
-import { type Sighting, withSighting } from '../../../domain/check/sightings.ts';
+import {
+  type Sighting,
+  withSighting,
+  compactSeenTags,
+  mostSeenTags,
+  type SeenTag,
+  toMonotonicClock,
+  toWallClock,
+} from '../../../domain/check/sightings.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { SharedRecords } from '../../../domain/outside/record-store.ts';
 

@@ -1,5 +1,5 @@
 import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
-import type { Engine } from '../../../domain/outside/engine.ts';
+import type { Engine } from '../../../domain/outside/outside.ts';
 import type { Swarm } from '../../../domain/outside/swarm.ts';
 import type { EngineApplication } from '../../application.ts';
 

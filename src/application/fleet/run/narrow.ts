@@ -1,6 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
-import type { UnmatchedFilter } from '../../../domain/check/selection.ts';
+import { refuseUnmatched, type UnmatchedFilter } from '../../../domain/check/filters.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import type { Answer } from './each-engine.ts';
 

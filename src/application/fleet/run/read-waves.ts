@@ -1,8 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { patternsWithoutEngine } from '../../../domain/wave/assign-waves.ts';
-import { parseWaves } from '../../../domain/wave/wave-grammar.ts';
+import { parseWaves, patternsWithoutEngine } from '../../../domain/wave/wave-grammar.ts';
 import type { WaveOptions } from './wave-plan.ts';
 
 /** Reads `--waves` for the given engine names. Throws `invalid-input`. Warns of patterns that match no engine. */

@@ -1,4 +1,4 @@
-import type { UnmatchedFilter } from '../../../domain/check/selection.ts';
+import type { UnmatchedFilter } from '../../../domain/check/filters.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { CheckRequest, Request, UpdateRequest } from '../../../domain/run/request.ts';

@@ -1,5 +1,4 @@
-import { assignWaves } from '../../../domain/wave/assign-waves.ts';
-import type { WaveStep } from '../../../domain/wave/wave-grammar.ts';
+import { type WaveStep, assignWaves } from '../../../domain/wave/wave-grammar.ts';
 
 /** The engines in waves. */
 export type WavePlan = {

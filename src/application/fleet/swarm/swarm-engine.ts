@@ -2,7 +2,7 @@ import { swarmTaskLabel } from '../../../domain/check/selection.ts';
 import type { ContainerSummary } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
-import type { Engine } from '../../../domain/outside/engine.ts';
+import type { Engine } from '../../../domain/outside/outside.ts';
 import { mapConcurrently } from '../../async/concurrency.ts';
 import type { ReachedMember } from '../member/member.ts';
 import type { SharedSwarm } from './shared-swarm.ts';

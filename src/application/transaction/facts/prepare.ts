@@ -1,5 +1,5 @@
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
-import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
+import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
 import { speaksApi } from '../../../domain/container/api-version.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type Network,
 } from '../../../domain/container/container.ts';
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
-import { labelsToBe } from '../../../domain/container/recipe/own-labels.ts';
+import { labelsToBe } from '../../../domain/container/recipe/own-config.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { HealthProbe } from '../../../domain/settings/values/health-probe.ts';
 import {

@@ -1,7 +1,7 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { differences } from '../../../domain/container/difference/container-difference.ts';
-import { leftOutFields } from '../../../domain/container/recipe/left-out.ts';
-import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
+import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
+import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { partsAsTheyWere } from './as-it-was.ts';

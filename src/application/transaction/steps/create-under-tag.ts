@@ -1,5 +1,5 @@
 import type { Image } from '../../../domain/container/container.ts';
-import type { ContainerRecipe } from '../../../domain/container/recipe/request/recipe.ts';
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import type { PreparedMember } from '../facts/prepare.ts';
 import type { StepContext } from './step-context.ts';
 

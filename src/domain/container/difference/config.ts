@@ -1,9 +1,7 @@
 import { sameToEngine } from '../../text/canonical.ts';
 import type { ContainerConfig, ImageConfig } from '../container.ts';
 import { sharesNetwork } from '../recipe/network/network-mode.ts';
-import { entrypointOf } from '../recipe/own-command.ts';
-import { isInherited, linesByName } from '../recipe/own-environment.ts';
-import { composeImageLabel } from '../recipe/own-labels.ts';
+import { entrypointOf, isInherited, linesByName, composeImageLabel } from '../recipe/own-config.ts';
 import { isJournalLabel } from '../../transaction/journal.ts';
 import { journalPrefix } from '../label-names.ts';
 import {

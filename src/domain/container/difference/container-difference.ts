@@ -1,21 +1,10 @@
-import type { Container, Image } from '../container.ts';
+import type { Container, Endpoint } from '../container.ts';
 import { configDifferences } from './config.ts';
-import type { Difference } from './difference.ts';
+import { type DifferenceContext, type Difference, compare, compareSecret, ownValue, type Pair } from './difference.ts';
 import { hostConfigDifferences } from './host-config.ts';
 import { mountDifferences } from './mounts.ts';
-import { networkDifferences } from './networks.ts';
-
-export type DifferenceContext = {
-  readonly oldImage: Image;
-  readonly newImage: Image;
-  /** The reference that the successor was to be created from; default: the predecessor's. */
-  readonly reference?: string;
-  /** The same value as in the recipe's request. */
-  readonly replacedIds: ReadonlyMap<string, string>;
-  readonly freshVolumes?: boolean;
-  /** The same value as in the recipe's request: these fields are expected to be missing. */
-  readonly leftOut?: ReadonlySet<string>;
-};
+import { endpointSysctls } from '../recipe/network/interface-sysctls.ts';
+import { defaultBridge } from '../recipe/network/network-mode.ts';
 
 /**
  * Differences between a container and its successor, except values inherited from the new image. Empty for a faithful
@@ -35,3 +24,49 @@ export function differences(before: Container, after: Container, context: Differ
 
 /** Each difference is a line of a log, and more lines are of no use. */
 const mostDifferences = 50;
+
+/**
+ * Both must be connected to the same networks with the same configuration. A MAC address in use does not show whether
+ * it was configured.
+ */
+function networkDifferences({ before, after }: Pair): readonly Difference[] {
+  const [old, successor] = [before.settings.Networks, after.settings.Networks];
+  const names = new Set([...Object.keys(old), ...Object.keys(successor)]);
+  return [...names].flatMap((name) => {
+    const [was, is] = [ownValue(old, name), ownValue(successor, name)];
+    const field = `Networks.${name}`;
+    if (was === undefined || is === undefined) {
+      return compare(field, was && 'connected', is && 'connected');
+    }
+    return [
+      // An endpoint that was never connected has no id yet. The default bridge gets a new id with each start of the
+      // engine.
+      ...(was.NetworkID && is.NetworkID && name !== defaultBridge
+        ? compare(`${field}.NetworkID`, was.NetworkID, is.NetworkID)
+        : []),
+      ...(name === defaultBridge ? [] : compare(`${field}.Aliases`, aliasesOf(before, was), aliasesOf(after, is))),
+      ...compare(`${field}.IPAMConfig`, addresses(was), addresses(is)),
+      ...compare(`${field}.Links`, was.Links?.toSorted(), is.Links?.toSorted()),
+      ...compareSecret(`${field}.DriverOpts`, driverOptions(was), driverOptions(is)),
+      ...compare(`${field}.GwPriority`, was.GwPriority ?? 0, is.GwPriority ?? 0),
+    ];
+  });
+}
+
+/** Engines up to 24 add the container's short id and host name once it runs. */
+function aliasesOf({ id, settings }: Container, { Aliases }: Endpoint): readonly string[] {
+  const added = new Set([id.slice(0, 12), settings.Config.Hostname ?? '']);
+  return [...new Set(Aliases ?? [])].filter((alias) => !added.has(alias)).sort();
+}
+
+function addresses({ IPAMConfig }: Endpoint): readonly string[] {
+  return Object.entries(IPAMConfig ?? {})
+    .filter(([, address]) => address !== '' && address !== null)
+    .map(([field, address]) => `${field}=${String(address)}`)
+    .sort();
+}
+
+/** Sysctls are compared with those of the container. */
+function driverOptions({ DriverOpts }: Endpoint): object {
+  return Object.fromEntries(Object.entries(DriverOpts ?? {}).filter(([name]) => name !== endpointSysctls));
+}

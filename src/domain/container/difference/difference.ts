@@ -10,14 +10,16 @@ export type Difference = {
   readonly after: string;
 };
 
-export type Pair = {
-  readonly before: Container;
-  readonly after: Container;
+/** A container and its successor. */
+export type Pair = DifferenceContext & { readonly before: Container; readonly after: Container };
+
+export type DifferenceContext = {
   readonly oldImage: Image;
   readonly newImage: Image;
+  /** The reference that the successor was to be created from; default: the predecessor's. */
   readonly reference?: string;
+  /** The same values as in the recipe's request. Fields that were left out are expected to be missing. */
   readonly replacedIds: ReadonlyMap<string, string>;
-  /** The same value as in the recipe's request. */
   readonly freshVolumes?: boolean;
   readonly leftOut?: ReadonlySet<string>;
 };

@@ -1,5 +1,5 @@
 import type { Container, HostConfig } from '../container.ts';
-import { isEngineDefault } from '../recipe/volumes/confined-paths.ts';
+import { type ConfinedPaths, isEngineDefault } from '../recipe/host-config.ts';
 import { endpointSysctls, interfaceSysctl } from '../recipe/network/interface-sysctls.ts';
 import { mainNetwork } from '../recipe/network/network-mode.ts';
 import { parseLink, sharedNamespace, volumesFromFor } from '../recipe/other-containers.ts';
@@ -105,7 +105,7 @@ function sysctlsOf({ settings }: Container): readonly string[] {
   return [...own, ...moved].sort();
 }
 
-function confinedPathsDifference(field: 'MaskedPaths' | 'ReadonlyPaths'): Comparison {
+function confinedPathsDifference(field: ConfinedPaths): Comparison {
   return (pair) => {
     const [before, after] = hostConfigsOf(pair).map((hostConfig) => {
       const paths = hostConfig[field];

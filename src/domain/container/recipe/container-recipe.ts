@@ -1,9 +1,7 @@
-import { type ContainerRecipe } from './request/recipe.ts';
 import { endpointsFor } from './network/endpoints.ts';
 import { hostConfigFor } from './host-config.ts';
 import { ownConfig } from './own-config.ts';
-import { refusal } from './request/refusal.ts';
-import type { KnownRequest, RecipeRequest } from './request/request.ts';
+import { type KnownRequest, type RecipeRequest, type ContainerRecipe, refusal } from './request/request.ts';
 import { normalisePlatform, type Platform } from '../../reference/platform.ts';
 
 /**

@@ -1,28 +1,22 @@
 import { speaksApi } from '../api-version.ts';
 import { sameToEngine } from '../../text/canonical.ts';
 import { hasHostNetwork, sharesNetwork } from './network/network-mode.ts';
-import { ownCommand } from './own-command.ts';
-import { ownEnvironment } from './own-environment.ts';
-import { ownLabels } from './own-labels.ts';
-import type { KnownRequest } from './request/request.ts';
+import { applyRules, type FieldRule, type KnownRequest } from './request/request.ts';
+import type { Image, Container } from '../container.ts';
+import { journalPrefix, type Labels } from '../label-names.ts';
+import { pinnedPathsLabel, pinnedPaths } from './volumes/mounts.ts';
 
 /** The container's `Config` without values inherited from its image. */
 export function ownConfig(request: KnownRequest): Readonly<Record<string, unknown>> {
   const { Config } = request.container.settings;
-  const fields = Object.entries({ Labels: {}, ...Config })
-    .map(([field, value]) => [field, (rules.get(field) ?? (() => value))(request)] as const)
-    .filter(([, value]) => value !== undefined);
-  return Object.fromEntries(fields);
+  return applyRules(Object.entries({ Labels: {}, ...Config }), rules, request);
 }
-
-/** Undefined leaves the field out. A field without a rule is copied. */
-type Rule = (request: KnownRequest) => unknown;
 
 /**
  * Fields that the engine takes from the image when they are empty:
  * https://github.com/moby/moby/blob/v28.0.0/daemon/commit.go
  */
-const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+const rules: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ['Image', ({ image }) => image],
   ['Hostname', ownHostname],
   ['Domainname', ownDomainname],
@@ -46,7 +40,7 @@ function omitted(): undefined {
   return undefined;
 }
 
-function unlessInherited(field: 'User' | 'WorkingDir' | 'StopSignal'): Rule {
+function unlessInherited(field: 'User' | 'WorkingDir' | 'StopSignal'): FieldRule {
   return ({ container, oldImage }) => {
     const value = container.settings.Config[field];
     return value === '' || sameToEngine(value, oldImage.config[field]) ? undefined : value;
@@ -75,6 +69,89 @@ function ownMacAddress({ container, apiVersion }: KnownRequest): string | undefi
   return speaksApi(apiVersion, '1.44') || sharesNetwork(container)
     ? undefined
     : container.settings.Config.MacAddress || undefined;
+}
+
+/**
+ * The variables that do not come from the image. A variable that the user set to the image's own value looks inherited
+ * and changes with the image. A line without `=` unsets a variable.
+ */
+function ownEnvironment({ container, oldImage }: KnownRequest): readonly string[] | undefined {
+  const lines = container.settings.Config.Env ?? [];
+  const present = linesByName(lines);
+  const given = linesByName(oldImage.config.Env ?? []);
+  const own = lines.filter((line) => !isInherited(present.get(nameOf(line)), given.get(nameOf(line))));
+  return own.length === 0 ? undefined : own;
+}
+
+/** In the order of the lines. The last of several lines for one name is effective. */
+export function linesByName(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const byName = new Map<string, readonly string[]>();
+  for (const line of lines) byName.set(nameOf(line), [...(byName.get(nameOf(line)) ?? []), line]);
+  return byName;
+}
+
+/**
+ * All lines of a name count together: `A=2` then `A=1` differs from the image's `A=1`. An engine that adds lines puts
+ * the image's first.
+ */
+export function isInherited(present: readonly string[] = [], given: readonly string[] = []): boolean {
+  const inForce = present.join('\0');
+  return given.length > 0 && (inForce === given.join('\0') || inForce === given[0]);
+}
+
+function nameOf(line: string): string {
+  return line.split('=', 1)[0] ?? '';
+}
+
+type Words = readonly string[] | null;
+
+/**
+ * `Entrypoint` and `Cmd` together, because the engine inherits `Cmd` only when both are empty, and `Entrypoint` only
+ * when it is null. An empty list or `[""]` is therefore a setting: no entrypoint, regardless of the image. The engine
+ * shows `[""]` as null.
+ */
+function ownCommand({ container, oldImage }: KnownRequest): {
+  readonly Entrypoint?: Words;
+  readonly Cmd?: Words;
+} {
+  const { Entrypoint = null, Cmd = null } = container.settings.Config;
+  const inheritsEntrypoint = sameToEngine(Entrypoint, entrypointOf(oldImage));
+  if (inheritsEntrypoint && sameToEngine(Cmd, oldImage.config.Cmd)) return {};
+  if (inheritsEntrypoint && (Cmd ?? []).length > 0) return { Cmd };
+  return { Entrypoint: Entrypoint ?? [''], Cmd };
+}
+
+/** The entrypoint as containers of the image show it. `ENTRYPOINT [""]` in a Dockerfile means none. */
+export function entrypointOf({ config }: Image): Words {
+  const { Entrypoint = null } = config;
+  return Entrypoint?.length === 1 && Entrypoint[0] === '' ? null : Entrypoint;
+}
+
+/**
+ * Compose re-creates a container whose label names another image id:
+ * https://github.com/docker/compose/blob/v2.40.0/pkg/api/labels.go
+ */
+export const composeImageLabel = 'com.docker.compose.image';
+
+/** The user's labels, compose's labels and the new journal. An earlier journal is left out. */
+function ownLabels(request: KnownRequest): Readonly<Record<string, string>> {
+  const { container, oldImage, journal, newImageId } = request;
+  const kept = givenLabels(container, oldImage)
+    .filter(([name]) => !name.startsWith(journalPrefix))
+    .map(([name, value]) => [name, name === composeImageLabel ? newImageId : value] as const);
+  const paths = pinnedPaths(container);
+  const pinned = paths.length === 0 ? [] : [[pinnedPathsLabel, JSON.stringify(paths)] as const];
+  return Object.fromEntries([...kept, ...pinned, ...Object.entries(journal)]);
+}
+
+/** The labels that a successor will have, without its journal: the user's own, and those of its image. */
+export function labelsToBe(container: Container, oldImage: Image | undefined, image: Image): Labels {
+  return { ...image.config.Labels, ...Object.fromEntries(givenLabels(container, oldImage)) };
+}
+
+function givenLabels({ settings }: Container, oldImage: Image | undefined): readonly (readonly [string, string])[] {
+  const inherited = new Map(Object.entries(oldImage?.config.Labels ?? {}));
+  return Object.entries(settings.Config.Labels ?? {}).filter(([name, value]) => inherited.get(name) !== value);
 }
 
 /**

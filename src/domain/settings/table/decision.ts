@@ -1,5 +1,5 @@
 import { cooldown, truthOrEmpty } from '../values/label-values.ts';
-import type { Rules } from './rule.ts';
+import type { Rules } from './option.ts';
 
 const dayMs = 86_400_000;
 

@@ -1,5 +1,5 @@
 import { userId } from '../values/label-values.ts';
-import type { Rules } from './rule.ts';
+import type { Rules } from './option.ts';
 
 const usedBy = 'replacement';
 

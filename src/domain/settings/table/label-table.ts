@@ -1,6 +1,5 @@
 import { containerLabels, hookLabels } from './container-labels.ts';
-import type { DeclaredLabel, OptionLabel } from './option.ts';
-import type { Rule } from './rule.ts';
+import type { DeclaredLabel, OptionLabel, Rule } from './option.ts';
 import { type LabelledKey, labelledEntries, type rules } from './rules.ts';
 
 type Hooks = (typeof hookLabels)[keyof typeof hookLabels];

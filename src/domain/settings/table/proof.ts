@@ -1,6 +1,6 @@
 import type { HealthProbe } from '../values/health-probe.ts';
 import { healthProbe, wait } from '../values/label-values.ts';
-import type { Rules } from './rule.ts';
+import type { Rules } from './option.ts';
 
 const dayMs = 86_400_000;
 

@@ -1,11 +1,9 @@
 import { decisionRules } from './decision.ts';
-import { holdingBackRules } from './holding-back.ts';
 import { hookRules } from './hooks.ts';
-import type { ValuesOf } from './option.ts';
+import type { ValuesOf, Rule } from './option.ts';
 import { proofRules } from './proof.ts';
-import type { Rule } from './rule.ts';
 import { selectionRules } from './selection.ts';
-import { tagRules } from './tags.ts';
+import { tagRules, holdingBackRules } from './versions.ts';
 import { updateRules } from './update.ts';
 
 /** Every option of checks and updates. A new one needs an entry here and the place where it has its effect. */

@@ -1,6 +1,5 @@
 import { parseLabelPair } from '../../container/label-pair.ts';
-import type { Acceptance } from './option.ts';
-import type { Rules } from './rule.ts';
+import type { Acceptance, Rules } from './option.ts';
 
 const usedBy = 'selection';
 

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
-import { updateIdLabel } from '../update-labels.ts';
+import { updateIdLabel } from '../service-image.ts';
 import type { Fault, ServiceFacts, ServiceStep } from './service-update.ts';
 import { countTasks, wordsOf } from '../service-tasks.ts';
 import type { SwarmService } from '../swarm-service.ts';

@@ -1,7 +1,7 @@
-import { updateFromLabel, updateIdLabel } from '../update-labels.ts';
-import type { ServiceUpdate } from './service-update.ts';
-import { countTasks } from '../service-tasks.ts';
+import type { ServiceUpdate, Fault } from './service-update.ts';
+import { countTasks, hasFailed, isImagesOwnFault, wordsOf } from '../service-tasks.ts';
 import type { SwarmNode, SwarmService, SwarmTask } from '../swarm-service.ts';
+import { digestIn, readServiceImage, updateFromLabel, updateIdLabel } from '../service-image.ts';
 
 /**
  * Our unfinished update of a service, from its spec alone, so that no owner has to be found. Undefined without one. An
@@ -24,7 +24,7 @@ export function openUpdate(service: SwarmService, nowMs: number): ServiceUpdate 
 }
 
 /** The time for which a start watches an update that the swarm calls ended, in milliseconds. */
-export const openForMs = 3_600_000;
+const openForMs = 3_600_000;
 
 /**
  * Whether all wanted tasks have run the version for longer than the window, which proves it without a watcher. Times
@@ -42,3 +42,33 @@ export function isLongProven(
 
 /** Nodes of a swarm need synchronised clocks for their certificates. */
 const clockSkewMs = 2000;
+
+export type TakenBack = { readonly image: string; readonly fault: Fault };
+
+/**
+ * Whether the swarm's own rollback has ended recently. It leaves no `PreviousSpec`, so the spec does not show the
+ * version.
+ */
+export function isTakenBackAlone({ update, previous }: SwarmService, nowMs: number): boolean {
+  if (update?.state !== 'rollback_completed' || previous !== undefined) return false;
+  return update.completedAtMs === undefined || nowMs - update.completedAtMs < openForMs;
+}
+
+/**
+ * The version that the swarm has rolled back by itself, from its newest task, which failed. Undefined if its history
+ * has none. For another tag it means nothing to a check.
+ */
+export function takenBackBySwarm(
+  { image, labels, update }: SwarmService,
+  tasks: readonly SwarmTask[],
+  nodes: readonly SwarmNode[],
+): TakenBack | undefined {
+  const textOf = (each: string) => readServiceImage(each, labels).text;
+  const others = tasks.filter((task) => task.image !== image && textOf(task.image) === textOf(image));
+  const newest = others.toSorted((one, other) => one.createdAtMs - other.createdAtMs).at(-1);
+  if (newest === undefined || digestIn(newest.image) === undefined) return undefined;
+  const failed = others.findLast((task) => task.image === newest.image && hasFailed(task));
+  if (failed === undefined) return undefined;
+  const reason = `The swarm says: ${update?.message ?? ''}; a task says: ${wordsOf(failed, nodes)}`;
+  return { image: newest.image, fault: { reason, isImagesOwn: isImagesOwnFault(failed) } };
+}

@@ -48,36 +48,41 @@ export function learn(
   return { memory: goesForward ? turnBack(refused, failure, false) : surrender(refused, key, outcome.message) };
 }
 
-function noteEffect(memory: TransactionMemory, step: Step, outcome: StepOutcome): TransactionMemory {
-  let { parked, stopped, hasStarted, mayHaveCreated, stopsInDoubt, outwaited, undisturbed, hooked, compared, proven } =
-    memory;
+function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome): TransactionMemory {
+  const memory: TransactionMemory = outcome.kind === 'unknown' ? { ...before, undisturbed: new Set() } : before;
+  const { parked, stopsInDoubt, undisturbed } = memory;
   const isDone = outcome.kind === 'done' || outcome.kind === 'noop';
-  const isParking = step.kind === 'rename' && parseStandingName(step.to)?.role === 'old';
-  if (isParking && outcome.kind !== 'refused' && parked !== 'any') parked = withOne(parked, step.id);
-  if (step.kind === 'create' || step.kind === 'autoRemoveReplica') mayHaveCreated = true;
-  if (step.kind === 'stop' && outcome.kind !== 'refused') stopped = true;
-  if (step.kind === 'start' && outcome.kind !== 'refused') hasStarted = true;
-  if (step.kind === 'stop' && outcome.kind === 'unknown' && stopsInDoubt !== 'any')
-    stopsInDoubt = withOne(stopsInDoubt, step.id);
-  if (step.kind === 'waitOutPendingStop' && outcome.kind === 'done') outwaited = withOne(outwaited, step.id);
-  if (step.kind === 'start' && outcome.kind === 'done') undisturbed = withOne(undisturbed, step.id);
-  if (outcome.kind === 'unknown') undisturbed = new Set();
-  if (step.kind === 'hook' && (outcome.kind === 'done' || outcome.kind === 'warned')) hooked = withOne(hooked, step.id);
-  if (step.kind === 'compare' && isDone) compared = withOne(compared, step.id);
-  if (step.kind === 'gate' && isDone) proven = withOne(proven, ...step.ids);
-  return {
-    ...memory,
-    parked,
-    stopped,
-    hasStarted,
-    mayHaveCreated,
-    stopsInDoubt,
-    outwaited,
-    undisturbed,
-    hooked,
-    compared,
-    proven,
-  };
+  const mayBeDone = outcome.kind !== 'refused';
+  switch (step.kind) {
+    case 'create':
+    case 'autoRemoveReplica':
+      return { ...memory, mayHaveCreated: true };
+    case 'rename': {
+      const isParking = mayBeDone && parseStandingName(step.to)?.role === 'old';
+      return isParking && parked !== 'any' ? { ...memory, parked: withOne(parked, step.id) } : memory;
+    }
+    case 'stop': {
+      const isInDoubt = outcome.kind === 'unknown' && stopsInDoubt !== 'any';
+      const doubts = isInDoubt ? withOne(stopsInDoubt, step.id) : stopsInDoubt;
+      return { ...memory, stopped: memory.stopped || mayBeDone, stopsInDoubt: doubts };
+    }
+    case 'start': {
+      const started = outcome.kind === 'done' ? withOne(undisturbed, step.id) : undisturbed;
+      return { ...memory, hasStarted: memory.hasStarted || mayBeDone, undisturbed: started };
+    }
+    case 'waitOutPendingStop':
+      return outcome.kind === 'done' ? { ...memory, outwaited: withOne(memory.outwaited, step.id) } : memory;
+    case 'hook': {
+      const hasRun = outcome.kind === 'done' || outcome.kind === 'warned';
+      return hasRun ? { ...memory, hooked: withOne(memory.hooked, step.id) } : memory;
+    }
+    case 'compare':
+      return isDone ? { ...memory, compared: withOne(memory.compared, step.id) } : memory;
+    case 'gate':
+      return isDone ? { ...memory, proven: withOne(memory.proven, ...step.ids) } : memory;
+    default:
+      return memory;
+  }
 }
 
 type Failure = Extract<StepOutcome, { readonly kind: 'fault' | 'refused' }>;

@@ -6,7 +6,7 @@ import { engineLines } from '../render/engine-lines.ts';
 import { isWatched, printDocument, printLines, styleFor } from '../render/print.ts';
 import { printTable } from '../terminal/print-table.ts';
 import type { CheckReport } from '../context/application-types.ts';
-import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
+import { refuseUnmatched } from '../../../domain/check/filters.ts';
 import { countsOf, statusWording } from '../words/wording.ts';
 
 /** `upkeep check`: asks the registries and prints the results. It changes nothing. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';

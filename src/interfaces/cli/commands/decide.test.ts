@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import { digestOf } from '../../../../test/support/scene/builders.ts';
-import type { DecisionFault, DecisionRequest } from '../../../domain/decision/decision.ts';
+import type { DecisionFault, DecisionRequest } from '../../../domain/decision/decisions.ts';
 import type { DecisionSource, KeptDecision } from '../context/decision-source.ts';
 import { createDecide, createUnskip } from './decide.ts';
 

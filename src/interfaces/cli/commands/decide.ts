@@ -1,4 +1,4 @@
-import type { Decision, DecisionKind } from '../../../domain/decision/decision.ts';
+import type { Decision, DecisionKind } from '../../../domain/decision/decisions.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';

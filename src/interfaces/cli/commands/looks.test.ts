@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
-import type { JsonObject, RunningService, ServiceDocument } from '../../../domain/run/running-service.ts';
+import type { RunningService, ServiceDocument } from '../../../domain/run/running-service.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 import { carryOut, lookFunctions } from '../cli.ts';
 import { createRemoteSources } from '../context/remote-sources.ts';
 

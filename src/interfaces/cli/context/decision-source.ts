@@ -1,4 +1,4 @@
-import type { Decision, DecisionFault, DecisionRequest } from '../../../domain/decision/decision.ts';
+import type { Decision, DecisionFault, DecisionRequest } from '../../../domain/decision/decisions.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 
 /** `isKept` false: the decision ends with the process that has taken it. */

@@ -1,5 +1,5 @@
 import type { Application } from '../../../application/application.ts';
-import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
+import { refuseUnmatched } from '../../../domain/check/filters.ts';
 import { engineEntry } from '../../json/entries.ts';
 import type { DecisionSource } from './decision-source.ts';
 

@@ -2,7 +2,7 @@ import type { Application } from '../../../application/application.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Inventory, TrackedContainer, UnfinishedTracked } from '../../../domain/inventory/inventory.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import type { JsonObject } from '../../../domain/run/running-service.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 import { configurationEntry, type Configuration } from '../../json/configuration.ts';
 import { engineEntry, unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';

@@ -1,7 +1,8 @@
-import type { Decision } from '../../../domain/decision/decision.ts';
+import type { Decision } from '../../../domain/decision/decisions.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { parseDigest } from '../../../domain/reference/digest.ts';
-import type { JsonObject, RunningService } from '../../../domain/run/running-service.ts';
+import type { RunningService } from '../../../domain/run/running-service.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { parseTimestamp, toTimestamp } from '../../json/timestamps.ts';

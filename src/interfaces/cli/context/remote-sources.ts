@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type RunningService } from '../../../domain/run/running-service.ts';
+import type { RunningService } from '../../../domain/run/running-service.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import { engineOf, listOf, numberOf, rawTextOf } from './fields.ts';
 import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun, Sources } from './views.ts';

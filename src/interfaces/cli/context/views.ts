@@ -1,6 +1,6 @@
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
-import type { JsonObject } from '../../../domain/run/running-service.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
 
 /** An answer as typed data for people, and as the document of the API. */

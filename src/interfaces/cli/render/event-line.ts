@@ -1,6 +1,6 @@
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/run/running-service.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
 import { outcomeWording } from '../words/wording.ts';
 import { shownName } from '../words/shown-name.ts';
 import { sayDowntime } from '../words/downtime.ts';

@@ -1,5 +1,5 @@
 import { shortDigest } from '../../../domain/reference/digest.ts';
-import type { PlannedService } from '../../../domain/swarm/planned-service.ts';
+import type { PlannedService } from '../../../domain/swarm/update/service-update.ts';
 import { digestIn } from '../../../domain/swarm/service-image.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../../domain/plan/update-plan.ts';

@@ -1,4 +1,4 @@
-import { percentOf } from '../../../domain/run/pull-percent.ts';
+import { percentOf } from '../../../domain/run/event.ts';
 import { known } from '../../json/known.ts';
 import type { StepEvent } from '../service/service.ts';
 

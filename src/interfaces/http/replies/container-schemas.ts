@@ -1,4 +1,4 @@
-import { holds } from '../../../domain/decision/hold-code.ts';
+import { holds } from '../../../domain/decision/hold.ts';
 import { array, choice, integer, type JsonSchema, map, object, text, time } from './schemas.ts';
 
 type Fields = Readonly<Record<string, JsonSchema>>;

@@ -1,6 +1,6 @@
-import type { DecisionFault, DecisionKind } from '../../../domain/decision/decision.ts';
+import type { DecisionFault, DecisionKind } from '../../../domain/decision/decisions.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import type { JsonObject } from '../../../domain/run/running-service.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 import { decisionEntry } from '../../json/decision.ts';
 import { parseTimestamp } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';

@@ -1,7 +1,6 @@
 import { speaksApi } from '../../api-version.ts';
 import { hasEndpoints } from './network-mode.ts';
-import { refusal } from '../request/refusal.ts';
-import type { KnownRequest } from '../request/request.ts';
+import { type KnownRequest, refusal } from '../request/request.ts';
 
 /** The driver option of an endpoint that takes sysctls of its interface: https://docs.docker.com/reference/cli/docker/container/run/#sysctl */
 export const endpointSysctls = 'com.docker.network.endpoint.sysctls';

@@ -1,5 +1,7 @@
-import type { Container, Image, Network } from '../../container.ts';
+import type { Container, Image, Network, Endpoint } from '../../container.ts';
 import type { Platform } from '../../../reference/platform.ts';
+import { ServiceError } from '../../../errors.ts';
+import { quoted } from '../../../text/printable.ts';
 
 /** Input of `recipeFor()`. */
 export type RecipeRequest = {
@@ -33,3 +35,39 @@ export type RecipeRequest = {
 
 /** A request with the old image. Inherited values can be recognised only with it. */
 export type KnownRequest = RecipeRequest & { readonly oldImage: Image };
+
+/** A rule for one field of the recipe. Undefined leaves the field out. */
+export type FieldRule = (request: KnownRequest) => unknown;
+
+/** The fields by their rules. A field without a rule is copied. */
+export function applyRules(
+  fields: readonly (readonly [string, unknown])[],
+  rules: ReadonlyMap<string, FieldRule>,
+  request: KnownRequest,
+): Readonly<Record<string, unknown>> {
+  const made = fields.map(([field, value]) => [field, (rules.get(field) ?? (() => value))(request)] as const);
+  return Object.fromEntries(made.filter(([, value]) => value !== undefined));
+}
+
+/** The request that creates a successor. */
+export type ContainerRecipe = {
+  /** The body of `POST /containers/create`. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Given only when the image's platform is not the engine's own. */
+  readonly platform?: Platform;
+  /** Networks to connect after the create, because an engine below API 1.44 takes one endpoint at create. */
+  readonly laterEndpoints: readonly {
+    readonly networkId: string;
+    readonly networkName: string;
+    readonly endpoint: Endpoint;
+  }[];
+};
+
+/** The error for a container that cannot be reproduced. */
+export function refusal({ name }: Container, why: string, remedy?: string): ServiceError {
+  return new ServiceError(
+    'invalid-input',
+    `Cannot update ${quoted(name)}: ${why}`,
+    remedy === undefined ? {} : { remedy },
+  );
+}

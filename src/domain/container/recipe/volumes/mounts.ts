@@ -1,7 +1,7 @@
 import type { Container, HostConfig } from '../../container.ts';
 import { journalPrefix } from '../../label-names.ts';
 import { anonymousVolumes, bindTarget, cleanPath, volumeAt } from './anonymous-volumes.ts';
-import { refusal } from '../request/refusal.ts';
+import { refusal } from '../request/request.ts';
 
 type Mount = NonNullable<HostConfig['Mounts']>[number];
 

@@ -4,7 +4,7 @@ import { digestOf, idOf, inspectedContainer } from '../../../test/support/scene/
 import type { Container, ContainerStatus } from '../container/container.ts';
 import { defaultSettings } from '../settings/settings.ts';
 import { buildDependencyGraph } from './dependency-graph.ts';
-import { touchedBy } from './touched.ts';
+import { touchedBy } from './planned-restarts.ts';
 import { planUpdate } from './update-plan.ts';
 
 const id = (name: string) => idOf(`container ${name}`);

@@ -1,4 +1,3 @@
-import { type Signers, signers } from '../values/signers.ts';
 import {
   type PolicySetting,
   tagPattern,
@@ -6,14 +5,26 @@ import {
   type TagPatternSetting,
   tagPolicy,
   tagPolicyOfLabel,
-} from '../values/tag-rules.ts';
-import type { Rules } from './rule.ts';
+  approval,
+  approvalOfLabel,
+  window,
+  windowOfLabel,
+  type WindowSetting,
+  type Signers,
+  signers,
+} from '../values/versions.ts';
+import type { Rules } from './option.ts';
+import type { ApprovalFrom } from '../../decision/hold.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
 
 const noPattern: TagPatternSetting = { kind: 'none' };
 
 const anyKey: Signers = { kind: 'any' };
+
+const noneNeeded: ApprovalFrom = 'never';
+
+const always: WindowSetting = { kind: 'always' };
 
 /** Options for moving to other tags, and for the signature of a new image. */
 export const tagRules = {
@@ -72,6 +83,40 @@ export const tagRules = {
       'Keys of --verify-key, by name, of which one must have signed a new image; any for one of all, off for none',
     example: 'team',
     label: { name: 'verify', value: signers, fromImage: 'ignored', effect: 'overrides' },
+    usedBy: 'selection',
+  },
+} as const satisfies Rules;
+
+/** Options that hold a newer version back until a person or a time releases it. */
+export const holdingBackRules = {
+  approve: {
+    group: 'update',
+    kind: 'parsed',
+    flag: 'approve',
+    env: ['APPROVE'],
+    placeholder: 'KIND',
+    default: noneNeeded,
+    defaultMeaning: 'false',
+    value: approval,
+    meaning: 'New versions that wait for "upkeep approve": true (all), patch, minor or major',
+    example: 'true',
+    isCommon: true,
+    label: { name: 'approve', value: approvalOfLabel, fromImage: 'ignored', effect: 'overrides' },
+    usedBy: 'selection',
+  },
+  window: {
+    group: 'update',
+    kind: 'parsed',
+    flag: 'window',
+    env: ['WINDOW'],
+    placeholder: 'WINDOWS',
+    default: always,
+    defaultMeaning: 'always',
+    value: window,
+    meaning: 'Times in which updates may begin: "02:00-05:00" or "Sat,Sun 01:00-06:00; Wed 23:00-02:00"',
+    example: 'Sat,Sun 01:00-06:00',
+    isCommon: true,
+    label: { name: 'window', value: windowOfLabel, fromImage: 'ignored', effect: 'overrides' },
     usedBy: 'selection',
   },
 } as const satisfies Rules;

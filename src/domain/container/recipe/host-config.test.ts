@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { imageOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
 import { differences } from '../difference/container-difference.ts';
-import { leftOutFields } from './left-out.ts';
+import { leftOutFields } from './host-config.ts';
 
 const image = imageOf('one');
 const HostConfig = { NanoCpus: 500_000_000, CpusetCpus: '0', MemorySwappiness: 0, Memory: 64_000_000 };

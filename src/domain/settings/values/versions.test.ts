@@ -1,5 +1,41 @@
 import { expect, test } from 'vitest';
-import { approval, approvalOfLabel, window, windowOfLabel } from './holding-back.ts';
+import {
+  approval,
+  approvalOfLabel,
+  signers,
+  tagPattern,
+  tagPatternOfLabel,
+  tagPolicy,
+  tagPolicyOfLabel,
+  window,
+  windowOfLabel,
+} from './versions.ts';
+
+test.each(['digest', 'patch', 'minor', 'major', 'regex:^(\\d+)-apache$'])(
+  'the policy %s is printed as it is read',
+  (text) => {
+    const policy = tagPolicy.parse(text);
+    expect(policy && tagPolicy.print?.(policy)).toBe(text);
+    expect(tagPolicyOfLabel.parse(text)).toMatchObject({ kind: policy?.kind });
+  },
+);
+
+test.each(['ptach', '', 'regex:', 'regex:\\d+', 'regex:(?!a)(b)'])(
+  'the policy %j is refused, and of a label unreadable',
+  (text) => {
+    expect(tagPolicy.parse(text)).toBeUndefined();
+    expect(tagPolicyOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
+  },
+);
+
+test.each(['(', '(?!rc)', '(a{1000}){1000}'])('the pattern %j is refused, and of a label unreadable', (text) => {
+  expect(tagPattern.parse(text)).toBeUndefined();
+  expect(tagPatternOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
+});
+
+test('an empty pattern of a label takes the pattern of the option away', () => {
+  expect(tagPatternOfLabel.parse('')).toEqual({ kind: 'none' });
+});
 
 test.each([
   ['true', 'digest', 'true'],
@@ -40,3 +76,16 @@ test('windows that cannot be read are refused as an option; as a label they keep
     expect(windowOfLabel.parse(text)).toEqual({ kind: 'unreadable', text, fault: expect.stringMatching(/\S/) });
   }
 });
+
+test.each([
+  ['any', { kind: 'any' }],
+  ['OFF', { kind: 'off' }],
+  ['team', { kind: 'keys', names: ['team'] }],
+  ['team, ops, team', { kind: 'keys', names: ['team', 'ops'] }],
+  ['Müller 2', { kind: 'keys', names: ['Müller 2'] }],
+  ['', undefined],
+  ['a,,b', undefined],
+  ['keys/team', undefined],
+  ['a\u0007', undefined],
+  [Array.from({ length: 21 }, (_, at) => at).join(','), undefined],
+])('signers read %j', (text, expected) => expect(signers.parse(text)).toEqual(expected));

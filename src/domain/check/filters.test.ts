@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { containerSummary } from '../../../test/support/scene/builders.ts';
+import { tryParseImageReference } from '../reference/image-reference.ts';
+import { defaultSettings } from '../settings/settings.ts';
+import { applyFilters } from './filters.ts';
+import { selectContainers } from './selection.ts';
+
+describe('applyFilters()', () => {
+  const selection = selectContainers(
+    [
+      containerSummary('web', { image: 'nginx:1.27' }),
+      containerSummary('proxy', { image: 'docker.io/library/nginx:1.28' }),
+      containerSummary('db', { image: 'postgres:17' }),
+      containerSummary('odd', { image: 'NOT A REFERENCE' }),
+      containerSummary('off', { image: 'nginx:1.27', labels: { 'upkeep.enable': 'false' } }),
+    ],
+    { ...defaultSettings, scope: '' },
+    () => ({}),
+  );
+  const apply = (images: readonly string[], containers: readonly string[]) => {
+    const applied = applyFilters(selection, { images, containers }, ({ image }) => tryParseImageReference(image));
+    return { names: applied.named.map(({ container }) => container.name), unmatched: applied.unmatched };
+  };
+
+  test.each<readonly [images: readonly string[], containers: readonly string[], expected: readonly string[]]>([
+    [[], [], ['web', 'proxy', 'db', 'odd']],
+    [['nginx'], [], ['web', 'proxy']],
+    [['nginx:1.27'], [], ['web']],
+    [['docker.io/library/nginx'], [], ['web', 'proxy']],
+    [['nginx', 'postgres:17'], [], ['web', 'proxy', 'db']],
+    [['nginx'], ['db', 'web'], ['web']],
+    [[], ['web|db'], ['web', 'db']],
+    [[], ['/db'], ['db']],
+  ])('images %j and containers %j: %j', (images, containers, expected) => {
+    const { names, unmatched } = apply(images, containers);
+    expect(names).toEqual(expected);
+    expect(unmatched).toEqual([]);
+  });
+
+  test('tells what a filter that names nothing would have needed', () => {
+    expect(apply(['NOT A REFERENCE', 'redis'], ['off', 'nobody'])).toEqual({
+      names: [],
+      unmatched: [
+        { filter: 'off', reason: 'Container "off" is not watched: it is disabled by its label' },
+        { filter: 'nobody', reason: 'No container is called "nobody"' },
+        { filter: 'NOT A REFERENCE', reason: 'No watched container runs the image "NOT A REFERENCE"' },
+        { filter: 'redis', reason: 'No watched container runs the image "redis"' },
+      ],
+    });
+  });
+});

@@ -1,0 +1,101 @@
+import type { EngineAbilities } from '../outside/engine-reader.ts';
+import type { Container } from '../container/container.ts';
+import { hasHostNetwork, sharesNetwork } from '../container/recipe/network/network-mode.ts';
+import { effectiveSettings } from '../settings/effective-settings.ts';
+import { wishesOf } from '../settings/labels.ts';
+import type { ServiceSettings } from '../settings/settings.ts';
+import type { PlannedMember } from './update-plan.ts';
+import { removesItself } from '../transaction/auto-remove.ts';
+
+/**
+ * Whether the successor may start and prove itself beside the old container, so that there is no downtime. Otherwise
+ * the old one is stopped first. `reason` follows its name: `publishes a port`.
+ */
+export type StartOrder =
+  | { readonly kind: 'stop-first' }
+  | { readonly kind: 'start-first' }
+  | { readonly kind: 'impossible'; readonly reason: string };
+
+/**
+ * The start order of a container. The option applies if two instances can run together, by the container's settings.
+ * The label also allows shared writable volumes, because its author knows the program.
+ */
+export function startOrderOf(container: Container, settings: Pick<ServiceSettings, 'startFirst'>): StartOrder {
+  const wishes = wishesOf(container);
+  if (!effectiveSettings(settings, wishes).startFirst) return { kind: 'stop-first' };
+  const reason = whyNotTwo(container) ?? (wishes.startFirst === true ? undefined : whyNotBesideItself(container));
+  return reason === undefined ? { kind: 'start-first' } : { kind: 'impossible', reason };
+}
+
+/** Checks for resources that an engine gives to one container at a time. */
+function whyNotTwo(container: Container): string | undefined {
+  const { Config, HostConfig, Networks } = container.settings;
+  if (container.state.status !== 'running') return 'does not run';
+  if (removesItself(container)) return 'is removed by the engine as soon as it stops (--rm)';
+  if (hasHostNetwork(container) || sharesNetwork(container)) return 'has no network of its own';
+  const bindings = Object.values(HostConfig.PortBindings ?? {}).flatMap((bound) => bound ?? []);
+  if (bindings.some(({ HostPort = '' }) => HostPort !== '' && HostPort !== '0')) return 'publishes a fixed port';
+  if (Config.MacAddress) return 'has a fixed hardware address';
+  const isFixed = Object.values(Networks).some(({ IPAMConfig }) => Object.values(IPAMConfig ?? {}).some(isGiven));
+  return isFixed ? 'has a fixed address' : undefined;
+}
+
+function whyNotBesideItself({ settings }: Container): string | undefined {
+  const shared = settings.Mounts.find(({ Type, RW }) => Type !== 'tmpfs' && RW !== false);
+  return shared === undefined ? undefined : 'has a volume or folder that both could write to';
+}
+
+function isGiven(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== '';
+}
+
+/**
+ * The time for which a replaced container is kept. 0: it is removed; if the user asked for keeping, `reason` follows
+ * its name.
+ */
+export type KeepOrder = { readonly keepMs: number; readonly reason?: string };
+
+export type KeepContext = {
+  readonly settings: Pick<ServiceSettings, 'keepOldMs' | 'removeVolumes'>;
+  readonly abilities: Pick<EngineAbilities, 'changesRestartPolicies'>;
+  /** Whether it moves together with others. */
+  readonly isInGroup: boolean;
+  /** Whether Upkeep runs in it. */
+  readonly isOwn: boolean;
+  /** Whether it or its successor is `--rm`. */
+  readonly autoRemoves: boolean;
+};
+
+/** A container is not kept if it could start by itself, could not come back alone, or would not survive its stop. */
+export function keepOrderOf(container: Container, context: KeepContext): KeepOrder {
+  const { keepOldMs: keepMs } = effectiveSettings(context.settings, wishesOf(container));
+  if (keepMs === 0) return { keepMs };
+  const reason = whyNotKept(container, context);
+  return reason === undefined ? { keepMs } : { keepMs: 0, reason };
+}
+
+function whyNotKept(
+  { settings: { HostConfig } }: Container,
+  { settings, abilities, isInGroup, isOwn, autoRemoves }: KeepContext,
+): string | undefined {
+  if (isOwn) return 'is Upkeep itself, which cannot be rolled back while it runs';
+  if (isInGroup) return 'is updated together with others, and could not come back without them';
+  if (autoRemoves) return 'is removed by the engine as soon as it stops (--rm)';
+  if (settings.removeVolumes) return 'is to lose its anonymous volumes (--remove-volumes)';
+  const policy = HostConfig.RestartPolicy?.Name ?? '';
+  const neverStarts = policy === '' || policy === 'no';
+  return abilities.changesRestartPolicies || neverStarts
+    ? undefined
+    : 'has a restart policy that this engine cannot remove';
+}
+
+/**
+ * Whether remove-volumes applies to this container. A container that is only re-created because of another one keeps
+ * its volumes.
+ */
+export function getsFreshVolumes(
+  { cause }: Pick<PlannedMember, 'cause'>,
+  { removeVolumes }: Pick<ServiceSettings, 'removeVolumes'>,
+): boolean {
+  return removeVolumes && cause === 'stale';
+}

@@ -1,0 +1,123 @@
+import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from '../../tags/tag-policy.ts';
+import type { ValueKind } from './label-values.ts';
+import { type ApprovalFrom, readApproval } from '../../decision/hold.ts';
+import { parseWindows, type Window } from '../../window/window-grammar.ts';
+
+/** A label that cannot be read. It is a value too, so that no wider option replaces it. */
+export type UnreadableRule = { readonly kind: 'unreadable'; readonly text: string; readonly fault: string };
+
+export type PolicySetting = TagPolicy | UnreadableRule;
+
+/** `none`: no rule is set. */
+export type TagPatternSetting =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'pattern'; readonly text: string; readonly isIn: TagFilter }
+  | UnreadableRule;
+
+/** The policy of an option. */
+export const tagPolicy: ValueKind<PolicySetting> = {
+  accepted: 'digest, patch, minor, major, or regex: with a pattern of RE2 that has a group around the numbers',
+  parse: readable(readPolicy),
+  print: printPolicy,
+};
+
+/** The same for a label. */
+export const tagPolicyOfLabel: ValueKind<PolicySetting> = { ...tagPolicy, parse: readPolicy };
+
+/** The pattern of an option, found anywhere in a tag. */
+export const tagPattern: ValueKind<TagPatternSetting> = {
+  accepted:
+    'a pattern of RE2, which has neither backreferences nor lookaround, without white space, of at most 1,000 characters',
+  parse: readable(readPattern),
+  print: (pattern) => (pattern.kind === 'none' ? 'none' : pattern.text),
+};
+
+/** The same for a label. */
+export const tagPatternOfLabel: ValueKind<TagPatternSetting> = { ...tagPattern, parse: readPattern };
+
+/**
+ * The times at which updates of a container may begin. A label that cannot be read holds updates back, because its
+ * owner intended a restriction.
+ */
+export type WindowSetting =
+  | { readonly kind: 'always' }
+  | { readonly kind: 'windows'; readonly text: string; readonly windows: readonly Window[] }
+  | UnreadableRule;
+
+/** The kinds of new versions that need approval. */
+export const approval: ValueKind<ApprovalFrom> = {
+  accepted: 'one of true, false, patch, minor, major',
+  parse: readApproval,
+  print: (from) => (from === 'never' ? 'false' : from === 'digest' ? 'true' : from),
+};
+
+/** The same for a label. A label that cannot be read requires approval. */
+export const approvalOfLabel: ValueKind<ApprovalFrom> = {
+  ...approval,
+  parse: (text) => (text === '' ? 'never' : (approval.parse(text) ?? 'digest')),
+};
+
+/** The windows of an option. */
+export const window: ValueKind<WindowSetting> = {
+  accepted: 'windows such as "02:00-05:00" or "Sat,Sun 01:00-06:00; Wed 23:00-02:00", or always',
+  parse: readable(readWindow),
+  print: (setting) => (setting.kind === 'always' ? 'always' : setting.text),
+};
+
+/** The same for a label. */
+export const windowOfLabel: ValueKind<WindowSetting> = { ...window, parse: readWindow };
+
+/** The signature that a new image needs: by any key, by one of these keys, or none. */
+export type Signers =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'keys'; readonly names: readonly string[] }
+  | { readonly kind: 'off' };
+
+export const signers: ValueKind<Signers> = {
+  accepted: 'any, off, or at most 20 names of keys of --verify-key, separated by commas',
+  parse: readSigners,
+  print: (value) => (value.kind === 'keys' ? value.names.join(',') : value.kind),
+};
+
+function readPolicy(text: string): PolicySetting {
+  const policy = readTagPolicy(text);
+  return 'fault' in policy ? { kind: 'unreadable', text, fault: policy.fault } : policy;
+}
+
+function readPattern(text: string): TagPatternSetting {
+  if (text === '') return { kind: 'none' };
+  if (/\s/.test(text)) return { kind: 'unreadable', text, fault: 'it has white space, which no tag has' };
+  const isIn = readTagFilter(text);
+  return 'fault' in isIn ? { kind: 'unreadable', text, fault: isIn.fault } : { kind: 'pattern', text, isIn };
+}
+
+function readable<Rule extends { readonly kind: string }>(read: (text: string) => Rule) {
+  return (text: string): Rule | undefined => {
+    const rule = read(text);
+    return rule.kind === 'unreadable' ? undefined : rule;
+  };
+}
+
+function printPolicy(policy: PolicySetting): string {
+  if (policy.kind === 'regex') return `regex:${policy.text}`;
+  return policy.kind === 'unreadable' ? policy.text : policy.kind;
+}
+
+function readWindow(text: string): WindowSetting {
+  if (text === '' || text.toLowerCase() === 'always') return { kind: 'always' };
+  const windows = parseWindows(text);
+  return 'fault' in windows ? { kind: 'unreadable', text, fault: windows.fault } : { kind: 'windows', text, windows };
+}
+
+const mostNames = 20;
+
+/** A key is named after its file, so the name may contain any character but a separator. */
+const keyName = /^[^,/\p{C}]{1,255}$/u;
+
+function readSigners(text: string): Signers | undefined {
+  const word = text.toLowerCase();
+  if (word === 'any' || word === 'off') return { kind: word };
+  const names = [...new Set(text.split(',').map((name) => name.trim()))];
+  const isList = names.length <= mostNames && names.every((name) => keyName.test(name));
+  return isList ? { kind: 'keys', names } : undefined;
+}
