@@ -1,8 +1,16 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { ServiceError, describeError } from '../../../domain/errors.ts';
 import type { Step, StepKind, StepOf } from '../../../domain/transaction/step.ts';
-import { performers } from './performers.ts';
-import type { StepContext } from './step-context.ts';
+import { memberOf, nothingPrepared, type StepContext } from './step-context.ts';
+import { stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
+import { askBeforeUpdate, tellAfterUpdate } from '../../health/update-hooks.ts';
+import { removeMark, setMark } from '../facts/marks.ts';
+import { compareCreated } from './compare.ts';
+import { createAutoRemoveReplica, createSuccessor } from './create.ts';
+import { passGates } from './pass-gates.ts';
+import { startContainer } from './start.ts';
+import { keptMarkTag } from '../../../domain/transaction/open-mark.ts';
+import { keptName } from '../../../domain/transaction/transaction-names.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
 export async function perform(context: StepContext, step: Step): Promise<StepOutcome> {
@@ -22,4 +30,83 @@ export async function perform(context: StepContext, step: Step): Promise<StepOut
 
 function performStep<K extends StepKind>(context: StepContext, step: StepOf<K>): Promise<StepOutcome> {
   return performers[step.kind](context, step);
+}
+
+/** The engine calls of each kind of step. */
+const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<StepOutcome> } = {
+  mark: setMark,
+  unmark: removeMark,
+  create: createSuccessor,
+  autoRemoveReplica: createAutoRemoveReplica,
+  connect: ({ outside, prepared }, { id, networkId, member }) => {
+    const later = prepared?.members[member]?.laterEndpoints.find((candidate) => candidate.networkId === networkId);
+    return outside.engine.connectNetwork({ containerId: id, networkId, endpoint: later?.endpoint ?? {} });
+  },
+  compare: compareCreated,
+  rename: renameContainer,
+  policy: async ({ outside }, { id, policy, afterPause }) => {
+    if (afterPause) await outside.clock.sleep(directorySyncMs);
+    return outside.engine.updateRestartPolicy(id, policy);
+  },
+  stop: stopContainer,
+  start: startContainer,
+  gate: (context, step) => {
+    const prove = () => passGates(context, step);
+    return context.whileUnproven?.(prove) ?? prove();
+  },
+  hook: (context, { id, hook }) =>
+    hook === 'preUpdate'
+      ? askBeforeUpdate(context, id)
+      : tellAfterUpdate({ ...context, name: memberOf(id, context.transaction)?.name ?? '' }, id),
+  waitOutPendingStop: async ({ outside, settings }, { id }) => {
+    const { timeoutSeconds } = stopAndHealthPolicyOf(await outside.engine.inspectContainer(id), settings).stop;
+    await outside.engine.waitUntilStopped(id, (timeoutSeconds + graceSeconds) * 1000);
+    return { kind: 'done' };
+  },
+  tag: ({ outside }, { imageId, reference }) => outside.engine.tagImage(imageId, reference),
+  remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
+  keep: keepOld,
+};
+
+/**
+ * Renames a container. Docker 20.10 answers 404 for a container that has crashed since the facts were read; the next
+ * facts show whether it exists. The engine refuses a rename to the present name: the request has then arrived twice,
+ * and the rename is ours.
+ */
+async function renameContainer(
+  { outside: { engine } }: StepContext,
+  { id, to }: StepOf<'rename'>,
+): Promise<StepOutcome> {
+  const outcome = await engine.renameContainer(id, to);
+  if (outcome.kind !== 'refused') return outcome;
+  if (outcome.status === 404) return { kind: 'unknown', message: outcome.message };
+  return (await engine.inspectContainer(id))?.name === to ? { kind: 'noop' } : outcome;
+}
+
+/** Ext4 and xfs write their journals in order but with a delay. This is many times the duration of a commit. */
+const directorySyncMs = 100;
+
+async function stopContainer(
+  { outside, settings, transaction }: StepContext,
+  { id }: StepOf<'stop'>,
+): Promise<StepOutcome> {
+  // The timeout, the signal and the labels are fixed at the creation of a container.
+  const container = transaction.lastRead.get(id) ?? (await outside.engine.inspectContainer(id));
+  await transaction.stopTimes.note(outside, id);
+  return outside.engine.stopContainer(id, stopAndHealthPolicyOf(container, settings).stop);
+}
+
+/** A stop without a waiting caller may exceed its timeout by this much. */
+const graceSeconds = 2;
+
+/** Keeps the old container. Its time begins now, by the engine's clock. */
+async function keepOld({ outside, transaction }: StepContext, { id }: StepOf<'keep'>): Promise<StepOutcome> {
+  const member = transaction.members.find(({ oldId }) => oldId === id);
+  if (member === undefined) return nothingPrepared;
+  const { name, policy = { Name: '', MaximumRetryCount: 0 }, wasRunning, keepMs } = member;
+  const { nowMs } = await outside.engine.info();
+  const imageId = (await outside.engine.inspectContainer(id))?.imageId ?? member.oldImageId;
+  const marked = await outside.engine.tagImage(imageId, keptMarkTag(id));
+  if (marked.kind === 'refused' || marked.kind === 'unknown') return marked;
+  return outside.engine.renameContainer(id, keptName({ name, policy, wasRunning, untilMs: nowMs + keepMs }));
 }

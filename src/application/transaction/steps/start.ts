@@ -4,9 +4,8 @@ import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { parseStandingName } from '../../../domain/transaction/transaction-names.ts';
-import { firstToEnd } from '../facts/first-to-end.ts';
-import type { StepContext } from './step-context.ts';
-import { endedFirst, memberOf } from './successor.ts';
+import { endedFirst, firstToEnd } from '../facts/first-to-end.ts';
+import { memberOf, type StepContext } from './step-context.ts';
 
 /**
  * Starts a container. A refusal because of the command is the image's fault. Others, such as a used port or a full
