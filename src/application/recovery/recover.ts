@@ -1,5 +1,5 @@
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
-import { type RecoveryReport, type RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { RecoveryReport, RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -12,7 +12,7 @@ import { rememberFailures } from '../transaction/failed-versions.ts';
 import { opened, type OpenTransaction } from '../transaction/facts/facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
-import { handOver } from '../hand-over/hand-over.ts';
+import { handOver } from '../transaction/hand-over.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
 import { concludeHelper, dismissHelper, type Helper, helpersIn, isHelperOf, lastWordsOf } from './helpers.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';

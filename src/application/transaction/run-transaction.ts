@@ -11,7 +11,7 @@ import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
 import { openTransaction } from './open-transaction.ts';
 import { createPhaseWatch } from './phase-times.ts';
 import { type PreparedMember, type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
-import { handOver } from '../hand-over/hand-over.ts';
+import { handOver } from './hand-over.ts';
 import { transact } from './transact.ts';
 
 export type RunTransaction = typeof runTransaction;
