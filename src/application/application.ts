@@ -1,6 +1,6 @@
-import { type KeepUpdating } from '../domain/schedule/schedule.ts';
-import { type ServiceStatus } from '../domain/run/service-status.ts';
-import { type Request, type CheckRequest, type UpdateRequest } from '../domain/run/request.ts';
+import type { KeepUpdating } from '../domain/schedule/schedule.ts';
+import type { ServiceStatus } from '../domain/run/service-status.ts';
+import type { Request, CheckRequest, UpdateRequest } from '../domain/run/request.ts';
 import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import type { EngineState } from '../domain/fleet/engine-state.ts';
 import type { CheckReport } from './check/check.ts';
@@ -9,7 +9,7 @@ import type { EngineProof } from './engine/proof.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decision.ts';
-import type { DecisionDesk } from './hold/decide.ts';
+import type { DecisionDesk } from './check/decide.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/errors.ts';

@@ -14,11 +14,10 @@ import { createSelectContainers } from './check/select-containers.ts';
 import type { InRun } from './check/part-of-run.ts';
 import { listAll } from './engine/list-all.ts';
 import { readProof } from './engine/proof.ts';
-import { createDecisionDesk } from './hold/decide.ts';
+import { createDecisionDesk } from './check/decide.ts';
 import { createDecisionBook } from './check/decision-book.ts';
-import { createHoldBack } from './check/hold-back.ts';
+import { createHoldBack, createLastLook } from './check/hold-back.ts';
 import { createTagWatch } from './check/newer/tag-watch.ts';
-import { createLastLook } from './hold/last-look.ts';
 import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
 import { createEngineMirror, type FollowOptions } from './inventory/engine-mirror.ts';
 import { createEventLog } from './events/event-log.ts';
@@ -42,7 +41,7 @@ import { createStartTimes, noStartTimes } from './inventory/start-times.ts';
 import { createStatus } from './inventory/status.ts';
 import { createUpdate } from './update/update.ts';
 import { createUpdateLock } from './update/update-lock.ts';
-import { createUpdaterWarnings } from './check/updater-warnings.ts';
+import { createUpdaterWarnings } from './check/warnings.ts';
 
 /** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */
 export function createApplication(
@@ -56,7 +55,7 @@ export function createApplication(
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
-  const leftAlone = createLeftAlone();
+  const isNews = createLeftAlone();
   const checks = createLastChecks();
   const outcomes = createLastOutcomes();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
@@ -76,7 +75,7 @@ export function createApplication(
   const update = createUpdate({
     outside,
     settings,
-    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, leftAlone, recoverServices }),
+    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, isNews, recoverServices }),
     select,
     judge,
     plan: planner,
@@ -133,7 +132,8 @@ export function createApplication(
           onRepair: repairs.begin,
           ...order,
         });
-        leftAlone.note(report);
+        // No run reports these again.
+        for (const transaction of report.transactions) isNews(transaction);
         const transactions = [...report.transactions, ...(await recoverServices(signal))];
         if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
         await self.look(signal);

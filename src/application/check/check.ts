@@ -62,7 +62,7 @@ export type JudgeOrder = {
   readonly asApproved?: boolean;
   /** Asked in place of the registries of the outside. */
   readonly registry?: Registry;
-  /** Treats every version as approved, for a plan that shows the effect of an approval. */
+  /** See `PartOfRun`. */
   readonly hold?: HoldChecked;
 };
 

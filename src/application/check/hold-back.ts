@@ -5,6 +5,8 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { WindowSetting } from '../../domain/settings/values/holding-back.ts';
 import { createWindows, type Windows } from '../../domain/window/windows.ts';
 import { candidateDigest, type CheckedContainer, type Restraints, type Unrestrained } from './checked-container.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+import type { DecisionBook } from './decision-book.ts';
 
 export type HoldBack = {
   /**
@@ -84,3 +86,25 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
 
 /** Number of different label texts. Fleets have far fewer. */
 const mostKnown = 1000;
+
+/**
+ * Why one of the checked containers must not be replaced now, though its check allowed it: a window has closed, or a
+ * person has decided otherwise since.
+ */
+export type LastLook = (containers: readonly CheckedContainer[]) => Promise<string | undefined>;
+
+export function createLastLook({ book, holdBack, clock }: LastLookParts): LastLook {
+  return async (containers) => {
+    const stale = containers.filter(({ status }) => status === 'stale');
+    if (stale.length === 0) return undefined;
+    const decisions = await book.refresh();
+    const nowMs = clock.nowMs();
+    return stale.map((one) => holdBack.again(one, decisions, nowMs)).find(({ status }) => status === 'held')?.reason;
+  };
+}
+
+type LastLookParts = {
+  readonly book: DecisionBook;
+  readonly holdBack: HoldBack;
+  readonly clock: Pick<Clock, 'nowMs'>;
+};

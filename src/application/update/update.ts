@@ -9,7 +9,7 @@ import type { CheckReport, Judge } from '../check/check.ts';
 import type { SelectContainers } from '../check/select-containers.ts';
 import type { InRun } from '../check/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
-import type { LastLook } from '../hold/last-look.ts';
+import type { LastLook } from '../check/hold-back.ts';
 import { runPostCheckHooks, runPreCheckHooks } from '../health/hooks.ts';
 import { type MadePlan, type Planner, staleIn } from '../plan/make-plan.ts';
 import type { ListRepaired } from './repair-first.ts';

@@ -8,9 +8,8 @@ import {
 } from '../../domain/decision/decision.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { CheckedContainer } from '../check/checked-container.ts';
-import { candidateDigest } from '../check/checked-container.ts';
-import type { DecisionBook } from '../check/decision-book.ts';
+import { type CheckedContainer, candidateDigest } from './checked-container.ts';
+import type { DecisionBook } from './decision-book.ts';
 
 /** `isKept` false: the decision could not be stored and ends with this process. */
 export type TakenDecision = Decision & { readonly isKept: boolean };
