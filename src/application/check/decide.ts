@@ -7,7 +7,7 @@ import {
   takeDecision,
 } from '../../domain/decision/decision.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { type CheckedContainer, candidateDigest } from './checked-container.ts';
 import type { DecisionBook } from './decision-book.ts';
 
@@ -27,7 +27,7 @@ export type DecisionDesk = {
   readonly endDead: (checked: readonly CheckedContainer[]) => Promise<void>;
 };
 
-export type DeskParts = Pick<Outside, 'clock' | 'newId' | 'log'> & {
+export type DeskParts = Pick<ReadOnlyOutside, 'clock' | 'newId' | 'log'> & {
   readonly book: DecisionBook;
   readonly candidateOf: DecisionDesk['candidateOf'];
   /** Called when the decisions have changed. */
