@@ -40,7 +40,7 @@ const sharedChunks = [
       'src/composition/open-engine.ts',
       'src/application/fleet/create-fleet.ts',
       'src/application/fleet/named-events.ts',
-      'src/application/fleet/run/read-waves.ts',
+      'src/application/fleet/run/wave-plan.ts',
     ],
   },
   {

@@ -2,8 +2,7 @@ import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { holdForWave } from './hold-for-wave.ts';
-import { type KnownEngine, readProofs } from './proofs.ts';
+import { holdForWave, type KnownEngine, readProofs } from './hold-for-wave.ts';
 import type { WavePlan } from './wave-plan.ts';
 import type { EachEngine } from './each-engine.ts';
 
