@@ -1,12 +1,11 @@
 import { isatty } from 'node:tty';
-import type { Command } from './command.ts';
-import type * as Notifications from './notifications.ts';
+import { type Command, hearSignals, openSurroundings, type Program } from './surroundings.ts';
 import { apiOf, demoApi } from './http-api.ts';
 import type { Settings } from '../config/read/settings.ts';
 import { isDecision, runDecide } from './run-decide.ts';
 import { isLook, runLook } from './run-look.ts';
 import { openDemo, openService, type Service } from './service.ts';
-import { hearSignals, openSurroundings, type Program } from './surroundings.ts';
+import type * as Notifications from './notifications.ts';
 
 /** Runs a command to its end and resolves to the exit code. Failures are reported to the user here. */
 export async function runCommand(configuration: Command, program: Program): Promise<number> {
