@@ -27,7 +27,7 @@ import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
 import { createLastOutcomes } from './inventory/last-outcomes.ts';
 import { createServiceRecovery } from './swarm/recover-services.ts';
-import { planServices } from './swarm/plan-services.ts';
+import { planServices } from './swarm/update-services.ts';
 import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
