@@ -18,7 +18,7 @@ import type { InRun } from '../check/part-of-run.ts';
 import type { Planner } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
 import { findServicesBack, rollBackServices } from '../swarm/roll-back-services.ts';
-import { withImageVersions } from '../update/outcome-versions.ts';
+import { withImageVersions } from '../update/session-outcomes.ts';
 import { runPlan, untouched } from '../update/run-plan.ts';
 import { runSession } from '../update/run-session.ts';
 import { runTransaction } from '../transaction/run-transaction.ts';

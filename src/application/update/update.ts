@@ -15,9 +15,8 @@ import { type MadePlan, type Planner, staleIn } from '../plan/make-plan.ts';
 import type { ListRepaired } from './repair-first.ts';
 import { cancelledBeforeTurn, type PlanRun, runPlan } from './run-plan.ts';
 import { runSession } from './run-session.ts';
-import { inListingOrder } from './session-outcomes.ts';
+import { inListingOrder, namingVersions } from './session-outcomes.ts';
 import { tidy } from './tidy.ts';
-import { namingVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
 
