@@ -2,12 +2,10 @@ import { emptyListing, type EngineListing, isOrderInDoubt } from '../../domain/i
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';
-import { createImageLooks } from './image-looks.ts';
+import { createImageLooks, createSecondLooks, createTaskLooks } from './later-readings.ts';
 import { createListingReader } from './listing-reader.ts';
 import { createTrust } from './listing-trust.ts';
-import { createSecondLooks } from './second-looks.ts';
 import { noStartTimes } from './start-times.ts';
-import { createTaskLooks } from './task-looks.ts';
 import { orStopped } from '../async/stopped.ts';
 
 export type FollowOptions = {
@@ -72,14 +70,12 @@ export function createEngineMirror(
     const ms = isGone && goneRetryMs !== undefined ? goneRetryMs : oftenMs;
     return clock.sleep(ms, AbortSignal.any([signal, reached.signal])).catch(() => undefined);
   };
-  const secondLooks = createSecondLooks(
+  const lookAgain = createSecondLooks(
     () => pause(secondLookMs),
     () => signal.aborted,
   );
-
   const taskLooks = createTaskLooks(() => pause(taskLookMs), changes.addServices);
-
-  const imageLooks = createImageLooks(() => pause(imageLookMs), changes.addImages);
+  const noteImageEvent = createImageLooks(() => pause(imageLookMs), changes.addImages);
 
   async function listen(): Promise<void> {
     for await (const event of engine.events(signal, noteBreak)) {
@@ -90,7 +86,7 @@ export function createEngineMirror(
         void readVersion();
       }
       if (event.kind === 'service') taskLooks.noteEvent();
-      if (event.kind === 'image') imageLooks.noteEvent();
+      if (event.kind === 'image') noteImageEvent();
       startTimes.hear(event);
       changes.hear(event);
     }
@@ -152,8 +148,8 @@ export function createEngineMirror(
   async function readOnce(): Promise<void> {
     const reading = changes.take();
     const read = await reader.read(reading, listing ?? emptyListing, signal);
-    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) secondLooks.add(changes.addAll);
-    else if (reading.fresh.size > 0) secondLooks.add(() => changes.addAgain(reading.fresh));
+    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) lookAgain(changes.addAll);
+    else if (reading.fresh.size > 0) lookAgain(() => changes.addAgain(reading.fresh));
     if (listing === undefined) await reader.findReferences(read, signal);
     listing = reader.refer(read);
     taskLooks.noteRead(listing);
