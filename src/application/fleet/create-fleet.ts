@@ -85,12 +85,7 @@ export function createFleet({
   const parts = { ...outside, members, swarms, each, publish, plan };
   const runs = createRuns(parts);
   const { check, update } = runs;
-  const scheduler = createScheduler({
-    ...{ clock, log },
-    opensAfter: (ms) => firstOpening(all(), ms),
-    update: (trigger, signal, names = []) =>
-      update({ images: [], containers: names.map((name) => name.replaceAll('.', String.raw`\.`)), trigger }, signal),
-  });
+  const scheduler = createScheduler({ clock, log, update, opensAfter: (ms) => firstOpening(all(), ms) });
   let isReady = false;
   const { inventory, unwatched } = createFleetInventory(all, () => isReady);
   const history = createHistory(kept);
