@@ -41,7 +41,8 @@ export async function followService(
     }
     let facts: ServiceFacts;
     try {
-      facts = await readFacts(swarm, update, clock.monotonicMs(), signal);
+      const nowMs = clock.monotonicMs();
+      facts = { update, nowMs, ...(await readService(swarm, update.serviceId, signal)) };
       unreadSinceMs = undefined;
     } catch (error) {
       if (signal?.aborted) continue;
@@ -104,15 +105,6 @@ const lookMs = 400;
 const longestSilenceMs = 120_000;
 
 const mostTries = 3;
-
-async function readFacts(
-  swarm: Swarm,
-  update: ServiceUpdate,
-  nowMs: number,
-  signal: AbortSignal | undefined,
-): Promise<ServiceFacts> {
-  return { update, nowMs, ...(await readService(swarm, update.serviceId, signal)) };
-}
 
 /** A service with its tasks and nodes. */
 export async function readService(

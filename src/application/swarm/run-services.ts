@@ -38,8 +38,7 @@ export async function runServices(
     return slots.run(async () => {
       if (signal?.aborted) return leftAlone(service, 'The run was cancelled before its turn');
       try {
-        const { isOwn = false } = service;
-        return await updateService(world, service, { runId, limits, isOwn }, signal);
+        return await updateService(world, service, { runId, limits }, signal);
       } catch (error) {
         if (signal?.aborted) return leftAlone(service, 'The run was cancelled before its turn');
         log.error('The update of a service failed', { service: service.name, error: describeError(error) });

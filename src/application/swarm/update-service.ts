@@ -1,6 +1,6 @@
 import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { Swarm } from '../../domain/outside/swarm.ts';
+import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
 import type { Platform } from '../../domain/reference/platform.ts';
@@ -14,14 +14,13 @@ import { newPlatforms } from '../../domain/swarm/update/new-platforms.ts';
 import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
+import { announceEnd, announceStart } from '../transaction/announce.ts';
 import { rememberFailure } from './failed-services.ts';
 import { followService, readService, type ServiceEnd } from './follow-service.ts';
 
 export type ServiceRun = {
   readonly runId: string;
   readonly limits: (service: SwarmService) => ServiceLimits;
-  /** The service of this process: its update ends without an Upkeep that watches. */
-  readonly isOwn?: boolean;
 };
 
 type World = Omit<Outside, 'swarm'> & { readonly swarm: Swarm };
@@ -33,19 +32,10 @@ export async function updateService(
   run: ServiceRun,
   signal?: AbortSignal,
 ): Promise<ContainerOutcome> {
-  const { publish, clock } = outside;
   const { name, image, from, to } = planned;
   const { runId } = run;
   const [oldDigest, newDigest] = [digestIn(from) ?? '', digestIn(to) ?? ''];
-  publish({
-    kind: 'update_started',
-    runId,
-    container: name,
-    image,
-    from: oldDigest,
-    to: newDigest,
-    atMs: clock.nowMs(),
-  });
+  announceStart(outside, runId, { name, image, from: oldDigest, to: newDigest });
   const end = await attempt(outside, planned, run, signal);
   if (end.outcome === 'rolled_back' || end.outcome === 'failed')
     await rememberFailure(outside, { id: planned.id, name, image: to }, end);
@@ -53,26 +43,18 @@ export async function updateService(
     ...{ name, containerId: planned.id, image, outcome: end.outcome, reason: end.reason, kind: 'service' },
     ...{ oldImageId: '', newImageId: '', oldDigest, newDigest },
   };
-  publish({ kind: endOf[end.outcome], runId, outcome, atMs: clock.nowMs() });
+  announceEnd(outside, runId, outcome);
   return outcome;
 }
-
-const endOf: Readonly<Record<ServiceEnd['outcome'], 'update_completed' | 'update_failed' | 'update_deferred'>> = {
-  updated: 'update_completed',
-  deferred: 'update_deferred',
-  skipped: 'update_deferred',
-  failed: 'update_failed',
-  rolled_back: 'update_failed',
-  unknown: 'update_failed',
-};
 
 async function attempt(
   outside: World,
   planned: PlannedService,
-  { runId, limits, isOwn = false }: ServiceRun,
+  { runId, limits }: ServiceRun,
   signal?: AbortSignal,
 ): Promise<ServiceEnd> {
   const { swarm, clock, publish, newId } = outside;
+  const { isOwn = false } = planned;
   const { service, tasks, nodes } = await readService(swarm, planned.id, signal);
   if (service === undefined) return { outcome: 'deferred', reason: 'The service was removed in the meantime' };
   if (service.image !== planned.from)
@@ -84,9 +66,9 @@ async function attempt(
   const credentials = await credentialsFor(outside, planned.to, signal);
   const platforms = await platformsFor(outside, service, planned.to, signal);
   const edit = { image: update.to, labels, ...(credentials && { credentials }), ...(platforms && { platforms }) };
+  // Its update ends without an Upkeep that watches.
   if (isOwn) {
-    const outcome = await swarm.change(service, edit);
-    return ownEnd(outcome.kind === 'conflict' ? 'Somebody else is changing the service' : undefined, outcome);
+    return ownEnd(await swarm.change(service, edit));
   }
   let told = '';
   return followService(
@@ -113,8 +95,8 @@ function whyNotItself({ failureAction }: SwarmService): ServiceEnd | undefined {
   return { outcome: 'skipped', reason };
 }
 
-function ownEnd(conflict: string | undefined, outcome: Awaited<ReturnType<Swarm['change']>>): ServiceEnd {
-  if (conflict !== undefined) return { outcome: 'deferred', reason: conflict };
+function ownEnd(outcome: ServiceCallOutcome): ServiceEnd {
+  if (outcome.kind === 'conflict') return { outcome: 'deferred', reason: 'Somebody else is changing the service' };
   if (outcome.kind === 'refused')
     return { outcome: 'failed', reason: `The swarm refused the update: ${outcome.message}` };
   return {
