@@ -13,14 +13,14 @@ import type { TransactResult } from './transact-options.ts';
 export function describeMember({
   planned,
   oldDigest,
-}: PreparedMember): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
+}: Pick<PreparedMember, 'planned' | 'oldDigest'>): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
   const { container, digest } = planned;
   const { id: containerId, name, imageId: oldImageId } = container;
   return { name, containerId, ...referencesOf(planned), oldImageId, oldDigest, newDigest: digest ?? '' };
 }
 
 /** The references of a container that is not updated. */
-export function referencesOf({ reference, formerReference }: PlannedMember) {
+function referencesOf({ reference, formerReference }: PlannedMember) {
   if (formerReference === undefined) return { image: reference };
   return { image: formerReference, tagChange: { from: formerReference, to: reference } };
 }
@@ -32,16 +32,8 @@ export function unprepared(
   error: unknown,
   signal: AbortSignal | undefined,
 ): ContainerOutcome {
-  const { container, digest } = member;
-  const base = {
-    name: container.name,
-    containerId: container.id,
-    ...referencesOf(member),
-    oldImageId: container.imageId,
-    newImageId: '',
-    oldDigest: '',
-    newDigest: digest ?? '',
-  };
+  const { container } = member;
+  const base = { ...describeMember({ planned: member, oldDigest: '' }), newImageId: '' };
   if (signal?.aborted) return { ...base, outcome: 'skipped', reason: 'the run was cancelled' };
   const culprit = error instanceof PreparationError ? error.containerId : undefined;
   if (culprit === undefined || culprit === container.id) {

@@ -64,6 +64,13 @@ export class PreparationError extends ServiceError {
 
 type PrepareOptions = { readonly runId: string; readonly onPull: (name: string) => void };
 
+type Preparing = PrepareOptions &
+  Pick<PreparedTransaction, 'info' | 'networks'> & {
+    readonly outside: Outside;
+    readonly settings: ServiceSettings;
+    readonly signal: AbortSignal | undefined;
+  };
+
 /** Pulls by digest, verifies, and tries every recipe once. Throws a `PreparationError`. No container is changed. */
 export async function prepareTransaction(
   outside: Outside,
@@ -73,10 +80,11 @@ export async function prepareTransaction(
   signal?: AbortSignal,
 ): Promise<PreparedTransaction> {
   const [info, networks] = await Promise.all([outside.engine.info(signal), outside.engine.listNetworks(signal)]);
+  const preparing = { ...options, outside, settings, info, networks, signal };
   const members: PreparedMember[] = [];
   for (const planned of transaction.members) {
     try {
-      members.push(await prepareMember(outside, settings, { info, networks }, planned, options, signal));
+      members.push(await prepareMember(preparing, planned));
     } catch (error) {
       throw error instanceof ServiceError ? new PreparationError(planned.container.id, error) : error;
     }
@@ -84,23 +92,15 @@ export async function prepareTransaction(
   return { info, networks, ownContainer: await knownOwnContainer(outside, signal), members };
 }
 
-async function prepareMember(
-  outside: Outside,
-  settings: ServiceSettings,
-  { info, networks }: Pick<PreparedTransaction, 'info' | 'networks'>,
-  planned: PlannedMember,
-  { runId, onPull }: PrepareOptions,
-  signal?: AbortSignal,
-): Promise<PreparedMember> {
+async function prepareMember(preparing: Preparing, planned: PlannedMember): Promise<PreparedMember> {
+  const { outside, settings, info, networks, onPull, signal } = preparing;
   const container = await unchanged(outside, planned.container, signal);
   const oldImage = await outside.engine.inspectImage(container.imageId, signal);
   const reference = tryParseImageReference(planned.reference);
   const tag = reference !== undefined && reference.digest === undefined ? engineReference(reference) : undefined;
   if (planned.digest !== undefined) onPull(container.name);
   const image =
-    planned.cause === 'linked'
-      ? oldImage
-      : await fetchImage({ outside, settings, planned, runId, platform: foreignPlatform(oldImage, info) }, signal);
+    planned.cause === 'linked' ? oldImage : await fetchImage(preparing, planned, foreignPlatform(oldImage, info));
   if (image === undefined) {
     throw new ServiceError('not-found', `Cannot re-create "${container.name}": its image is no longer in the engine`, {
       remedy: `pull "${planned.reference}" again`,
@@ -191,16 +191,11 @@ async function unchanged({ engine }: Outside, planned: Container, signal?: Abort
   return container;
 }
 
-type FetchRequest = {
-  readonly outside: Outside;
-  readonly settings: ServiceSettings;
-  readonly planned: PlannedMember;
-  readonly runId: string;
-  readonly platform: Platform | undefined;
-};
-
-async function fetchImage(request: FetchRequest, signal?: AbortSignal): Promise<Image | undefined> {
-  const { outside, settings, planned, runId, platform } = request;
+async function fetchImage(
+  { outside, settings, runId, signal }: Preparing,
+  planned: PlannedMember,
+  platform: Platform | undefined,
+): Promise<Image | undefined> {
   const { engine, registry, publish } = outside;
   const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, signal);
   if (held !== undefined) return held;
