@@ -9,7 +9,7 @@ import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
 import { recoverWithHelper, watchHelper, finishUpdate, createSelfUpdateState } from './recovery/self-update.ts';
-import { type CheckReport, checkWith, createJudge, type Judge } from './check/check.ts';
+import { type CheckReport, createJudge, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select-containers.ts';
 import type { InRun } from './check/part-of-run.ts';
 import { listAll } from './engine/list-all.ts';
@@ -68,7 +68,6 @@ export function createApplication(
   const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book, tags }));
   const reconsider = () => checks.reconsider((one) => holdBack.again(one, book.known(), clock.nowMs()));
   const desk = createDecisionDesk({ ...outside, book, candidateOf: checks.candidateOf, onChange: reconsider });
-  const check = checkWith({ outside, select, judge });
   const planner = createPlanner(outside, settings);
   const closing = new AbortController();
   const recoverServices = createServiceRecovery(outside, settings);
@@ -84,12 +83,7 @@ export function createApplication(
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
   });
   const self = createSelfUpdateState(outside, settings);
-  const scheduler = createScheduler({
-    ...outside,
-    opensAfter: checks.opensAfter,
-    update: (trigger, signal, names = []) =>
-      update({ images: [], containers: names.map((name) => name.replaceAll('.', String.raw`\.`)), trigger }, signal),
-  });
+  const scheduler = createScheduler({ ...outside, opensAfter: checks.opensAfter, update });
   const startTimes = follow.tellsStartTimes === true ? createStartTimes(outside) : noStartTimes;
   const mirror = createEngineMirror(outside, follow, startTimes);
   const inventory = createInventory({
@@ -169,7 +163,7 @@ export function createApplication(
     async prove({ registry }, signal) {
       const everything = { images: [], containers: [], runId: '' };
       const selected = await selectInSilence(await listAll(outside, signal), everything, signal);
-      const report = await judgeInSilence(selected, { runId: '', applyCooldown: false, registry }, signal);
+      const report = await judgeInSilence(selected, { runId: '', applyCooldown: false, part: { registry } }, signal);
       // Containers that no run updates are not waited for.
       const proving = report.containers.filter(
         ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',
@@ -188,7 +182,7 @@ export function createApplication(
     const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
-    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, ...answersOf(request) };
+    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, part: request.part };
     const report = await judge(selected, order, signal);
     const { plan: made } = await planner(staleIn(report, settings), listing, signal);
     const services = planServices(report, listing, world.instance);
@@ -210,11 +204,12 @@ export function createApplication(
   }
 
   async function announceCheck(request: InRun<CheckRequest>, signal: AbortSignal | undefined): Promise<CheckReport> {
-    const scan = { runId: runIdOf(request), purpose: 'check' } as const;
+    const runId = runIdOf(request);
+    const scan = { runId, purpose: 'check' } as const;
     publish({ kind: 'scan_started', ...scan, trigger: request.trigger ?? 'command', atMs: clock.nowMs() });
     try {
-      const order = { ...filtersOf(request), runId: scan.runId, applyCooldown: false, ...answersOf(request) };
-      const report = await check(order, signal);
+      const selected = await select(await listAll(outside, signal), { ...filtersOf(request), runId }, signal);
+      const report = await judge(selected, { runId, applyCooldown: false, part: request.part }, signal);
       const failed = report.containers.filter(({ error }) => error !== undefined).length;
       const counts = { scanned: report.containers.length, updated: 0, failed, restarted: 0, skipped: 0 };
       publish({ kind: 'scan_completed', ...scan, ...counts, session: undefined, atMs: clock.nowMs() });
@@ -250,8 +245,4 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
 
 function filtersOf({ images, containers }: Request): Request {
   return { images, containers };
-}
-
-function answersOf({ part }: InRun<object>) {
-  return part && { registry: part.registry, ...(part.hold && { hold: part.hold }) };
 }

@@ -19,7 +19,7 @@ import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { Listing } from '../engine/list-all.ts';
 import { type ContainerReferences, createReferenceReader } from './container-references.ts';
-import { createLabelWarnings, createServiceWarnings, createUpdaterWarnings, type UpdaterWarnings } from './warnings.ts';
+import { createLabelWarnings, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
 import { ServiceError } from '../../domain/errors.ts';
 
 /** The containers of one request, from one listing. */
@@ -49,7 +49,7 @@ export type SelectContainers = (
 export function createSelectContainers(
   outside: ReadOnlyOutside,
   settings: ServiceSettings,
-  warnAboutUpdaters: UpdaterWarnings = createUpdaterWarnings(outside, settings),
+  warnAboutUpdaters: UpdaterWarnings,
 ): SelectContainers {
   const { clock, instance, publish } = outside;
   const readReferences = createReferenceReader(outside);

@@ -56,8 +56,7 @@ export function createUpdate(parts: UpdateParts): Update {
         if (request.refuseUnmatched) refuseUnmatched(selected, 'update');
         await runPreCheckHooks(outside, settings, selected.watched, signal);
         const { part } = request;
-        const shared = part && { registry: part.registry, ...(part.hold && { hold: part.hold }) };
-        const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, ...shared };
+        const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, part };
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const checked = { report, listing, runId };
