@@ -52,7 +52,8 @@ export function createEngineMirror(
   const closing = new AbortController();
   const { signal } = closing;
   const changes = createChanges();
-  const trust = createTrust(clock, changes.addAll);
+  const addAll = () => changes.add('all');
+  const trust = createTrust(clock, addAll);
   const reader = createListingReader(outside);
   let listing: EngineListing | undefined;
   let engineVersion: string | undefined;
@@ -74,8 +75,14 @@ export function createEngineMirror(
     () => pause(secondLookMs),
     () => signal.aborted,
   );
-  const taskLooks = createTaskLooks(() => pause(taskLookMs), changes.addServices);
-  const noteImageEvent = createImageLooks(() => pause(imageLookMs), changes.addImages);
+  const taskLooks = createTaskLooks(
+    () => pause(taskLookMs),
+    () => changes.add('services'),
+  );
+  const noteImageEvent = createImageLooks(
+    () => pause(imageLookMs),
+    () => changes.add('images'),
+  );
 
   async function listen(): Promise<void> {
     for await (const event of engine.events(signal, noteBreak)) {
@@ -110,7 +117,7 @@ export function createEngineMirror(
 
   async function resync(): Promise<void> {
     while (!signal.aborted) {
-      changes.addAll();
+      addAll();
       await pause(resyncMs);
     }
   }
@@ -139,7 +146,7 @@ export function createEngineMirror(
       trust.noteFailure(failure.error);
       onAnswer(failure.error);
       if (failures === 0) log.warn('The engine cannot be listed', { error: describeError(failure.error) });
-      changes.addAll();
+      addAll();
       await pauseUntilReached(failures);
       failures += 1;
     }
@@ -148,7 +155,7 @@ export function createEngineMirror(
   async function readOnce(): Promise<void> {
     const reading = changes.take();
     const read = await reader.read(reading, listing ?? emptyListing, signal);
-    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) lookAgain(changes.addAll);
+    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) lookAgain(addAll);
     else if (reading.fresh.size > 0) lookAgain(() => changes.addAgain(reading.fresh));
     if (listing === undefined) await reader.findReferences(read, signal);
     listing = reader.refer(read);
