@@ -1,3 +1,4 @@
+import { defined } from '../../domain/text/defined.ts';
 import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
@@ -65,7 +66,7 @@ async function attempt(
   const labels = { [updateIdLabel]: update.id, [updateFromLabel]: update.from };
   const credentials = await credentialsFor(outside, planned.to, signal);
   const platforms = await platformsFor(outside, service, planned.to, signal);
-  const edit = { image: update.to, labels, ...(credentials && { credentials }), ...(platforms && { platforms }) };
+  const edit = { image: update.to, labels, ...defined({ credentials, platforms }) };
   // Its update ends without an Upkeep that watches.
   if (isOwn) {
     return ownEnd(await swarm.change(service, edit));

@@ -1,3 +1,4 @@
+import { defined } from '../../domain/text/defined.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { composeFileRemark } from '../../domain/plan/compose-file.ts';
@@ -59,15 +60,14 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   const id = member.planned.container.id;
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];
-  const base = { ...describeMember(member), newImageId: member.image.id, ...(log === undefined ? {} : { log }) };
+  const base = { ...describeMember(member), newImageId: member.image.id, ...defined({ log }) };
   const isGone = facts !== undefined && facts.new === undefined && !facts.autoRemoves;
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     const remarks = [result.warnings.get(id) ?? leftStopped(member.planned), composeFileRemark(member.planned)];
     const reason = remarks.filter((remark) => remark !== '').join('; ');
     const time = outage(result.startedAt.get(id));
-    const newContainerId = facts?.new?.id;
-    const taken = newContainerId === undefined ? {} : { newContainerId };
+    const taken = defined({ newContainerId: facts?.new?.id });
     const { reference: image } = member.planned;
     return { ...base, ...taken, image, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }

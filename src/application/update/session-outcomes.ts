@@ -1,3 +1,4 @@
+import { defined } from '../../domain/text/defined.ts';
 import type { ContainerOutcome, OutcomeKind, Outcomes } from '../../domain/run/session.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
@@ -67,8 +68,7 @@ function withCheckedVersions(outcome: ContainerOutcome, checked: CheckedContaine
   const isEarlier = pullDigest !== undefined && pullDigest !== latestDigest;
   const next = updateAvailable ? (isEarlier ? shortDigest(pullDigest) : latestVersion) : undefined;
   const to = outcome.outcome === 'restarted' ? version : next;
-  const versions = { ...(version !== undefined && { from: version }), ...(to !== undefined && { to }) };
-  return { ...outcome, ...versions, ...(kind !== undefined && { kind }) };
+  return { ...outcome, ...defined({ from: version, to, kind }) };
 }
 
 /** The same outside, but published outcomes get the versions of the check. */
@@ -88,6 +88,5 @@ export function namingVersions(outside: Outside, { containers }: Pick<CheckRepor
 export function withImageVersions(outcome: ContainerOutcome, images: ImageIndex): ContainerOutcome {
   const { image, oldImageId, newImageId } = outcome;
   const name = (id: string) => versionOf({ labels: labelsOfImage(images.byId(id)), image, digest: id });
-  const [from, to] = [name(oldImageId), name(newImageId)];
-  return { ...outcome, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  return { ...outcome, ...defined({ from: name(oldImageId), to: name(newImageId) }) };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../../domain/text/defined.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
@@ -69,7 +70,7 @@ export function outcomesOf(answer: Answer<Session | undefined>, request: Request
   return lastListed(answer, request).map(({ id, name, image, imageId, digest, kind }) => ({
     ...{ name, engine, containerId: id, image, outcome: 'unknown', reason: run.error ?? '' },
     ...{ oldImageId: imageId, newImageId: '', oldDigest: digest, newDigest: '' },
-    ...(kind !== undefined && { kind }),
+    ...defined({ kind }),
   }));
 }
 
@@ -109,7 +110,6 @@ function uncheckedContainers(answer: Answer<unknown>, request: Request): readonl
     ...{ status: 'unknown', reason, updateAvailable: false, error: reason },
     ...{ latestDigest: undefined, latestImageId: undefined, pullDigest: undefined },
     ...{ eligibleAtMs: undefined, failedVersion: undefined },
-    ...(version !== undefined && { version }),
-    ...(kind !== undefined && { kind }),
+    ...defined({ version, kind }),
   }));
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../../domain/text/defined.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { getsFreshVolumes } from '../../../domain/plan/fresh-volumes.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
@@ -57,7 +58,7 @@ export class PreparationError extends ServiceError {
   readonly containerId: string;
 
   constructor(containerId: string, cause: ServiceError) {
-    super(cause.code, cause.message, { cause, ...(cause.remedy === undefined ? {} : { remedy: cause.remedy }) });
+    super(cause.code, cause.message, { cause, ...defined({ remedy: cause.remedy }) });
     this.containerId = containerId;
   }
 }
@@ -209,8 +210,7 @@ async function fetchImage(
     {
       reference: exact,
       idleTimeoutMs: settings.pullTimeoutMs,
-      ...(platform === undefined ? {} : { platform }),
-      ...(credentials === undefined ? {} : { credentials }),
+      ...defined({ platform, credentials }),
       onProgress: (progress) => publish({ kind: 'pull_progress', runId, container: planned.container.name, progress }),
     },
     signal,
