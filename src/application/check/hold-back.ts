@@ -1,3 +1,4 @@
+import { sentence } from '../../domain/text/sentence.ts';
 import { type Decisions, decisionFor } from '../../domain/decision/decisions.ts';
 import { describeHold, holdOf } from '../../domain/decision/hold.ts';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
@@ -67,7 +68,7 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
       unrestrained,
       status: 'held',
       hold: held.kind,
-      reason: `${why.slice(0, 1).toUpperCase()}${why.slice(1)}; release it with ${remedy}`,
+      reason: `${sentence(why)}; release it with ${remedy}`,
       eligibleAtMs: 'releasedAtMs' in held ? held.releasedAtMs : undefined,
     };
   }

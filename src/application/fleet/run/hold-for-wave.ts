@@ -1,3 +1,4 @@
+import { sentence } from '../../../domain/text/sentence.ts';
 import { judgeWave, type ProvingEngine } from '../../../domain/wave/wave-rule.ts';
 import { tryParseImageReference, sameRepository } from '../../../domain/reference/image-reference.ts';
 import { candidateDigest, type CheckedContainer } from '../../check/checked-container.ts';
@@ -40,7 +41,7 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
     ...checked,
     status: 'held',
     hold: 'wave',
-    reason: `${answer.reason.slice(0, 1).toUpperCase()}${answer.reason.slice(1)}`,
+    reason: sentence(answer.reason),
     eligibleAtMs: answer.eligibleAtMs,
   };
 }
