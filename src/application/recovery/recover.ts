@@ -8,7 +8,7 @@ import { type ImageLabelsOf, imageLabelsIn, indexImages } from '../../domain/con
 import { isProven, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
 import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { rememberFailures } from '../transaction/failed-versions.ts';
+import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
 import { opened, type OpenTransaction } from '../transaction/facts/facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
@@ -186,11 +186,7 @@ async function recoverOne(
     });
     if (result === 'aside') return await handOn(outside, names, transaction);
     for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
-    const failures = transaction.members.flatMap(({ name, oldId, oldImageId }) => {
-      const failedImageId = failedImages.get(oldId);
-      return failedImageId === undefined ? [] : [{ name, oldImageId, failedImageId }];
-    });
-    await rememberFailures(outside, failures);
+    await rememberFailures(outside, failuresOf(transaction, failedImages));
     if (result === 'stuck') return { containers: names, result: 'failed', reason };
     const displaced = facts?.members.find(
       ({ nameHeldBy, old }) => (nameHeldBy === 'stranger' || nameHeldBy === 'copy') && old !== undefined,

@@ -18,7 +18,7 @@ export type CheckedServices = {
   readonly listing: Listing;
   readonly runId: string;
   /** Waited for before the service that we run in is updated. */
-  readonly beforeOwn: () => Promise<void>;
+  readonly beforeOwn: (() => Promise<void>) | undefined;
 };
 
 /**
@@ -50,7 +50,7 @@ export async function updateBesideServices<Replaced>(
   await Promise.allSettled([containers, others]);
   const [replaced, outcomes] = [await containers, await others];
   const own = planned.filter(({ isOwn }) => isOwn === true);
-  if (own.length > 0) await beforeOwn();
+  if (own.length > 0) await beforeOwn?.();
   return { replaced, services: new Map([...outcomes, ...(await runServices(outside, settings, own, runId, signal))]) };
 }
 

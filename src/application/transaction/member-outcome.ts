@@ -71,44 +71,29 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     const { reference: image } = member.planned;
     return { ...base, ...taken, image, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
+  const failed = (why: string): ContainerOutcome => ({
+    ...base,
+    outcome: 'failed',
+    reason: `${result.reason}; ${why}`,
+  });
   const reason = `${result.reason}${copied(facts)}`;
-  if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) {
-    return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
-  }
+  const untried: ContainerOutcome = { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
+  if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) return untried;
   // Another updater may have begun to update it as soon as it was back.
   const isTakenUp = result.result === 'undone' && facts?.nameHeldBy === 'rival';
   const isBack = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
   const restored = facts !== undefined && (isBack || isTakenUp);
-  if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name') {
-    return {
-      ...base,
-      outcome: 'failed',
-      reason: `${result.reason}; the old container was removed meanwhile, so the new version stays`,
-    };
-  }
-  if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody') {
-    return {
-      ...base,
-      outcome: 'failed',
-      reason: `${result.reason}; somebody removed the old container and the new one meanwhile, so it must be created anew`,
-    };
-  }
+  if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name')
+    return failed('the old container was removed meanwhile, so the new version stays');
+  if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody')
+    return failed('somebody removed the old container and the new one meanwhile, so it must be created anew');
   if (result.result === 'stuck' || !restored) {
     const state = restored ? 'the old container is back, but not all is as it was' : 'the container is not back yet';
-    return {
-      ...base,
-      outcome: 'failed',
-      reason: `${result.reason}; ${state}, the next run or start of Upkeep tries again`,
-    };
+    return failed(`${state}, the next run or start of Upkeep tries again`);
   }
   const wasTried = result.stopped || (facts.startsFirst && result.hasStarted);
-  if (!wasTried) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
-  return {
-    ...base,
-    outcome: 'rolled_back',
-    reason,
-    ...outage(facts.old?.startedAt),
-  };
+  if (!wasTried) return untried;
+  return { ...base, outcome: 'rolled_back', reason, ...outage(facts.old?.startedAt) };
 
   /** A container that did not run before has no outage. */
   function outage(startedAt: string | undefined) {

@@ -5,8 +5,8 @@ import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts'
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { announceEnd, announcePhase, announceStart } from './announce.ts';
-import { rememberFailures } from './failed-versions.ts';
-import { tellLostLinks } from './lost-links.ts';
+import { failuresOf, rememberFailures } from './failed-versions.ts';
+import { linksOf, tellLostLinks } from './lost-links.ts';
 import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
 import { openTransaction } from './open-transaction.ts';
 import { createPhaseWatch } from './phase-times.ts';
@@ -93,10 +93,7 @@ async function move(
   });
   if (result.result === 'aside')
     return [await letHelperFinish({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
-  const failures = prepared.members.flatMap(({ planned: { container } }) => {
-    const failedImageId = result.failedImages.get(container.id);
-    return failedImageId === undefined ? [] : [{ name: container.name, oldImageId: container.imageId, failedImageId }];
-  });
+  const failures = failuresOf(transaction, result.failedImages);
   await rememberFailures(outside, failures);
   const takenBack = new Set(failures.map(({ name }) => name));
   const reached = prepared.members.map((member, index): ContainerOutcome => {
@@ -147,5 +144,5 @@ async function withLostLinks(
 ): Promise<ContainerOutcome> {
   if (member === undefined || (outcome.outcome !== 'rolled_back' && outcome.outcome !== 'failed')) return outcome;
   const { container } = member.planned;
-  return { ...outcome, reason: outcome.reason + (await tellLostLinks(outside, container.id, container)) };
+  return { ...outcome, reason: outcome.reason + (await tellLostLinks(outside, container.id, linksOf(container))) };
 }

@@ -60,12 +60,11 @@ export function createUpdate(parts: UpdateParts): Update {
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const checked = { report, listing, runId };
-        const beforeOwn = part?.beforeSelf ?? (() => Promise.resolve());
         const replaceContainers = () => replaceBetweenHooks(checked, signal);
         const { replaced, services } = await updateBesideServices(
           outside,
           settings,
-          { ...checked, beforeOwn },
+          { ...checked, beforeOwn: part?.beforeSelf },
           replaceContainers,
           signal,
         );

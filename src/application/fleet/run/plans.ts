@@ -1,15 +1,12 @@
 import type { UpdatePlan } from '../../../domain/plan/update-plan.ts';
 import type { Request, UpdateRequest } from '../../../domain/run/request.ts';
-import type { Application, EngineApplication } from '../../application.ts';
+import type { Application, EngineApplication, Planned } from '../../application.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
-import type { CheckReport } from '../../check/check.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import { inAllWaves } from './in-waves.ts';
 import { failureOfAll, hasRun, reportOf } from './merge.ts';
 import { isNamed, type RunParts } from './runs.ts';
 import { registryOfRun } from './run-registry.ts';
-
-type Planned = { readonly report: CheckReport; readonly plan: UpdatePlan };
 
 /** Plans and rehearsals of all engines, one after the other in configured order. */
 export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehearse'> {
