@@ -35,10 +35,9 @@ import { rehearsePlan } from './transaction/rehearse.ts';
 import { shareEvents } from './engine/share-events.ts';
 import { shareInfo } from './engine/share-info.ts';
 import { createRollback } from './rollback/rollback.ts';
-import { createRunWatch } from './inventory/run-under-way.ts';
+import { createStatus } from './inventory/status.ts';
 import { createScheduler } from './schedule/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/start-times.ts';
-import { createStatus } from './inventory/status.ts';
 import { createUpdate } from './update/update.ts';
 import { createUpdateLock } from './update/update-lock.ts';
 import { createUpdaterWarnings } from './check/warnings.ts';
@@ -92,16 +91,14 @@ export function createApplication(
   });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
   const history = createHistory(memory.history);
-  const runWatch = createRunWatch();
   const status = createStatus({
     history,
     inventory,
     scheduler,
-    run: runWatch,
     isRepairing: repairs.areUnderWay,
   });
   const eventLog = createEventLog(world.log);
-  for (const { hear } of [history, status, runWatch, checks, outcomes, eventLog]) subscribe(hear);
+  for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
 
   return {
     check: (request, signal) => announceCheck(request, signal),

@@ -7,7 +7,6 @@ import type { Application } from '../application.ts';
 import { createEventLog } from '../events/event-log.ts';
 import { createHistory } from '../events/history.ts';
 import { createPublisher } from '../events/publisher.ts';
-import { createRunWatch } from '../inventory/run-under-way.ts';
 import { createStatus } from '../inventory/status.ts';
 import { createScheduler } from '../schedule/scheduler.ts';
 import { createEachEngine } from './run/each-engine.ts';
@@ -89,11 +88,10 @@ export function createFleet({
   let isReady = false;
   const { inventory, unwatched } = createFleetInventory(all, () => isReady);
   const history = createHistory(kept);
-  const runWatch = createRunWatch();
   const isRepairing = () => all().some(({ application }) => application.status().repairing);
-  const status = createStatus({ history, inventory, scheduler, run: runWatch, isRepairing });
+  const status = createStatus({ history, inventory, scheduler, isRepairing });
   const eventLog = createEventLog(log);
-  for (const { hear } of [history, status, runWatch, eventLog, lastRuns]) subscribe(hear);
+  for (const { hear } of [history, status, eventLog, lastRuns]) subscribe(hear);
 
   return {
     check,
