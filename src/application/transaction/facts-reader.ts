@@ -28,7 +28,7 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
     let memory = before;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return { memory, facts: await readFacts(options, transaction, memory) };
+        return { memory, facts: await readFacts(options, memory) };
       } catch (error) {
         const hasAnswered = error instanceof ServiceError && error.code === 'engine-refused';
         const limitMs = hasAnswered ? refusalLimitMs : reconnectLimitMs;
