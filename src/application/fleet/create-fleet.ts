@@ -10,7 +10,6 @@ import { createPublisher } from '../events/publisher.ts';
 import { createStatus } from '../inventory/status.ts';
 import { createScheduler } from '../schedule/scheduler.ts';
 import { createEachEngine } from './run/each-engine.ts';
-import { createEngineSlots } from './run/engine-slots.ts';
 import { createFleetDecisions } from './decisions.ts';
 import { createFleetInventory } from './inventory.ts';
 import { createFleetRecovery } from './recovery.ts';
@@ -73,7 +72,7 @@ export function createFleet({
     });
     return reached;
   });
-  const each = createEachEngine({ clock, slots: createEngineSlots(enginesAtOnce) });
+  const each = createEachEngine(clock, enginesAtOnce);
   const swarms = createSwarmMembers({ members, options: services, clock, log, publish });
   const all = () => [...members, ...swarms.known()];
   const recovery = createFleetRecovery(members, { each, log, swarms });

@@ -1,3 +1,7 @@
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import { readLabels } from '../../domain/settings/labels.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
@@ -127,3 +131,14 @@ function toldAs(
 ): Pick<ServiceEnd, 'reason' | 'fault'> {
   return { reason: outcome === 'rolled_back' ? asked.reason : reason, fault: asked };
 }
+
+/** The limits of a service from its labels and the settings. */
+export function limitsOf(service: SwarmService, settings: ServiceSettings): ServiceLimits {
+  const { wishes } = readLabels(summaryOfService(service).labels, {});
+  const { gateWindowMs, gateTimeoutMs, pullTimeoutMs } = effectiveSettings(settings, wishes);
+  const windowMs = Math.max(service.monitorMs, gateWindowMs);
+  return { windowMs, proofMs: windowMs + (gateTimeoutMs ?? defaultTimeoutMs), stallMs: pullTimeoutMs };
+}
+
+/** The swarm counts a task as running once its HEALTHCHECK has passed, so most of the wait is over then. */
+const defaultTimeoutMs = 60_000;

@@ -10,8 +10,7 @@ import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { listServices, type ServiceListing } from '../engine/service-listing.ts';
 import { rememberFailure } from './failed-services.ts';
-import { followService, readService, type ServiceEnd } from './follow-service.ts';
-import { limitsOf } from './run-services.ts';
+import { followService, limitsOf, readService, type ServiceEnd } from './follow-service.ts';
 import { isTakenBackAlone, type TakenBack, takenBackBySwarm } from '../../domain/swarm/update/taken-back.ts';
 
 /** Ends updates of services that an earlier process began. Reports each one that needed attention. */

@@ -6,7 +6,7 @@ import { describeError } from '../../domain/errors.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
 import type { Platform } from '../../domain/reference/platform.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import type { ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { whyNotUpdated } from '../../domain/swarm/update/refuse-service.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import type { PlannedService } from '../../domain/swarm/planned-service.ts';
@@ -17,27 +17,22 @@ import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
 import { announceEnd, announceStart } from '../transaction/announce.ts';
 import { rememberFailure } from './failed-services.ts';
-import { followService, readService, type ServiceEnd } from './follow-service.ts';
-
-export type ServiceRun = {
-  readonly runId: string;
-  readonly limits: (service: SwarmService) => ServiceLimits;
-};
+import { followService, limitsOf, readService, type ServiceEnd } from './follow-service.ts';
 
 type World = Omit<Outside, 'swarm'> & { readonly swarm: Swarm };
 
 /** Updates one service and proves it. Every end is an outcome, which is published. */
 export async function updateService(
   outside: World,
+  settings: ServiceSettings,
   planned: PlannedService,
-  run: ServiceRun,
+  runId: string,
   signal?: AbortSignal,
 ): Promise<ContainerOutcome> {
   const { name, image, from, to } = planned;
-  const { runId } = run;
   const [oldDigest, newDigest] = [digestIn(from) ?? '', digestIn(to) ?? ''];
   announceStart(outside, runId, { name, image, from: oldDigest, to: newDigest });
-  const end = await attempt(outside, planned, run, signal);
+  const end = await attempt(outside, settings, planned, runId, signal);
   if (end.outcome === 'rolled_back' || end.outcome === 'failed')
     await rememberFailure(outside, { id: planned.id, name, image: to }, end);
   const outcome: ContainerOutcome = {
@@ -50,8 +45,9 @@ export async function updateService(
 
 async function attempt(
   outside: World,
+  settings: ServiceSettings,
   planned: PlannedService,
-  { runId, limits }: ServiceRun,
+  runId: string,
   signal?: AbortSignal,
 ): Promise<ServiceEnd> {
   const { swarm, clock, publish, newId } = outside;
@@ -77,7 +73,7 @@ async function attempt(
     {
       update,
       watch: beginWatch(service, tasks, clock.monotonicMs()),
-      limits: limits(service),
+      limits: limitsOf(service, settings),
       begin: (now) => swarm.change(now, edit),
       onWait: ({ phase, progress }) => {
         const text = `${phase} ${progress.running} ${progress.wanted}`;
