@@ -39,8 +39,8 @@ const sharedChunks = [
       'src/composition/fleet.ts',
       'src/composition/open-engine.ts',
       'src/application/fleet/create-fleet.ts',
-      'src/application/fleet/member/of-engine.ts',
-      'src/application/fleet/run/wave-plan.ts',
+      'src/application/fleet/named-events.ts',
+      'src/application/fleet/run/read-waves.ts',
     ],
   },
   {

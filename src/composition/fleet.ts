@@ -22,7 +22,7 @@ export async function openFleet(command: string, settings: Settings, surrounding
   const { engines, enginesAtOnce, waves } = settings.engine;
   const { clock, log, program } = surroundings;
   const { createFleet } = await import('../application/fleet/create-fleet.ts');
-  const { readWaves } = await import('../application/fleet/run/wave-plan.ts');
+  const { readWaves } = await import('../application/fleet/run/read-waves.ts');
   const { createApplication } = await import('../application/create-application.ts');
   const { createOciRegistry } = await import('../adapters/oci/registry.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');

@@ -102,7 +102,7 @@ async function healthCheckInPlace(): Promise<Error> {
 /** If there are several engines, messages name containers together with their engines. */
 async function hearingOf({ hear }: Hearing, { engines }: Service['application']): Promise<Hearing['hear']> {
   if (engines === undefined) return hear;
-  const { namedByEngine } = await import('../application/fleet/member/of-engine.ts');
+  const { namedByEngine } = await import('../application/fleet/named-events.ts');
   return (event) => hear(namedByEngine(event));
 }
 

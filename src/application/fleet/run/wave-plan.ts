@@ -1,8 +1,5 @@
-import { assignWaves, patternsWithoutEngine } from '../../../domain/wave/assign-waves.ts';
-import { type WaveStep, parseWaves } from '../../../domain/wave/wave-grammar.ts';
-import { ServiceError } from '../../../domain/errors.ts';
-import type { Log } from '../../../domain/outside/outside.ts';
-import { quoted } from '../../../domain/text/printable.ts';
+import { assignWaves } from '../../../domain/wave/assign-waves.ts';
+import type { WaveStep } from '../../../domain/wave/wave-grammar.ts';
 
 /** The engines in waves. */
 export type WavePlan = {
@@ -20,17 +17,4 @@ export function planWaves(engines: readonly string[], options: WaveOptions | und
   const waves = assignWaves(options.steps, engines);
   const indexes = new Map(waves.flatMap((wave, index) => wave.map((engine): [string, number] => [engine, index])));
   return { waves, pauseMs: options.pauseMs, waveOf: (engine) => indexes.get(engine) ?? 0 };
-}
-
-/** Reads `--waves` for the given engine names. Throws `invalid-input`. Warns of patterns that match no engine. */
-export function readWaves(
-  { text, pauseMs }: { readonly text: string; readonly pauseMs: number },
-  engines: readonly string[],
-  log: Log,
-): WaveOptions {
-  const steps = parseWaves(text);
-  if ('fault' in steps) throw new ServiceError('invalid-input', `Cannot use --waves ${quoted(text)}: ${steps.fault}`);
-  for (const pattern of patternsWithoutEngine(steps, engines))
-    log.warn(`--waves: no engine has a name like ${quoted(pattern)}`);
-  return { steps, pauseMs };
 }
