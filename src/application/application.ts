@@ -1,6 +1,6 @@
-import { type KeepUpdating } from '../domain/schedule/schedule.ts';
-import { type ServiceStatus } from '../domain/run/service-status.ts';
-import { type Request, type CheckRequest, type UpdateRequest } from '../domain/run/request.ts';
+import type { KeepUpdating } from '../domain/schedule/schedule.ts';
+import type { ServiceStatus } from '../domain/run/service-status.ts';
+import type { Request, CheckRequest, UpdateRequest } from '../domain/run/request.ts';
 import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import type { EngineState } from '../domain/fleet/engine-state.ts';
 import type { CheckReport } from './check/check.ts';
@@ -9,7 +9,7 @@ import type { EngineProof } from './engine/proof.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decisions.ts';
-import type { DecisionDesk } from './hold/decide.ts';
+import type { DecisionDesk } from './check/decide.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/errors.ts';
@@ -24,22 +24,15 @@ export type Application = {
   /** Asks the registries; changes nothing. After an abort, unanswered containers are `unknown` in the report. */
   readonly check: (request: CheckRequest, signal?: AbortSignal) => Promise<CheckReport>;
   /** Shows the steps of an update. It changes nothing and pulls nothing. */
-  readonly plan: (
-    request: PlanRequest,
-    signal?: AbortSignal,
-  ) => Promise<{ readonly report: CheckReport; readonly plan: UpdatePlan }>;
+  readonly plan: (request: PlanRequest, signal?: AbortSignal) => Promise<Planned>;
   /**
    * Like `plan`, but also creates each new container under a temporary name, compares it with the old one, and removes
    * it. Old containers keep running. Pulled images stay. Waits for its turn.
    */
   readonly rehearse: (
-    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWindows' | 'ignoreWaves'>,
+    request: Omit<PlanRequest, 'asApproved'>,
     signal?: AbortSignal,
-  ) => Promise<{
-    readonly report: CheckReport;
-    readonly plan: UpdatePlan;
-    readonly rehearsals: readonly Rehearsal[];
-  }>;
+  ) => Promise<Planned & { readonly rehearsals: readonly Rehearsal[] }>;
   /**
    * Replaces stale containers, one run at a time. Without filters it throws `busy` while another run works or waits,
    * and waits for the end of a repair. With filters it waits for its turn. An abort takes effect while it waits and at
@@ -113,6 +106,8 @@ export type PlanRequest = Request &
     /** Plans as if a person had approved the new versions. */
     readonly asApproved?: boolean;
   };
+
+export type Planned = { readonly report: CheckReport; readonly plan: UpdatePlan };
 
 /** The application of one engine. */
 export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' | 'update' | 'rollBack'> & {

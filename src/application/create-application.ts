@@ -8,28 +8,26 @@ import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
-import { recoverWithHelper, watchHelper } from './self-update/await-helper.ts';
-import { type CheckReport, checkWith, createJudge, type Judge } from './check/check.ts';
+import { recoverWithHelper, watchHelper, finishUpdate, createSelfUpdateState } from './recovery/self-update.ts';
+import { type CheckReport, createJudge, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select-containers.ts';
 import type { InRun } from './check/part-of-run.ts';
 import { listAll } from './engine/list-all.ts';
 import { readProof } from './engine/proof.ts';
-import { createDecisionDesk } from './hold/decide.ts';
+import { createDecisionDesk } from './check/decide.ts';
 import { createDecisionBook } from './check/decision-book.ts';
-import { createHoldBack } from './check/hold-back.ts';
+import { createHoldBack, createLastLook } from './check/hold-back.ts';
 import { createTagWatch } from './check/newer/tag-watch.ts';
-import { createLastLook } from './hold/last-look.ts';
 import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
 import { createEngineMirror, type FollowOptions } from './inventory/engine-mirror.ts';
 import { createEventLog } from './events/event-log.ts';
-import { finishUpdate } from './self-update/finish-update.ts';
 import { createHistory, type HistoryEntry } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
 import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
 import { createLastOutcomes } from './inventory/last-outcomes.ts';
 import { createServiceRecovery } from './swarm/recover-services.ts';
-import { planServices } from './swarm/plan-services.ts';
+import { planServices } from './swarm/update-services.ts';
 import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
@@ -37,14 +35,12 @@ import { rehearsePlan } from './transaction/rehearse.ts';
 import { shareEvents } from './engine/share-events.ts';
 import { shareInfo } from './engine/share-info.ts';
 import { createRollback } from './rollback/rollback.ts';
-import { createRunWatch } from './inventory/run-under-way.ts';
-import { createScheduler } from './schedule/scheduler.ts';
-import { createSelfUpdateState } from './self-update/self-update-state.ts';
-import { createStartTimes, noStartTimes } from './inventory/start-times.ts';
 import { createStatus } from './inventory/status.ts';
+import { createScheduler } from './schedule/scheduler.ts';
+import { createStartTimes, noStartTimes } from './inventory/start-times.ts';
 import { createUpdate } from './update/update.ts';
 import { createUpdateLock } from './update/update-lock.ts';
-import { createUpdaterWarnings } from './check/updater-warnings.ts';
+import { createUpdaterWarnings } from './check/warnings.ts';
 
 /** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */
 export function createApplication(
@@ -58,7 +54,7 @@ export function createApplication(
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
-  const leftAlone = createLeftAlone();
+  const isNews = createLeftAlone();
   const checks = createLastChecks();
   const outcomes = createLastOutcomes();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
@@ -71,14 +67,13 @@ export function createApplication(
   const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book, tags }));
   const reconsider = () => checks.reconsider((one) => holdBack.again(one, book.known(), clock.nowMs()));
   const desk = createDecisionDesk({ ...outside, book, candidateOf: checks.candidateOf, onChange: reconsider });
-  const check = checkWith({ outside, select, judge });
   const planner = createPlanner(outside, settings);
   const closing = new AbortController();
   const recoverServices = createServiceRecovery(outside, settings);
   const update = createUpdate({
     outside,
     settings,
-    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, leftAlone, recoverServices }),
+    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, isNews, recoverServices }),
     select,
     judge,
     plan: planner,
@@ -87,12 +82,7 @@ export function createApplication(
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
   });
   const self = createSelfUpdateState(outside, settings);
-  const scheduler = createScheduler({
-    ...outside,
-    opensAfter: checks.opensAfter,
-    update: (trigger, signal, names = []) =>
-      update({ images: [], containers: names.map((name) => name.replaceAll('.', String.raw`\.`)), trigger }, signal),
-  });
+  const scheduler = createScheduler({ ...outside, opensAfter: checks.opensAfter, update });
   const startTimes = follow.tellsStartTimes === true ? createStartTimes(outside) : noStartTimes;
   const mirror = createEngineMirror(outside, follow, startTimes);
   const inventory = createInventory({
@@ -101,16 +91,14 @@ export function createApplication(
   });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
   const history = createHistory(memory.history);
-  const runWatch = createRunWatch();
   const status = createStatus({
     history,
     inventory,
     scheduler,
-    run: runWatch,
     isRepairing: repairs.areUnderWay,
   });
   const eventLog = createEventLog(world.log);
-  for (const { hear } of [history, status, runWatch, checks, outcomes, eventLog]) subscribe(hear);
+  for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
 
   return {
     check: (request, signal) => announceCheck(request, signal),
@@ -135,7 +123,8 @@ export function createApplication(
           onRepair: repairs.begin,
           ...order,
         });
-        leftAlone.note(report);
+        // No run reports these again.
+        for (const transaction of report.transactions) isNews(transaction);
         const transactions = [...report.transactions, ...(await recoverServices(signal))];
         if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
         await self.look(signal);
@@ -171,7 +160,7 @@ export function createApplication(
     async prove({ registry }, signal) {
       const everything = { images: [], containers: [], runId: '' };
       const selected = await selectInSilence(await listAll(outside, signal), everything, signal);
-      const report = await judgeInSilence(selected, { runId: '', applyCooldown: false, registry }, signal);
+      const report = await judgeInSilence(selected, { runId: '', applyCooldown: false, part: { registry } }, signal);
       // Containers that no run updates are not waited for.
       const proving = report.containers.filter(
         ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',
@@ -190,7 +179,7 @@ export function createApplication(
     const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
-    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, ...answersOf(request) };
+    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, part: request.part };
     const report = await judge(selected, order, signal);
     const { plan: made } = await planner(staleIn(report, settings), listing, signal);
     const services = planServices(report, listing, world.instance);
@@ -212,11 +201,12 @@ export function createApplication(
   }
 
   async function announceCheck(request: InRun<CheckRequest>, signal: AbortSignal | undefined): Promise<CheckReport> {
-    const scan = { runId: runIdOf(request), purpose: 'check' } as const;
+    const runId = runIdOf(request);
+    const scan = { runId, purpose: 'check' } as const;
     publish({ kind: 'scan_started', ...scan, trigger: request.trigger ?? 'command', atMs: clock.nowMs() });
     try {
-      const order = { ...filtersOf(request), runId: scan.runId, applyCooldown: false, ...answersOf(request) };
-      const report = await check(order, signal);
+      const selected = await select(await listAll(outside, signal), { ...filtersOf(request), runId }, signal);
+      const report = await judge(selected, { runId, applyCooldown: false, part: request.part }, signal);
       const failed = report.containers.filter(({ error }) => error !== undefined).length;
       const counts = { scanned: report.containers.length, updated: 0, failed, restarted: 0, skipped: 0 };
       publish({ kind: 'scan_completed', ...scan, ...counts, session: undefined, atMs: clock.nowMs() });
@@ -252,8 +242,4 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
 
 function filtersOf({ images, containers }: Request): Request {
   return { images, containers };
-}
-
-function answersOf({ part }: InRun<object>) {
-  return part && { registry: part.registry, ...(part.hold && { hold: part.hold }) };
 }

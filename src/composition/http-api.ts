@@ -2,9 +2,7 @@ import type { Application } from '../application/application.ts';
 import type { TargetStatus } from '../domain/notification/status.ts';
 import { endpointGroups, type HttpSettings, type TokenSource } from '../domain/settings/http-settings.ts';
 import type { CommandContext } from '../interfaces/cli/context/context.ts';
-import type { Command } from './command.ts';
-import type { Surroundings } from './surroundings.ts';
-import { tokensOf } from './token-text.ts';
+import { type Command, type Surroundings, tokensOf } from './surroundings.ts';
 
 /** The HTTP API and its metrics. Their modules are loaded only if the API is enabled. */
 export function apiOf(

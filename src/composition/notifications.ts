@@ -3,10 +3,9 @@ import { localTimeZone } from '../config/schedule/local-time-zone.ts';
 import type { MessageLevel } from '../domain/notification/message.ts';
 import type { ServiceStart } from '../interfaces/cli/context/context.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
-import type { Command } from './command.ts';
+import type { Command, Surroundings } from './surroundings.ts';
 import type { Service } from './service.ts';
 import { showAtHome } from './show-at-home.ts';
-import type { Surroundings } from './surroundings.ts';
 
 /** Sends messages about runs, until `close`. */
 export async function openNotifications(

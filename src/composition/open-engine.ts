@@ -1,3 +1,4 @@
+import { defined } from '../domain/text/defined.ts';
 import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { TlsFiles } from '../adapters/docker/transport/connection.ts';
 import { readNamedFile } from '../config/given/secrets.ts';
@@ -20,8 +21,7 @@ export async function openEngine(
   const tls = tlsOf(address, settings);
   return createDockerEngine({
     ...{ host: address.host, clock, log },
-    ...(apiVersion !== undefined && { apiVersion }),
-    ...(tls && { tls }),
+    ...defined({ apiVersion, tls }),
     followsServices: service.swarm,
     longestRetryMs: 60_000,
     retryPhase: settings.engines.indexOf(address) / settings.engines.length,

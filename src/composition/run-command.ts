@@ -1,12 +1,11 @@
 import { isatty } from 'node:tty';
-import type { Command } from './command.ts';
-import type * as Notifications from './notifications.ts';
+import { type Command, hearSignals, openSurroundings, type Program } from './surroundings.ts';
 import { apiOf, demoApi } from './http-api.ts';
 import type { Settings } from '../config/read/settings.ts';
 import { isDecision, runDecide } from './run-decide.ts';
 import { isLook, runLook } from './run-look.ts';
 import { openDemo, openService, type Service } from './service.ts';
-import { hearSignals, openSurroundings, type Program } from './surroundings.ts';
+import type { ServiceEvent } from '../domain/run/event.ts';
 
 /** Runs a command to its end and resolves to the exit code. Failures are reported to the user here. */
 export async function runCommand(configuration: Command, program: Program): Promise<number> {
@@ -48,7 +47,8 @@ export async function runCommand(configuration: Command, program: Program): Prom
       if (!isService) await Promise.all(told);
     }
     application.subscribe(interrupt.underWay.hear);
-    const told = isNotified(settings) ? await openNotifications(service, settings, surroundings, signal) : undefined;
+    const notifications = isNotified(settings) ? await import('./notifications.ts') : undefined;
+    const told = await notifications?.openNotifications(service, settings, surroundings, signal);
     if (told !== undefined) application.subscribe(await hearingOf(told, application));
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Log lines would break the live table of the demo.
@@ -99,14 +99,11 @@ async function healthCheckInPlace(): Promise<Error> {
   );
 }
 
-async function openNotifications(...parts: Parameters<(typeof Notifications)['openNotifications']>) {
-  const notifications = await import('./notifications.ts');
-  return notifications.openNotifications(...parts);
-}
-
 /** If there are several engines, messages name containers together with their engines. */
-async function hearingOf({ hear }: Awaited<ReturnType<typeof openNotifications>>, { engines }: Service['application']) {
+async function hearingOf({ hear }: Hearing, { engines }: Service['application']): Promise<Hearing['hear']> {
   if (engines === undefined) return hear;
   const { namedByEngine } = await import('../application/fleet/named-events.ts');
-  return (event: Parameters<typeof hear>[0]) => hear(namedByEngine(event));
+  return (event) => hear(namedByEngine(event));
 }
+
+type Hearing = { readonly hear: (event: ServiceEvent) => void };

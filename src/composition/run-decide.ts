@@ -3,9 +3,8 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Settings } from '../config/read/settings.ts';
 import type { DecisionSource } from '../interfaces/cli/context/decision-source.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
-import type { Command } from './command.ts';
+import type { Command, Surroundings } from './surroundings.ts';
 import { openService } from './service.ts';
-import type { Surroundings } from './surroundings.ts';
 
 /** Makes a decision in the service of --url, or else in the file of --state-dir. */
 export async function runDecide(

@@ -2,9 +2,8 @@ import type { CommandName } from '../config/declaration/commands.ts';
 import type { lookFunctions } from '../interfaces/cli/cli.ts';
 import type { Sources } from '../interfaces/cli/context/views.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
-import type { Command } from './command.ts';
+import type { Command, Surroundings } from './surroundings.ts';
 import { openService } from './service.ts';
-import type { Surroundings } from './surroundings.ts';
 
 /** Reads from the service of --url, or else from the engine with the options of this command. */
 export async function runLook(

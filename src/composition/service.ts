@@ -1,3 +1,4 @@
+import { defined } from '../domain/text/defined.ts';
 import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { KeptListings } from '../adapters/oci/registry.ts';
 import type { Application } from '../application/application.ts';
@@ -121,8 +122,7 @@ async function reachEngineAndRegistries(
     host: findEngineHost(settings),
     clock,
     log,
-    ...(apiVersion === undefined ? {} : { apiVersion }),
-    ...(tls === undefined ? {} : { tls }),
+    ...defined({ apiVersion, tls }),
     followsServices: service.swarm,
   });
   const registry = createOciRegistry({

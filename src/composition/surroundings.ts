@@ -3,7 +3,10 @@ import type { Clock, Log } from '../domain/outside/outside.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { createUnderWay } from '../interfaces/cli/terminal/under-way.ts';
-import { tokensOf } from './token-text.ts';
+import type { Configuration } from '../config/read/load.ts';
+import { readFileSync } from 'node:fs';
+import type { TokenSource } from '../domain/settings/http-settings.ts';
+import { readTokens } from '../domain/settings/named-tokens.ts';
 
 /** Facts about the program from the build. */
 export type Program = {
@@ -65,4 +68,13 @@ export async function hearSignals({ terminal, clock }: Surroundings, hasSafePoin
   });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.hear(name));
   return { ...interrupt, underWay };
+}
+
+export type Command = Configuration & { readonly kind: 'command' };
+
+/** All tokens of a source; empty if there is none. */
+export function tokensOf(source: TokenSource | undefined): readonly string[] {
+  if (source === undefined) return [];
+  if (source.kind === 'value') return [source.value];
+  return readTokens(readFileSync(source.path, 'utf8').trim()).map(({ token }) => token);
 }

@@ -27,6 +27,9 @@ export async function mapConcurrently<Item, Result>(
   return results;
 }
 
+/** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
+export const inspectionsAtOnce = 16;
+
 /** Runs functions, at most `limit` at once; the others wait in order of arrival. */
 export type Slots = { readonly run: <Result>(work: (slot: Slot) => Promise<Result>) => Promise<Result> };
 

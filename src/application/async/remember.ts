@@ -11,3 +11,17 @@ export function remember<Args extends readonly unknown[], Result>(
     return answer;
   };
 }
+
+/**
+ * Returns a function that is true for the first call with each key. After `most` keys all are forgotten, and the next
+ * call with each is a first one again.
+ */
+export function createFirstTimes(most: number): (key: string) => boolean {
+  const known = new Set<string>();
+  return (key) => {
+    if (known.has(key)) return false;
+    if (known.size >= most) known.clear();
+    known.add(key);
+    return true;
+  };
+}

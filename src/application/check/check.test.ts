@@ -6,7 +6,7 @@ import { createSandboxScene, type SandboxScene } from '../../../test/support/sce
 import { ServiceError } from '../../domain/errors.ts';
 import { familiarReference } from '../../domain/reference/image-reference.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
-import { type CheckOrder, createCheck } from './check.ts';
+import { type CheckOrder, createCheck } from '../../../test/support/scene/create-check.ts';
 
 const everything: CheckOrder = { runId: 'run', images: [], containers: [], applyCooldown: false };
 

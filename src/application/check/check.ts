@@ -3,9 +3,8 @@ import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../../do
 import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import type { Registry } from '../../domain/outside/registry.ts';
-import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { UnmatchedFilter } from '../../domain/check/filters.ts';
+import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { judgeAlone } from '../../domain/check/staleness.ts';
 import { type Subject, undecided, type Verdict } from '../../domain/check/verdict.ts';
@@ -17,18 +16,13 @@ import type { ContainerReferences, ReadReference } from './container-references.
 import { createCandidateFinder } from './newer/find-candidate.ts';
 import { createDecisionBook, type DecisionBook } from './decision-book.ts';
 import { createHoldBack, type HoldBack } from './hold-back.ts';
-import { type Listing, listAll } from '../engine/list-all.ts';
+import type { Listing } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
-import type { HoldChecked } from './part-of-run.ts';
+import type { PartOfRun } from './part-of-run.ts';
 import { refuseUnproven } from './newer/require-signature.ts';
 import { createTagWatch, type TagWatch } from './newer/tag-watch.ts';
 import { stopCode } from '../async/stopped.ts';
-import {
-  createSelectContainers,
-  type SelectContainers,
-  type SelectedContainers,
-  type SelectOrder,
-} from './select-containers.ts';
+import type { SelectedContainers } from './select-containers.ts';
 
 export type CheckReport = EngineRuns & {
   /** Containers in listing order. */
@@ -49,8 +43,6 @@ export type CheckReport = EngineRuns & {
 export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked'> &
   Pick<CheckedContainer, 'id' | 'image' | 'imageId' | 'engine'>;
 
-export type CheckOrder = SelectOrder & JudgeOrder;
-
 export type JudgeOrder = {
   readonly runId: string;
   /** False for a check, which reports every new version; true for an update, which holds young ones back. */
@@ -61,10 +53,8 @@ export type JudgeOrder = {
   readonly ignoreWindows?: boolean;
   /** No version waits for approval: for a plan that shows what an approval would lead to. */
   readonly asApproved?: boolean;
-  /** Asked in place of the registries of the outside. */
-  readonly registry?: Registry;
-  /** Treats every version as approved, for a plan that shows the effect of an approval. */
-  readonly hold?: HoldChecked;
+  /** Its registry is asked in place of that of the outside. */
+  readonly part?: Pick<PartOfRun, 'registry' | 'hold'> | undefined;
 };
 
 /** A failure for one container becomes its verdict. After an abort, containers without an answer are `unknown`. */
@@ -74,27 +64,6 @@ export type JudgedReport = CheckReport & {
   /** The same containers as a scheduled run would judge them, without the exceptions of this order. */
   readonly standing: readonly CheckedContainer[];
 };
-
-export type Check = (order: CheckOrder, signal?: AbortSignal) => Promise<CheckReport>;
-
-export type CheckParts = {
-  readonly outside: ReadOnlyOutside;
-  readonly select: SelectContainers;
-  readonly judge: Judge;
-};
-
-/** One listing, its selection, and the registries' answers. Throws when the engine cannot be listed. */
-export function checkWith({ outside, select, judge }: CheckParts): Check {
-  return async (order, signal) => judge(await select(await listAll(outside, signal), order, signal), order, signal);
-}
-
-export function createCheck(outside: ReadOnlyOutside, settings: ServiceSettings): Check {
-  return checkWith({
-    outside,
-    select: createSelectContainers(outside, settings),
-    judge: createJudge(outside, settings),
-  });
-}
 
 /**
  * The rules that hold newer versions back, the decisions of people, and the digests seen. They are shared by the whole
@@ -116,7 +85,8 @@ export function createJudge(
 
   return async ({ listing, references, watched: named, ...selected }, order, signal) => {
     const { runId, applyCooldown, retryFailed = false, ignoreWindows = false, asApproved = false } = order;
-    const outside = order.registry === undefined ? world : { ...world, registry: order.registry };
+    const { registry = world.registry, hold } = order.part ?? {};
+    const outside = { ...world, registry };
     const [decided] = await Promise.all([decisions.refresh(), tags.load()]);
     const { containers, images, failedVersions, begunAt } = listing;
     const services = new Map(listing.services?.services.map((service) => [service.id, service]));
@@ -136,7 +106,7 @@ export function createJudge(
         approval: asApproved ? ('never' as const) : approval,
         window: ignoreWindows ? undefined : window,
       };
-      const inWave = (one: CheckedContainer) => (isService ? one : (order.hold?.(one) ?? one));
+      const inWave = (one: CheckedContainer) => (isService ? one : (hold?.(one) ?? one));
       const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
       verdicts.set(checked.id, checked);
       const usual = inWave({ ...judged, ...heldOtherwise(verdict) });

@@ -1,15 +1,16 @@
+import { defined } from '../../domain/text/defined.ts';
+import type { ApprovalFrom, CandidateKind, Hold } from '../../domain/decision/hold.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
-import type { Hold, ApprovalFrom, CandidateKind } from '../../domain/decision/hold.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
-import type { ImageIndex } from '../../domain/container/image-index.ts';
+import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
 import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
 import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './container-references.ts';
-import { type ImageVersions, versionsOf } from './newer-image.ts';
+import { sourceOf, changeBetween, type VersionChange, versionOf } from '../../domain/container/image-version.ts';
 
 export type CheckedContainer = ImageVersions & {
   readonly id: string;
@@ -84,15 +85,12 @@ export function describeChecked(
     latestImageId,
     pullDigest: noPull ? undefined : insteadDigest,
     eligibleAtMs,
-    ...(cooldown && { cooldown }),
     error,
     failedVersion,
-    ...(otherFailures !== undefined && { otherFailures }),
-    ...(hold !== undefined && { hold }),
+    ...defined({ cooldown, otherFailures, hold, kind }),
     ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
-    ...versionsOf({ imageId }, image, verdict, images),
+    ...versionsOf(imageId, image, verdict, images),
     ...candidateOf(verdict, image),
-    ...(kind !== undefined && { kind }),
   };
 }
 
@@ -117,16 +115,9 @@ type DescribeFacts = {
 };
 
 /** Fields of a check's event, without the verdict. */
-export function checkedFacts({ hold, version, latestVersion, change, ...more }: CheckedContainer): CheckedFacts {
-  const { candidate, candidateKind } = more;
-  return {
-    ...(candidate !== undefined && { candidate }),
-    ...(candidateKind !== undefined && { candidateKind }),
-    ...(hold !== undefined && { hold }),
-    ...(version !== undefined && { version }),
-    ...(latestVersion !== undefined && { latestVersion }),
-    ...(change !== undefined && { change }),
-  };
+export function checkedFacts(checked: CheckedContainer): CheckedFacts {
+  const { candidate, candidateKind, hold, version, latestVersion, change } = checked;
+  return defined({ candidate, candidateKind, hold, version, latestVersion, change });
 }
 
 /** The reference of a container, as people write it. */
@@ -151,4 +142,41 @@ export function candidateDigest({
   latestImageId = '',
 }: Pick<CheckedContainer, 'updateAvailable' | 'pullDigest' | 'latestDigest' | 'latestImageId'>): Digest | undefined {
   return updateAvailable ? (pullDigest ?? latestDigest ?? parseDigest(latestImageId)) : undefined;
+}
+
+/**
+ * The running version, and facts about a newer image. A field is absent where it is not known or there is no newer
+ * image.
+ */
+export type ImageVersions = {
+  /** Version for display: see `versionOf`. */
+  readonly version?: string;
+  readonly latestVersion?: string;
+  readonly change?: VersionChange;
+  /** When the newer image was built, milliseconds since the epoch. */
+  readonly releasedAtMs?: number;
+  /** The compressed size of its layers. Absent when the engine already has it. */
+  readonly downloadBytes?: number;
+  readonly sourceUrl?: string;
+};
+
+/** Names the running version and the newer one, from answers that are already known. */
+function versionsOf(imageId: string, image: string, verdict: Verdict, images: ImageIndex): ImageVersions {
+  const labels = labelsOfImage(images.byId(imageId));
+  const version = versionOf({ labels, image, digest: verdict.digest ?? imageId });
+  const { status, latestDigest, latestImageId, newest, candidate } = verdict;
+  if (status !== 'stale' && status !== 'held') return defined({ version });
+  const present = latestImageId === undefined ? undefined : images.byId(latestImageId);
+  const latestLabels = labelsOfImage(present);
+  const digest = latestDigest ?? latestImageId ?? '';
+  const latestName = candidate === undefined ? image : familiarReference(candidate.reference);
+  const latestVersion = newest?.version ?? versionOf({ labels: latestLabels, image: latestName, digest });
+  const change =
+    version === undefined || latestVersion === undefined ? undefined : changeBetween(version, latestVersion);
+  const sourceUrl = newest?.sourceUrl ?? sourceOf(latestLabels);
+  return defined({
+    ...{ version, latestVersion, change, sourceUrl },
+    releasedAtMs: newest?.createdAtMs,
+    downloadBytes: present === undefined ? newest?.layerBytes : undefined,
+  });
 }

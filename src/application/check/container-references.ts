@@ -3,7 +3,7 @@ import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
-import { mapConcurrently } from '../async/concurrency.ts';
+import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 
 /** Reference that a container was created from, or the engine's error. */
 export type ReadReference =
@@ -50,6 +50,3 @@ export function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'
     return references;
   };
 }
-
-/** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
-const inspectionsAtOnce = 16;

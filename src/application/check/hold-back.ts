@@ -1,3 +1,4 @@
+import { sentence } from '../../domain/text/sentence.ts';
 import { type Decisions, decisionFor } from '../../domain/decision/decisions.ts';
 import { describeHold, holdOf } from '../../domain/decision/hold.ts';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
@@ -5,6 +6,8 @@ import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import { createWindows, type Windows } from '../../domain/window/windows.ts';
 import { candidateDigest, type CheckedContainer, type Restraints, type Unrestrained } from './checked-container.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+import type { DecisionBook } from './decision-book.ts';
 
 export type HoldBack = {
   /**
@@ -65,7 +68,7 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
       unrestrained,
       status: 'held',
       hold: held.kind,
-      reason: `${why.slice(0, 1).toUpperCase()}${why.slice(1)}; release it with ${remedy}`,
+      reason: `${sentence(why)}; release it with ${remedy}`,
       eligibleAtMs: 'releasedAtMs' in held ? held.releasedAtMs : undefined,
     };
   }
@@ -84,3 +87,25 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
 
 /** Number of different label texts. Fleets have far fewer. */
 const mostKnown = 1000;
+
+/**
+ * Why one of the checked containers must not be replaced now, though its check allowed it: a window has closed, or a
+ * person has decided otherwise since.
+ */
+export type LastLook = (containers: readonly CheckedContainer[]) => Promise<string | undefined>;
+
+export function createLastLook({ book, holdBack, clock }: LastLookParts): LastLook {
+  return async (containers) => {
+    const stale = containers.filter(({ status }) => status === 'stale');
+    if (stale.length === 0) return undefined;
+    const decisions = await book.refresh();
+    const nowMs = clock.nowMs();
+    return stale.map((one) => holdBack.again(one, decisions, nowMs)).find(({ status }) => status === 'held')?.reason;
+  };
+}
+
+type LastLookParts = {
+  readonly book: DecisionBook;
+  readonly holdBack: HoldBack;
+  readonly clock: Pick<Clock, 'nowMs'>;
+};

@@ -8,18 +8,18 @@ import {
   selectByImage,
 } from '../../domain/check/selection.ts';
 import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../domain/check/filters.ts';
-import { imageLabelsIn } from '../../domain/container/image-index.ts';
-import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { type ImageLabelsOf, imageLabelsIn } from '../../domain/container/image-index.ts';
+import { labelsOfService } from '../../domain/inventory/engine-listing.ts';
+import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
 import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../domain/reference/image-reference.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { Listing } from '../engine/list-all.ts';
 import { type ContainerReferences, createReferenceReader } from './container-references.ts';
-import { createLabelWarnings } from './label-warnings.ts';
-import { stopMatchingInTime } from './match-time.ts';
-import { createServiceWarnings, withoutImages } from '../engine/service-labels.ts';
-import { createUpdaterWarnings, type UpdaterWarnings } from './updater-warnings.ts';
+import { createLabelWarnings, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
+import { ServiceError } from '../../domain/errors.ts';
 
 /** The containers of one request, from one listing. */
 export type SelectedContainers = {
@@ -48,7 +48,7 @@ export type SelectContainers = (
 export function createSelectContainers(
   outside: ReadOnlyOutside,
   settings: ServiceSettings,
-  warnAboutUpdaters: UpdaterWarnings = createUpdaterWarnings(outside, settings),
+  warnAboutUpdaters: UpdaterWarnings,
 ): SelectContainers {
   const { clock, instance, publish } = outside;
   const readReferences = createReferenceReader(outside);
@@ -93,6 +93,12 @@ export function createSelectContainers(
   };
 }
 
+/** All labels of a service count as its own: this engine may not have its image. */
+function withoutImages(services: readonly SwarmService[], imageLabelsOf: ImageLabelsOf): ImageLabelsOf {
+  if (services.length === 0) return imageLabelsOf;
+  return (container) => (container.imageId === '' ? labelsOfService : imageLabelsOf(container));
+}
+
 function announced(named: readonly WatchedContainer[]) {
   const names = named.map(({ container }) => container.name);
   const labelled = named.flatMap(({ container, wishes: { notify } }) =>
@@ -110,3 +116,20 @@ function toldReference(references: ContainerReferences, id: string): ContainerRe
   const read = references.get(id);
   return read?.kind === 'failed' ? undefined : read;
 }
+
+/**
+ * Returns a function to call before each comparison of a filter with a container. It throws once the comparisons have
+ * taken too long.
+ */
+export function stopMatchingInTime({ monotonicMs }: Pick<Clock, 'monotonicMs'>): () => void {
+  const endMs = monotonicMs() + longestMatchingMs;
+  return () => {
+    if (monotonicMs() <= endMs) return;
+    throw new ServiceError('invalid-input', 'Cannot match the containers: the names and patterns take too long', {
+      remedy: 'Use fewer or simpler patterns',
+    });
+  };
+}
+
+/** Comparisons block the event loop. A hundred patterns and a thousand containers take 30 ms. */
+const longestMatchingMs = 250;

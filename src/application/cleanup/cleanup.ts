@@ -9,6 +9,7 @@ import { formatReference, tryParseImageReference } from '../../domain/reference/
 import { type Successor, type SupersededImage, supersededImages } from '../../domain/cleanup/superseded-images.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
+import { anonymousVolumeNames } from '../../domain/container/recipe/volumes/mounts.ts';
 
 export type Reached = {
   readonly plan: UpdatePlan;
@@ -61,15 +62,8 @@ function isSealed({ seal }: Pick<Outside, 'seal'>, { labels }: Successor): boole
   return seal === undefined || (reading.kind === 'journal' && bearsSeal(reading.journal, labels, seal));
 }
 
-/** The same for images that are known to be superseded. */
-export async function removeUnusedImages(
-  outside: Pick<Outside, 'engine' | 'log'>,
-  superseded: readonly RemovedImage[],
-): Promise<readonly RemovedImage[]> {
-  return superseded.length === 0 ? [] : removeUnused(outside, () => superseded);
-}
-
-async function removeUnused(
+/** The same for other superseded images. */
+export async function removeUnused(
   { engine, log }: Pick<Outside, 'engine' | 'log'>,
   choose: (containers: readonly ContainerSummary[], images: readonly ImageSummary[]) => readonly SupersededImage[],
 ): Promise<readonly RemovedImage[]> {
@@ -78,10 +72,11 @@ async function removeUnused(
     const [containers, images] = await Promise.all([engine.listContainers(), engine.listImages()]);
     const inUse = new Set(containers.map(({ imageId }) => imageId));
     const tags = new Map(images.map((image) => [image.id, tagsByPeople(image)]));
-    const isTagged = ({ imageId, ownTag = '' }: SupersededImage) =>
-      (tags.get(imageId) ?? []).some((tag) => fullName(tag) !== fullName(ownTag));
-    for (const { ownTag, ...image } of new Map(choose(containers, images).map((one) => [one.imageId, one])).values()) {
-      if (inUse.has(image.imageId) || isTagged({ ...image, ...(ownTag !== undefined && { ownTag }) })) continue;
+    for (const { ownTag = '', ...image } of new Map(
+      choose(containers, images).map((one) => [one.imageId, one]),
+    ).values()) {
+      const isTagged = (tags.get(image.imageId) ?? []).some((tag) => fullName(tag) !== fullName(ownTag));
+      if (inUse.has(image.imageId) || isTagged) continue;
       const { kind, ...said } = await engine.removeImage(image.imageId);
       if (kind === 'done') removed.push(image);
       else log.debug('An old image stays', { image: image.imageId, outcome: kind, ...said });
@@ -96,4 +91,23 @@ async function removeUnused(
 function fullName(tag: string): string {
   const reference = tryParseImageReference(tag);
   return reference === undefined ? tag : formatReference(reference);
+}
+
+/**
+ * Removes the anonymous volumes of updated containers; the engine refuses a volume in use. After an interruption the
+ * volumes stay until a prune.
+ */
+export async function removeOldVolumes(
+  { engine, log }: Outside,
+  { transactions }: UpdatePlan,
+  outcomes: Outcomes,
+): Promise<void> {
+  for (const { container, cause } of transactions.flatMap(({ members }) => members)) {
+    if (cause !== 'stale' || outcomes.get(container.id)?.outcome !== 'updated') continue;
+    for (const volume of anonymousVolumeNames(container).values()) {
+      const { kind, ...said } = await engine.removeVolume(volume);
+      if (kind === 'done') log.info('An anonymous volume was removed', { container: container.name, volume });
+      else log.debug('An anonymous volume stays', { container: container.name, volume, outcome: kind, ...said });
+    }
+  }
 }

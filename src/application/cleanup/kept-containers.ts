@@ -5,7 +5,7 @@ import { keptAmong, type KeptContainer, whyOver } from '../../domain/rollback/ke
 import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { removeUnusedImages } from './cleanup.ts';
+import { removeUnused } from './cleanup.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
 import { untag } from '../transaction/facts/marks.ts';
 
@@ -73,5 +73,6 @@ async function removeKept(
   log.info('A kept container was removed', { container: name, because });
   if (!cleanup) return;
   const { imageId } = container;
-  await removeUnusedImages(outside, [{ imageId, imageName: image, containerId: id, containerName: kept.name }]);
+  const superseded = { imageId, imageName: image, containerId: id, containerName: kept.name };
+  await removeUnused(outside, () => [superseded]);
 }

@@ -7,11 +7,9 @@ import type { Application } from '../application.ts';
 import { createEventLog } from '../events/event-log.ts';
 import { createHistory } from '../events/history.ts';
 import { createPublisher } from '../events/publisher.ts';
-import { createRunWatch } from '../inventory/run-under-way.ts';
 import { createStatus } from '../inventory/status.ts';
 import { createScheduler } from '../schedule/scheduler.ts';
 import { createEachEngine } from './run/each-engine.ts';
-import { createEngineSlots } from './run/engine-slots.ts';
 import { createFleetDecisions } from './decisions.ts';
 import { createFleetInventory } from './inventory.ts';
 import { createFleetRecovery } from './recovery.ts';
@@ -74,7 +72,7 @@ export function createFleet({
     });
     return reached;
   });
-  const each = createEachEngine({ clock, slots: createEngineSlots(enginesAtOnce) });
+  const each = createEachEngine(clock, enginesAtOnce);
   const swarms = createSwarmMembers({ members, options: services, clock, log, publish });
   const all = () => [...members, ...swarms.known()];
   const recovery = createFleetRecovery(members, { each, log, swarms });
@@ -85,20 +83,14 @@ export function createFleet({
   const parts = { ...outside, members, swarms, each, publish, plan };
   const runs = createRuns(parts);
   const { check, update } = runs;
-  const scheduler = createScheduler({
-    ...{ clock, log },
-    opensAfter: (ms) => firstOpening(all(), ms),
-    update: (trigger, signal, names = []) =>
-      update({ images: [], containers: names.map((name) => name.replaceAll('.', String.raw`\.`)), trigger }, signal),
-  });
+  const scheduler = createScheduler({ clock, log, update, opensAfter: (ms) => firstOpening(all(), ms) });
   let isReady = false;
   const { inventory, unwatched } = createFleetInventory(all, () => isReady);
   const history = createHistory(kept);
-  const runWatch = createRunWatch();
   const isRepairing = () => all().some(({ application }) => application.status().repairing);
-  const status = createStatus({ history, inventory, scheduler, run: runWatch, isRepairing });
+  const status = createStatus({ history, inventory, scheduler, isRepairing });
   const eventLog = createEventLog(log);
-  for (const { hear } of [history, status, runWatch, eventLog, lastRuns]) subscribe(hear);
+  for (const { hear } of [history, status, eventLog, lastRuns]) subscribe(hear);
 
   return {
     check,

@@ -1,7 +1,14 @@
 import type { Labels } from '../../domain/container/label-names.ts';
 import type { Container } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import { hookCommand, type HookEnd, hookTitles, judgeHook, outputLines } from '../../domain/health/hook.ts';
+import {
+  hookCommand,
+  type HookEnd,
+  hookTitles,
+  judgeHook,
+  outputLines,
+  hasOwnLimit,
+} from '../../domain/health/hook.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { HookName } from '../../domain/settings/table/container-labels.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -9,6 +16,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
+import type { HookAnswer } from '../../domain/transaction/memory/step-outcome.ts';
 
 /**
  * Runs the container's hook inside it and logs the output. Without a hook the result is `passed`. The command line is
@@ -36,7 +44,7 @@ export async function runHook(
 }
 
 /** Name of the hook, as the subject of a reason: `pre-check hook of "web"`. */
-export function titleOf(hook: HookName, { name }: Pick<Container, 'name'>): string {
+function titleOf(hook: HookName, { name }: Pick<Container, 'name'>): string {
   return `${hookTitles[hook]} hook of ${quoted(name)}`;
 }
 
@@ -105,5 +113,53 @@ function tellUnwantedHooks({ log }: Outside, bearers: readonly HookBearer[]): vo
     if (Object.values(wishes.hooks).every((wish) => wish === undefined)) continue;
     const about = { container: container.name };
     log.debug('The lifecycle hooks of a container are not run without --enable-lifecycle-hooks', about);
+  }
+}
+
+type HookContext = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Runs the pre-update hook in the old container. Throws a `ServiceError` if no command could be run. */
+export async function askBeforeUpdate({ outside, settings, signal }: HookContext, id: string): Promise<HookAnswer> {
+  const container = await outside.engine.inspectContainer(id);
+  if (container === undefined) return { kind: 'noop' };
+  try {
+    const end = await runHook(outside, settings, 'preUpdate', container, signal);
+    if (end.kind === 'passed') return { kind: 'done' };
+    const message = `the ${titleOf('preUpdate', container)} ${end.reason}`;
+    return { kind: 'declined', message, deferred: end.kind === 'deferred' };
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+    return { kind: 'declined', message: 'the run was cancelled', deferred: true };
+  }
+}
+
+/**
+ * Runs the post-update hook in the successor. Like the health check, it keeps its own timeout when the run is
+ * cancelled.
+ */
+export async function tellAfterUpdate(
+  { outside, settings, signal }: HookContext,
+  id: string,
+  name: string,
+): Promise<HookAnswer> {
+  const warn = (why: string): HookAnswer => ({
+    kind: 'warned',
+    message: `The ${titleOf('postUpdate', { name })} ${why}`,
+  });
+  let heeded: AbortSignal | undefined;
+  try {
+    const container = await outside.engine.inspectContainer(id);
+    if (container === undefined) return { kind: 'noop' };
+    heeded = hasOwnLimit(container, 'postUpdate') ? undefined : signal;
+    const end = await runHook(outside, settings, 'postUpdate', container, heeded);
+    return end.kind === 'passed' ? { kind: 'done' } : warn(end.reason);
+  } catch (error) {
+    if (heeded?.aborted) return warn('was not waited for: the run was cancelled');
+    if (error instanceof ServiceError) return warn(`could not be run: ${describeError(error)}`);
+    throw error;
   }
 }

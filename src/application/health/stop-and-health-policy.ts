@@ -40,6 +40,11 @@ export function stopAndHealthPolicyOf(
   };
 }
 
+/** A stop without a waiting caller may exceed its timeout by two seconds. */
+export function longestPendingStopMs({ timeoutSeconds }: StopAndHealthPolicy['stop']): number {
+  return (timeoutSeconds + 2) * 1000;
+}
+
 /** A container can ask for a stop without a timeout. The update waits this long, so that it ends. */
 const endlessStopSeconds = 600;
 

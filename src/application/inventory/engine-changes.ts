@@ -3,9 +3,7 @@ import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 /** Parts of the listing that an event may have changed. They must be read again. */
 export type Changes = {
   readonly hear: (event: EngineEvent) => void;
-  readonly addAll: () => void;
-  readonly addImages: () => void;
-  readonly addServices: () => void;
+  readonly add: (part: 'all' | 'images' | 'services') => void;
   /** Adds containers that are to be read a second time. */
   readonly addAgain: (ids: Iterable<string>) => void;
   /** Resolves when there is something to read, or when the signal aborts. */
@@ -40,16 +38,8 @@ export function createChanges(): Changes {
       } else return;
       wake();
     },
-    addAll() {
-      reading.all = true;
-      wake();
-    },
-    addImages() {
-      reading.images = true;
-      wake();
-    },
-    addServices() {
-      reading.services = true;
+    add(part) {
+      reading[part] = true;
       wake();
     },
     addAgain(ids) {

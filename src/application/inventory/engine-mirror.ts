@@ -2,12 +2,10 @@ import { emptyListing, type EngineListing, isOrderInDoubt } from '../../domain/i
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';
-import { createImageLooks } from './image-looks.ts';
+import { createImageLooks, createSecondLooks, createTaskLooks } from './later-readings.ts';
 import { createListingReader } from './listing-reader.ts';
 import { createTrust } from './listing-trust.ts';
-import { createSecondLooks } from './second-looks.ts';
 import { noStartTimes } from './start-times.ts';
-import { createTaskLooks } from './task-looks.ts';
 import { orStopped } from '../async/stopped.ts';
 
 export type FollowOptions = {
@@ -54,7 +52,8 @@ export function createEngineMirror(
   const closing = new AbortController();
   const { signal } = closing;
   const changes = createChanges();
-  const trust = createTrust(clock, changes.addAll);
+  const addAll = () => changes.add('all');
+  const trust = createTrust(clock, addAll);
   const reader = createListingReader(outside);
   let listing: EngineListing | undefined;
   let engineVersion: string | undefined;
@@ -72,14 +71,18 @@ export function createEngineMirror(
     const ms = isGone && goneRetryMs !== undefined ? goneRetryMs : oftenMs;
     return clock.sleep(ms, AbortSignal.any([signal, reached.signal])).catch(() => undefined);
   };
-  const secondLooks = createSecondLooks(
+  const lookAgain = createSecondLooks(
     () => pause(secondLookMs),
     () => signal.aborted,
   );
-
-  const taskLooks = createTaskLooks(() => pause(taskLookMs), changes.addServices);
-
-  const imageLooks = createImageLooks(() => pause(imageLookMs), changes.addImages);
+  const taskLooks = createTaskLooks(
+    () => pause(taskLookMs),
+    () => changes.add('services'),
+  );
+  const noteImageEvent = createImageLooks(
+    () => pause(imageLookMs),
+    () => changes.add('images'),
+  );
 
   async function listen(): Promise<void> {
     for await (const event of engine.events(signal, noteBreak)) {
@@ -90,7 +93,7 @@ export function createEngineMirror(
         void readVersion();
       }
       if (event.kind === 'service') taskLooks.noteEvent();
-      if (event.kind === 'image') imageLooks.noteEvent();
+      if (event.kind === 'image') noteImageEvent();
       startTimes.hear(event);
       changes.hear(event);
     }
@@ -114,7 +117,7 @@ export function createEngineMirror(
 
   async function resync(): Promise<void> {
     while (!signal.aborted) {
-      changes.addAll();
+      addAll();
       await pause(resyncMs);
     }
   }
@@ -143,7 +146,7 @@ export function createEngineMirror(
       trust.noteFailure(failure.error);
       onAnswer(failure.error);
       if (failures === 0) log.warn('The engine cannot be listed', { error: describeError(failure.error) });
-      changes.addAll();
+      addAll();
       await pauseUntilReached(failures);
       failures += 1;
     }
@@ -152,8 +155,8 @@ export function createEngineMirror(
   async function readOnce(): Promise<void> {
     const reading = changes.take();
     const read = await reader.read(reading, listing ?? emptyListing, signal);
-    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) secondLooks.add(changes.addAll);
-    else if (reading.fresh.size > 0) secondLooks.add(() => changes.addAgain(reading.fresh));
+    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) lookAgain(addAll);
+    else if (reading.fresh.size > 0) lookAgain(() => changes.addAgain(reading.fresh));
     if (listing === undefined) await reader.findReferences(read, signal);
     listing = reader.refer(read);
     taskLooks.noteRead(listing);

@@ -6,7 +6,7 @@ import type { RestartKind } from '../../../sandbox/containers/boot.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
-import { createCheck } from '../check/check.ts';
+import { createCheck } from '../../../test/support/scene/create-check.ts';
 import { createEngineMirror } from './engine-mirror.ts';
 import { createInventory } from './inventory.ts';
 import { createLastChecks, type LastChecks } from './last-checks.ts';

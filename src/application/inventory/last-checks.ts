@@ -1,3 +1,4 @@
+import { defined } from '../../domain/text/defined.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
@@ -186,7 +187,7 @@ const updatedHalfway = {
 /** Keeps the last known verdict when a check has failed. */
 function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number | undefined): LastCheck {
   const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = container;
-  const why = { ...(hold !== undefined && { hold }), ...(retryAtMs !== undefined && { retryAtMs }) };
+  const why = defined({ hold, retryAtMs });
   if (staleness === 'unknown') {
     const { hold: _hold, eligibleAtMs: _eligibleAtMs, retryAtMs: _retryAtMs, ...known } = before;
     return { ...known, staleness, reason, stale: false, checkedAtMs, ...why };
@@ -199,17 +200,10 @@ function newerOf(container: CheckedContainer): Partial<LastCheck> {
   const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
     container;
   const waitingDigest = candidateDigest(container);
-  return {
-    ...(waitingDigest !== undefined && waitingDigest !== container.latestDigest && { candidateDigest: waitingDigest }),
-    ...(eligibleAtMs !== undefined && { eligibleAtMs }),
-    ...(latestVersion !== undefined && { latestVersion }),
-    ...(candidate !== undefined && { candidate }),
-    ...(candidateKind !== undefined && { candidateKind }),
-    ...(change !== undefined && { change }),
-    ...(releasedAtMs !== undefined && { releasedAtMs }),
-    ...(downloadBytes !== undefined && { downloadBytes }),
-    ...(sourceUrl !== undefined && { sourceUrl }),
-  };
+  return defined({
+    candidateDigest: waitingDigest === container.latestDigest ? undefined : waitingDigest,
+    ...{ eligibleAtMs, latestVersion, candidate, candidateKind, change, releasedAtMs, downloadBytes, sourceUrl },
+  });
 }
 
 /** More containers than an engine runs. Beyond it, the result of the longest unchecked container is dropped. */

@@ -10,7 +10,7 @@ import {
 } from '../../domain/inventory/engine-listing.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { mapConcurrently } from '../async/concurrency.ts';
+import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import { listServices } from '../engine/service-listing.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
 import type { Reading } from './engine-changes.ts';
@@ -111,9 +111,6 @@ const imagesAtOnce = 4;
 
 /** More unknown images than this are listed together with all others. */
 const mostInspected = 20;
-
-/** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
-const inspectionsAtOnce = 16;
 
 function summaryOf({ id, tags, digests, labels }: ImageSummary): ImageSummary {
   return { id, tags, digests, ...(labels && { labels }) };

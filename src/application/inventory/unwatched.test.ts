@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/settings.ts';
-import { createCheck } from '../check/check.ts';
+import { createCheck } from '../../../test/support/scene/create-check.ts';
 import { createEngineMirror } from './engine-mirror.ts';
 import { createUnwatched } from './unwatched.ts';
 

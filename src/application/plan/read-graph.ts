@@ -2,7 +2,8 @@ import type { Container, ContainerSummary } from '../../domain/container/contain
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { buildDependencyGraph, type DependencyGraph, type GraphOptions } from '../../domain/plan/dependency-graph.ts';
 import { touchedBy } from '../../domain/plan/planned-restarts.ts';
-import { inspectContainers } from '../engine/inspect-containers.ts';
+import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
+import { objectErrorOrThrow } from '../engine/object-error.ts';
 
 export type ReadGraph = {
   readonly graph: DependencyGraph;
@@ -62,4 +63,27 @@ function asListed(
 function hasLinks({ settings: { HostConfig, Networks } }: Container): boolean {
   const links = [HostConfig.Links, ...Object.values(Networks).map(({ Links }) => Links)];
   return links.some((each) => (each ?? []).length > 0);
+}
+
+/** A container that has gone since is in neither part of the answer. */
+async function inspectContainers(
+  { engine, log }: Pick<ReadOnlyOutside, 'engine' | 'log'>,
+  listed: readonly ContainerSummary[],
+  signal: AbortSignal | undefined,
+) {
+  const unreadable: ContainerSummary[] = [];
+  const containers = await mapConcurrently(listed, inspectionsAtOnce, async (summary) => {
+    try {
+      return await engine.inspectContainer(summary.id, signal);
+    } catch (error) {
+      const { message } = await objectErrorOrThrow(engine, error, signal);
+      unreadable.push(summary);
+      log.warn('A container cannot be inspected and is left out of the plan', {
+        container: summary.name,
+        error: message,
+      });
+      return undefined;
+    }
+  });
+  return { containers: containers.filter((container) => container !== undefined), unreadable };
 }

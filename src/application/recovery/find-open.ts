@@ -11,7 +11,7 @@ import { ownLabels } from '../../domain/container/label-names.ts';
 import { marks, type OpenMark, openMarksOf, sealedPartOf } from '../../domain/transaction/open-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { parseStandingName, plainName } from '../../domain/transaction/transaction-names.ts';
-import { mapConcurrently } from '../async/concurrency.ts';
+import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
 import { carriesJournal, type OpenTransaction } from '../transaction/facts/facts.ts';
 import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
@@ -80,9 +80,6 @@ export async function findOpen(
     images,
   };
 }
-
-/** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
-const inspectionsAtOnce = 16;
 
 type Suspects = {
   readonly carriers: readonly ContainerSummary[];

@@ -1,18 +1,18 @@
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
-import { type RecoveryReport, type RecoveredTransaction } from '../../domain/run/recovery-report.ts';
-import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
+import type { RecoveryReport, RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import { type ContainerSummary, isAlive } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
-import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
+import { type ImageLabelsOf, imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 import { isProven, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
 import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { rememberFailures } from '../transaction/failed-versions.ts';
+import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
 import { opened, type OpenTransaction } from '../transaction/facts/facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
-import { handOver } from '../hand-over/hand-over.ts';
+import { handOver } from '../transaction/hand-over.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
 import { concludeHelper, dismissHelper, type Helper, helpersIn, isHelperOf, lastWordsOf } from './helpers.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
@@ -86,12 +86,13 @@ export async function recoverTransactions(
   }
 
   const attended = await mapConcurrently(found.open, repairsAtOnce, attend);
-  const left = isHelper ? [] : [...found.left, ...unprovenAmong(listed, found.images)];
   const imageLabelsOf = imageLabelsIn(indexImages(found.images));
+  const marked = keptMarksOf(found.images);
+  const left = isHelper ? [] : [...found.left, ...unprovenAmong({ containers: listed, marked, imageLabelsOf })];
   const transactions = [...left.map(leftAlone), ...attended.flat()].map((one) =>
     withRecipients(one, listed, imageLabelsOf),
   );
-  if (own !== undefined) await concludeHelpers(outside, own, helpers, found);
+  if (own !== undefined) await concludeHelpers(outside, own, helpers, { open: found.open, imageLabelsOf });
   if (!isHelper) {
     const readAgain = async () => {
       const again = await outside.engine.listContainers({}, signal);
@@ -99,7 +100,7 @@ export async function recoverTransactions(
     };
     const { stray: marks } = found;
     await settleStrayMarks(outside, { marks, readAgain, liveRestore: info.liveRestore }, signal);
-    const isKeeping = containers.length < listed.length || keptMarksOf(found.images).size > 0;
+    const isKeeping = containers.length < listed.length || marked.size > 0;
     if (isKeeping) await removeOverdue(outside, settings, signal);
   }
   return awaitsHelper ? { transactions, awaitsHelper } : { transactions };
@@ -108,10 +109,11 @@ export async function recoverTransactions(
 /** Repairs run side by side, because one may wait long for a slow stop. */
 const repairsAtOnce = 8;
 
-function unprovenAmong(containers: readonly ContainerSummary[], images: readonly ImageSummary[]): Found['left'] {
-  const world = { containers, marked: keptMarksOf(images), imageLabelsOf: imageLabelsIn(indexImages(images)) };
+function unprovenAmong(world: Parameters<typeof isProven>[1]): Found['left'] {
   const reason = 'has the name of a kept container, but nothing shows that Upkeep gave it';
-  return keptAmong(containers).flatMap((one) => (isProven(one, world) ? [] : [{ name: one.container.name, reason }]));
+  return keptAmong(world.containers).flatMap((one) =>
+    isProven(one, world) ? [] : [{ name: one.container.name, reason }],
+  );
 }
 
 function leftAlone({ name, reason, isUnsealed }: Found['left'][number]): RecoveredTransaction {
@@ -157,9 +159,8 @@ async function concludeHelpers(
   outside: Outside,
   own: ContainerSummary,
   helpers: readonly Helper[],
-  { open, images }: Pick<Found, 'open' | 'images'>,
+  { open, imageLabelsOf }: Pick<Found, 'open'> & { readonly imageLabelsOf: ImageLabelsOf },
 ): Promise<void> {
-  const imageLabelsOf = imageLabelsIn(indexImages(images));
   for (const helper of helpers) {
     const isOver = !open.some((transaction) => isHelperOf(helper.order, transaction));
     if (isOver && helper.order.name === own.name) await concludeHelper(outside, helper, own, imageLabelsOf);
@@ -185,11 +186,7 @@ async function recoverOne(
     });
     if (result === 'aside') return await handOn(outside, names, transaction);
     for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
-    const failures = transaction.members.flatMap(({ name, oldId, oldImageId }) => {
-      const failedImageId = failedImages.get(oldId);
-      return failedImageId === undefined ? [] : [{ name, oldImageId, failedImageId }];
-    });
-    await rememberFailures(outside, failures);
+    await rememberFailures(outside, failuresOf(transaction, failedImages));
     if (result === 'stuck') return { containers: names, result: 'failed', reason };
     const displaced = facts?.members.find(
       ({ nameHeldBy, old }) => (nameHeldBy === 'stranger' || nameHeldBy === 'copy') && old !== undefined,

@@ -6,7 +6,7 @@ import { ownLabels } from '../../domain/container/label-names.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import type { PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import { passGate } from '../health/health.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { memberFromJournal } from '../transaction/facts/member-from.ts';
@@ -17,18 +17,18 @@ import { transact } from '../transaction/transact.ts';
 /** By the id of the container of the last update: kept containers that stay long enough. */
 export type Returning = ReadonlyMap<string, ContainerSummary>;
 
-/** Kept containers of these updates that may be used, by the id of their successor. */
+/** Kept containers that may be used for the updates of a plan. */
 export async function findReturning(
   { engine }: Outside,
-  current: readonly Container[],
-  containers: readonly ContainerSummary[],
-  signal?: AbortSignal,
+  { transactions }: UpdatePlan,
+  signal: AbortSignal | undefined,
 ): Promise<Returning> {
-  const kept = keptAmong(containers);
+  const kept = keptAmong(await engine.listContainers({}, signal));
   if (kept.length === 0) return new Map();
   const { nowMs } = await engine.info(signal);
   const found = new Map<string, ContainerSummary>();
-  for (const container of current) {
+  const alone = transactions.flatMap(({ members }) => (members.length === 1 ? members : []));
+  for (const { container } of alone) {
     const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
     if (reading.kind !== 'journal' || reading.journal.members.length > 1) continue;
     const { oldId, wasRunning } = reading.journal;

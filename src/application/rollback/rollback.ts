@@ -11,14 +11,14 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { StaleContainer, UpdatePlan } from '../../domain/plan/update-plan.ts';
+import type { StaleContainer } from '../../domain/plan/update-plan.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { listAll } from '../engine/list-all.ts';
 import type { InRun } from '../check/part-of-run.ts';
 import type { Planner } from '../plan/make-plan.ts';
 import { findReturning, returnToKept } from './return-to-kept.ts';
 import { findServicesBack, rollBackServices } from '../swarm/roll-back-services.ts';
-import { withImageVersions } from '../update/outcome-versions.ts';
+import { withImageVersions } from '../update/session-outcomes.ts';
 import { runPlan, untouched } from '../update/run-plan.ts';
 import { runSession } from '../update/run-session.ts';
 import { runTransaction } from '../transaction/run-transaction.ts';
@@ -45,7 +45,7 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
       const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal);
-        const perform = returnToKept(await returningIn(outside, plan, signal), runTransaction);
+        const perform = returnToKept(await findReturning(outside, plan, signal), runTransaction);
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
         const images = indexImages(await outside.engine.listImages());
         const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
@@ -62,17 +62,6 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
 }
 
 type RollbackOrder = InRun<Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>>;
-
-async function returningIn(outside: Outside, { transactions }: UpdatePlan, signal: AbortSignal | undefined) {
-  const alone = transactions.flatMap(({ members }) => (members.length === 1 ? members : []));
-  const listed = await outside.engine.listContainers({}, signal);
-  return findReturning(
-    outside,
-    alone.map(({ container }) => container),
-    listed,
-    signal,
-  );
-}
 
 function imageOf(name: string, previous: readonly StaleContainer[]) {
   return { name, image: previous.find((one) => one.name === name)?.reference ?? '', imageId: '' };

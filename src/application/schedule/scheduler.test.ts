@@ -36,7 +36,7 @@ function start(
   const scheduler = createScheduler({
     clock,
     log,
-    update: (trigger, signal) => {
+    update: ({ trigger }, signal) => {
       begun.push([trigger, clock.monotonicMs() / hourMs]);
       return work(signal, clock);
     },

@@ -3,6 +3,7 @@ import { formatDuration } from '../../domain/text/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceStatus } from '../../domain/run/service-status.ts';
+import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Trigger } from '../../domain/run/session.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 
@@ -15,8 +16,8 @@ export type Scheduler = {
 };
 
 export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
-  /** A full update. Throws `busy` when another run is under way; this run is then skipped. */
-  readonly update: (trigger: Trigger, signal: AbortSignal, names?: readonly string[]) => Promise<unknown>;
+  /** Throws `busy` for a full update when another run is under way; this run is then skipped. */
+  readonly update: (request: UpdateRequest, signal: AbortSignal) => Promise<unknown>;
   /** The first opening of a window after a given time that containers wait for, by the wall clock, with their names. */
   readonly opensAfter?: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };
@@ -40,9 +41,10 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
    * A run that fails as a whole, for example because the engine is away, is reported by its event. The next run is
    * tried as usual.
    */
-  async function attempt(trigger: Trigger, signal: AbortSignal, names?: readonly string[]): Promise<void> {
+  async function attempt(trigger: Trigger, names: readonly string[], signal: AbortSignal): Promise<void> {
     try {
-      await update(trigger, signal, names);
+      const containers = names.map((name) => name.replaceAll('.', String.raw`\.`));
+      await update({ images: [], containers, trigger }, signal);
     } catch (error) {
       if (error instanceof ServiceError) log.debug('The update ended early', { trigger, error: error.message });
       else log.error('The update failed because of an internal error', { trigger, error });
@@ -54,8 +56,8 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
     async keepUpdating({ schedule, updateOnStart, whyNone }, signal) {
       const running = new Set<Promise<void>>();
       let ended = new AbortController();
-      const begin = (trigger: Trigger, names?: readonly string[]) => {
-        const run = attempt(trigger, signal, names).finally(() => {
+      const begin = (trigger: Trigger, names: readonly string[] = []) => {
+        const run = attempt(trigger, names, signal).finally(() => {
           running.delete(run);
           // The run may have found containers whose window opens soon.
           ended.abort();

@@ -1,3 +1,7 @@
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import { readLabels } from '../../domain/settings/labels.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
@@ -41,7 +45,8 @@ export async function followService(
     }
     let facts: ServiceFacts;
     try {
-      facts = await readFacts(swarm, update, clock.monotonicMs(), signal);
+      const nowMs = clock.monotonicMs();
+      facts = { update, nowMs, ...(await readService(swarm, update.serviceId, signal)) };
       unreadSinceMs = undefined;
     } catch (error) {
       if (signal?.aborted) continue;
@@ -105,15 +110,6 @@ const longestSilenceMs = 120_000;
 
 const mostTries = 3;
 
-async function readFacts(
-  swarm: Swarm,
-  update: ServiceUpdate,
-  nowMs: number,
-  signal: AbortSignal | undefined,
-): Promise<ServiceFacts> {
-  return { update, nowMs, ...(await readService(swarm, update.serviceId, signal)) };
-}
-
 /** A service with its tasks and nodes. */
 export async function readService(
   swarm: Swarm,
@@ -135,3 +131,14 @@ function toldAs(
 ): Pick<ServiceEnd, 'reason' | 'fault'> {
   return { reason: outcome === 'rolled_back' ? asked.reason : reason, fault: asked };
 }
+
+/** The limits of a service from its labels and the settings. */
+export function limitsOf(service: SwarmService, settings: ServiceSettings): ServiceLimits {
+  const { wishes } = readLabels(summaryOfService(service).labels, {});
+  const { gateWindowMs, gateTimeoutMs, pullTimeoutMs } = effectiveSettings(settings, wishes);
+  const windowMs = Math.max(service.monitorMs, gateWindowMs);
+  return { windowMs, proofMs: windowMs + (gateTimeoutMs ?? defaultTimeoutMs), stallMs: pullTimeoutMs };
+}
+
+/** The swarm counts a task as running once its HEALTHCHECK has passed, so most of the wait is over then. */
+const defaultTimeoutMs = 60_000;

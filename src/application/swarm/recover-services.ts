@@ -2,17 +2,21 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { FailedServiceVersion, Swarm } from '../../domain/outside/swarm.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { isLongProven, openUpdate } from '../../domain/swarm/update/open-update.ts';
+import {
+  isLongProven,
+  openUpdate,
+  isTakenBackAlone,
+  type TakenBack,
+  takenBackBySwarm,
+} from '../../domain/swarm/update/open-update.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { listServices } from '../engine/service-listing.ts';
+import { listServices, type ServiceListing } from '../engine/service-listing.ts';
 import { rememberFailure } from './failed-services.ts';
-import { rememberTakenBack } from './taken-back.ts';
-import { followService, readService, type ServiceEnd } from './follow-service.ts';
-import { limitsOf } from './run-services.ts';
+import { followService, limitsOf, readService, type ServiceEnd } from './follow-service.ts';
 
 /** Ends updates of services that an earlier process began. Reports each one that needed attention. */
 export type RecoverServices = (signal?: AbortSignal) => Promise<readonly RecoveredTransaction[]>;
@@ -30,13 +34,6 @@ export function createServiceRecovery(outside: Outside, settings: ServiceSetting
     ended.add(id);
   }
 
-  async function tellTakenBack(...[world, listing, signal]: Parameters<typeof rememberTakenBack>) {
-    const told = await rememberTakenBack(world, listing, signal);
-    const news = told.filter(({ service, image }) => !ended.has(`${service.id} ${image}`));
-    for (const { service, image } of news) noteEnd(`${service.id} ${image}`);
-    return news.map(({ service, fault }) => asTransaction(service, { outcome: 'rolled_back', reason: fault.reason }));
-  }
-
   return async (signal) => {
     const { swarm, clock } = outside;
     const listing = swarm && (await listServices(outside, signal));
@@ -51,7 +48,14 @@ export function createServiceRecovery(outside: Outside, settings: ServiceSetting
       if (end === 'proven' || end.outcome !== 'deferred') noteEnd(update.id);
       return end === 'proven' ? [] : [asTransaction(service, end)];
     });
-    return [...told.flat(), ...(await tellTakenBack({ ...outside, swarm }, listing, signal))];
+    const takenBack = (await rememberTakenBack({ ...outside, swarm }, listing, signal)).filter(
+      ({ service, image }) => !ended.has(`${service.id} ${image}`),
+    );
+    for (const { service, image } of takenBack) noteEnd(`${service.id} ${image}`);
+    const undone = takenBack.map(({ service, fault }) =>
+      asTransaction(service, { outcome: 'rolled_back', reason: fault.reason }),
+    );
+    return [...told.flat(), ...undone];
   };
 }
 
@@ -104,4 +108,32 @@ function asTransaction({ name }: SwarmService, { outcome, reason }: ServiceEnd):
     result: resultOf[outcome],
     reason: reason || 'All tasks of the service run the new version',
   };
+}
+
+/**
+ * Remembers versions that the swarm rolled back while no Upkeep watched, such as those of Upkeep's own service. Returns
+ * the versions that were not remembered before.
+ */
+async function rememberTakenBack(
+  outside: Pick<Outside, 'log' | 'clock'> & { readonly swarm: Swarm },
+  { services, nodes, failures }: ServiceListing,
+  signal?: AbortSignal,
+): Promise<readonly (TakenBack & { readonly service: SwarmService })[]> {
+  const candidates = services.filter((service) => isTakenBackAlone(service, outside.clock.nowMs()));
+  if (candidates.length === 0) return [];
+  const tasks = await outside.swarm.tasks(
+    candidates.map(({ id }) => id),
+    signal,
+  );
+  const found = candidates.flatMap((service) => {
+    const own = tasks.filter(({ serviceId }) => serviceId === service.id);
+    const taken = takenBackBySwarm(service, own, nodes);
+    const isKnown = failures.some(
+      ({ serviceId, digest }) => serviceId === service.id && digest === digestIn(taken?.image ?? ''),
+    );
+    return taken === undefined || isKnown ? [] : [{ ...taken, service }];
+  });
+  for (const { service, image, fault } of found)
+    await rememberFailure(outside, { id: service.id, name: service.name, image }, { fault });
+  return found;
 }

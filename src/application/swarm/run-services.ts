@@ -1,14 +1,9 @@
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Outcomes } from '../../domain/run/session.ts';
-import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
-import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import type { ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
-import { summaryOfService } from '../../domain/swarm/service-summary.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { createSlots } from '../async/concurrency.ts';
 import { updateService } from './update-service.ts';
@@ -28,7 +23,6 @@ export async function runServices(
   if (swarm === undefined || planned.length === 0) return new Map();
   const world = { ...outside, swarm };
   const slots = createSlots(settings.rollingRestart ? 1 : settings.updateConcurrency);
-  const limits = (service: SwarmService) => limitsOf(service, settings);
   const ends = new Map<string, Promise<ContainerOutcome>>();
 
   async function attempt(service: PlannedService, needs: readonly string[]): Promise<ContainerOutcome> {
@@ -38,8 +32,7 @@ export async function runServices(
     return slots.run(async () => {
       if (signal?.aborted) return leftAlone(service, 'The run was cancelled before its turn');
       try {
-        const { isOwn = false } = service;
-        return await updateService(world, service, { runId, limits, isOwn }, signal);
+        return await updateService(world, settings, service, runId, signal);
       } catch (error) {
         if (signal?.aborted) return leftAlone(service, 'The run was cancelled before its turn');
         log.error('The update of a service failed', { service: service.name, error: describeError(error) });
@@ -82,14 +75,3 @@ function inOrder(planned: readonly PlannedService[]): readonly PlannedService[] 
   for (const service of planned) visit(service);
   return [...ordered];
 }
-
-/** The limits of a service from its labels and the settings. */
-export function limitsOf(service: SwarmService, settings: ServiceSettings): ServiceLimits {
-  const { wishes } = readLabels(summaryOfService(service).labels, {});
-  const { gateWindowMs, gateTimeoutMs, pullTimeoutMs } = effectiveSettings(settings, wishes);
-  const windowMs = Math.max(service.monitorMs, gateWindowMs);
-  return { windowMs, proofMs: windowMs + (gateTimeoutMs ?? defaultTimeoutMs), stallMs: pullTimeoutMs };
-}
-
-/** The swarm counts a task as running once its HEALTHCHECK has passed, so most of the wait is over then. */
-const defaultTimeoutMs = 60_000;

@@ -1,76 +1,55 @@
+import { defined } from '../../domain/text/defined.ts';
 import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { Swarm } from '../../domain/outside/swarm.ts';
+import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
 import type { Platform } from '../../domain/reference/platform.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import type { ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { whyNotUpdated } from '../../domain/swarm/update/refuse-service.ts';
 import { digestIn, updateFromLabel, updateIdLabel } from '../../domain/swarm/service-image.ts';
 import { newPlatforms } from '../../domain/swarm/update/new-platforms.ts';
 import type { ServiceUpdate, PlannedService } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
+import { announceEnd, announceStart } from '../transaction/announce.ts';
 import { rememberFailure } from './failed-services.ts';
-import { followService, readService, type ServiceEnd } from './follow-service.ts';
-
-export type ServiceRun = {
-  readonly runId: string;
-  readonly limits: (service: SwarmService) => ServiceLimits;
-  /** The service of this process: its update ends without an Upkeep that watches. */
-  readonly isOwn?: boolean;
-};
+import { followService, limitsOf, readService, type ServiceEnd } from './follow-service.ts';
 
 type World = Omit<Outside, 'swarm'> & { readonly swarm: Swarm };
 
 /** Updates one service and proves it. Every end is an outcome, which is published. */
 export async function updateService(
   outside: World,
+  settings: ServiceSettings,
   planned: PlannedService,
-  run: ServiceRun,
+  runId: string,
   signal?: AbortSignal,
 ): Promise<ContainerOutcome> {
-  const { publish, clock } = outside;
   const { name, image, from, to } = planned;
-  const { runId } = run;
   const [oldDigest, newDigest] = [digestIn(from) ?? '', digestIn(to) ?? ''];
-  publish({
-    kind: 'update_started',
-    runId,
-    container: name,
-    image,
-    from: oldDigest,
-    to: newDigest,
-    atMs: clock.nowMs(),
-  });
-  const end = await attempt(outside, planned, run, signal);
+  announceStart(outside, runId, { name, image, from: oldDigest, to: newDigest });
+  const end = await attempt(outside, settings, planned, runId, signal);
   if (end.outcome === 'rolled_back' || end.outcome === 'failed')
     await rememberFailure(outside, { id: planned.id, name, image: to }, end);
   const outcome: ContainerOutcome = {
     ...{ name, containerId: planned.id, image, outcome: end.outcome, reason: end.reason, kind: 'service' },
     ...{ oldImageId: '', newImageId: '', oldDigest, newDigest },
   };
-  publish({ kind: endOf[end.outcome], runId, outcome, atMs: clock.nowMs() });
+  announceEnd(outside, runId, outcome);
   return outcome;
 }
 
-const endOf: Readonly<Record<ServiceEnd['outcome'], 'update_completed' | 'update_failed' | 'update_deferred'>> = {
-  updated: 'update_completed',
-  deferred: 'update_deferred',
-  skipped: 'update_deferred',
-  failed: 'update_failed',
-  rolled_back: 'update_failed',
-  unknown: 'update_failed',
-};
-
 async function attempt(
   outside: World,
+  settings: ServiceSettings,
   planned: PlannedService,
-  { runId, limits, isOwn = false }: ServiceRun,
+  runId: string,
   signal?: AbortSignal,
 ): Promise<ServiceEnd> {
   const { swarm, clock, publish, newId } = outside;
+  const { isOwn = false } = planned;
   const { service, tasks, nodes } = await readService(swarm, planned.id, signal);
   if (service === undefined) return { outcome: 'deferred', reason: 'The service was removed in the meantime' };
   if (service.image !== planned.from)
@@ -81,10 +60,10 @@ async function attempt(
   const labels = { [updateIdLabel]: update.id, [updateFromLabel]: update.from };
   const credentials = await credentialsFor(outside, planned.to, signal);
   const platforms = await platformsFor(outside, service, planned.to, signal);
-  const edit = { image: update.to, labels, ...(credentials && { credentials }), ...(platforms && { platforms }) };
+  const edit = { image: update.to, labels, ...defined({ credentials, platforms }) };
+  // Its update ends without an Upkeep that watches.
   if (isOwn) {
-    const outcome = await swarm.change(service, edit);
-    return ownEnd(outcome.kind === 'conflict' ? 'Somebody else is changing the service' : undefined, outcome);
+    return ownEnd(await swarm.change(service, edit));
   }
   let told = '';
   return followService(
@@ -92,7 +71,7 @@ async function attempt(
     {
       update,
       watch: beginWatch(service, tasks, clock.monotonicMs()),
-      limits: limits(service),
+      limits: limitsOf(service, settings),
       begin: (now) => swarm.change(now, edit),
       onWait: ({ phase, progress }) => {
         const text = `${phase} ${progress.running} ${progress.wanted}`;
@@ -111,8 +90,8 @@ function whyNotItself({ failureAction }: SwarmService): ServiceEnd | undefined {
   return { outcome: 'skipped', reason };
 }
 
-function ownEnd(conflict: string | undefined, outcome: Awaited<ReturnType<Swarm['change']>>): ServiceEnd {
-  if (conflict !== undefined) return { outcome: 'deferred', reason: conflict };
+function ownEnd(outcome: ServiceCallOutcome): ServiceEnd {
+  if (outcome.kind === 'conflict') return { outcome: 'deferred', reason: 'Somebody else is changing the service' };
   if (outcome.kind === 'refused')
     return { outcome: 'failed', reason: `The swarm refused the update: ${outcome.message}` };
   return {

@@ -1,19 +1,24 @@
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { Outside, Instance } from '../../domain/outside/outside.ts';
 import type { Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { CheckReport } from '../check/check.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';
 import { forgetFailures } from './failed-services.ts';
-import { planServices } from './plan-services.ts';
 import { runServices } from './run-services.ts';
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import { summaryOfService } from '../../domain/swarm/service-summary.ts';
+import { readServiceImage } from '../../domain/swarm/service-image.ts';
+import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import { readLabels } from '../../domain/settings/labels.ts';
 
 export type CheckedServices = {
   readonly report: CheckReport;
   readonly listing: Listing;
   readonly runId: string;
   /** Waited for before the service that we run in is updated. */
-  readonly beforeOwn: () => Promise<void>;
+  readonly beforeOwn: (() => Promise<void>) | undefined;
 };
 
 /**
@@ -45,7 +50,7 @@ export async function updateBesideServices<Replaced>(
   await Promise.allSettled([containers, others]);
   const [replaced, outcomes] = [await containers, await others];
   const own = planned.filter(({ isOwn }) => isOwn === true);
-  if (own.length > 0) await beforeOwn();
+  if (own.length > 0) await beforeOwn?.();
   return { replaced, services: new Map([...outcomes, ...(await runServices(outside, settings, own, runId, signal))]) };
 }
 
@@ -54,3 +59,39 @@ export function withoutServices<Report extends Pick<CheckReport, 'containers'>>(
   const containers = report.containers.filter(({ kind }) => kind !== 'service');
   return containers.length === report.containers.length ? report : { ...report, containers };
 }
+
+/** The updates of stale services, in the order of the listing. */
+export function planServices(
+  { containers: checked }: CheckReport,
+  { services: listed, containers }: Pick<Listing, 'services' | 'containers'>,
+  instance: Pick<Instance, 'containerId'>,
+): readonly PlannedService[] {
+  if (listed === undefined) return [];
+  const ownService = ownServiceId(containers, instance);
+  const byId = new Map(listed.services.map((service) => [service.id, service]));
+  return checked.flatMap(({ id, status, pullDigest, image }): PlannedService[] => {
+    const service = byId.get(id);
+    if (service === undefined || status !== 'stale' || pullDigest === undefined) return [];
+    const { text } = readServiceImage(service.image, service.labels);
+    const planned = { id, name: service.name, image, from: service.image, to: `${text}@${pullDigest}` };
+    return [{ ...planned, after: dependenciesOf(service), ...(id === ownService && { isOwn: true }) }];
+  });
+}
+
+function dependenciesOf(service: SwarmService): readonly string[] {
+  const { wishes } = readLabels(summaryOfService(service).labels, {});
+  return wishes.dependsOn ?? [];
+}
+
+/** The service of the task in which this process runs. */
+function ownServiceId(
+  containers: readonly ContainerSummary[],
+  { containerId }: Pick<Instance, 'containerId'>,
+): string | undefined {
+  return containers.find(({ id }) => id === containerId)?.labels[serviceIdLabel];
+}
+
+/**
+ * A label of every container of a task: https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/
+ */
+const serviceIdLabel = 'com.docker.swarm.service.id';

@@ -1,6 +1,7 @@
 import type { CallOutcome } from '../../domain/outside/engine-writer.ts';
 import { describeError } from '../../domain/errors.ts';
 import { type FailedVersion, failedVersionTag, otherNames } from '../../domain/check/failed-version.ts';
+import type { OpenTransaction } from './facts/facts.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 
 export type Failure = {
@@ -9,6 +10,17 @@ export type Failure = {
   readonly oldImageId: string;
   readonly failedImageId: string;
 };
+
+/** `failedImages`: the failed image by the id of the old container. */
+export function failuresOf(
+  { members }: Pick<OpenTransaction, 'members'>,
+  failedImages: ReadonlyMap<string, string>,
+): readonly Failure[] {
+  return members.flatMap(({ name, oldId, oldImageId }) => {
+    const failedImageId = failedImages.get(oldId);
+    return failedImageId === undefined ? [] : [{ name, oldImageId, failedImageId }];
+  });
+}
 
 /**
  * Stores failed versions in the engine, so that they are not tried again. A failure to do so costs one more attempt at

@@ -6,7 +6,7 @@ import { quoted } from '../../domain/text/printable.ts';
 /** The aliases of a container's legacy links, and the name of each link's target; `''` if that is not known. */
 type LinkTargets = ReadonlyMap<string, string>;
 
-function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets {
+export function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets {
   const links = (settings.HostConfig.Links ?? []).map(parseLink);
   return new Map(links.map(({ alias, target }) => [alias, target]));
 }
@@ -19,9 +19,8 @@ function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets {
 export async function tellLostLinks(
   { engine }: Pick<Outside, 'engine'>,
   oldId: string,
-  before: Pick<Container, 'settings'> | LinkTargets | undefined,
+  wanted: LinkTargets | undefined,
 ): Promise<string> {
-  const wanted = before !== undefined && 'settings' in before ? linksOf(before) : before;
   if (wanted === undefined || wanted.size === 0) return '';
   const container = await engine.inspectContainer(oldId).catch(() => undefined);
   if (container === undefined) return '';

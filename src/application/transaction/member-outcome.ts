@@ -1,3 +1,4 @@
+import { defined } from '../../domain/text/defined.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { composeFileRemark } from '../../domain/plan/compose-file.ts';
@@ -13,14 +14,14 @@ import type { TransactResult } from './transact-options.ts';
 export function describeMember({
   planned,
   oldDigest,
-}: PreparedMember): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
+}: Pick<PreparedMember, 'planned' | 'oldDigest'>): Omit<ContainerOutcome, 'outcome' | 'reason' | 'newImageId'> {
   const { container, digest } = planned;
   const { id: containerId, name, imageId: oldImageId } = container;
   return { name, containerId, ...referencesOf(planned), oldImageId, oldDigest, newDigest: digest ?? '' };
 }
 
 /** The references of a container that is not updated. */
-export function referencesOf({ reference, formerReference }: PlannedMember) {
+function referencesOf({ reference, formerReference }: PlannedMember) {
   if (formerReference === undefined) return { image: reference };
   return { image: formerReference, tagChange: { from: formerReference, to: reference } };
 }
@@ -32,16 +33,8 @@ export function unprepared(
   error: unknown,
   signal: AbortSignal | undefined,
 ): ContainerOutcome {
-  const { container, digest } = member;
-  const base = {
-    name: container.name,
-    containerId: container.id,
-    ...referencesOf(member),
-    oldImageId: container.imageId,
-    newImageId: '',
-    oldDigest: '',
-    newDigest: digest ?? '',
-  };
+  const { container } = member;
+  const base = { ...describeMember({ planned: member, oldDigest: '' }), newImageId: '' };
   if (signal?.aborted) return { ...base, outcome: 'skipped', reason: 'the run was cancelled' };
   const culprit = error instanceof PreparationError ? error.containerId : undefined;
   if (culprit === undefined || culprit === container.id) {
@@ -67,56 +60,40 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   const id = member.planned.container.id;
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];
-  const base = { ...describeMember(member), newImageId: member.image.id, ...(log === undefined ? {} : { log }) };
+  const base = { ...describeMember(member), newImageId: member.image.id, ...defined({ log }) };
   const isGone = facts !== undefined && facts.new === undefined && !facts.autoRemoves;
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     const remarks = [result.warnings.get(id) ?? leftStopped(member.planned), composeFileRemark(member.planned)];
     const reason = remarks.filter((remark) => remark !== '').join('; ');
     const time = outage(result.startedAt.get(id));
-    const newContainerId = facts?.new?.id;
-    const taken = newContainerId === undefined ? {} : { newContainerId };
+    const taken = defined({ newContainerId: facts?.new?.id });
     const { reference: image } = member.planned;
     return { ...base, ...taken, image, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
+  const failed = (why: string): ContainerOutcome => ({
+    ...base,
+    outcome: 'failed',
+    reason: `${result.reason}; ${why}`,
+  });
   const reason = `${result.reason}${copied(facts)}`;
-  if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) {
-    return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
-  }
+  const untried: ContainerOutcome = { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
+  if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) return untried;
   // Another updater may have begun to update it as soon as it was back.
   const isTakenUp = result.result === 'undone' && facts?.nameHeldBy === 'rival';
   const isBack = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
   const restored = facts !== undefined && (isBack || isTakenUp);
-  if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name') {
-    return {
-      ...base,
-      outcome: 'failed',
-      reason: `${result.reason}; the old container was removed meanwhile, so the new version stays`,
-    };
-  }
-  if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody') {
-    return {
-      ...base,
-      outcome: 'failed',
-      reason: `${result.reason}; somebody removed the old container and the new one meanwhile, so it must be created anew`,
-    };
-  }
+  if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name')
+    return failed('the old container was removed meanwhile, so the new version stays');
+  if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody')
+    return failed('somebody removed the old container and the new one meanwhile, so it must be created anew');
   if (result.result === 'stuck' || !restored) {
     const state = restored ? 'the old container is back, but not all is as it was' : 'the container is not back yet';
-    return {
-      ...base,
-      outcome: 'failed',
-      reason: `${result.reason}; ${state}, the next run or start of Upkeep tries again`,
-    };
+    return failed(`${state}, the next run or start of Upkeep tries again`);
   }
   const wasTried = result.stopped || (facts.startsFirst && result.hasStarted);
-  if (!wasTried) return { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
-  return {
-    ...base,
-    outcome: 'rolled_back',
-    reason,
-    ...outage(facts.old?.startedAt),
-  };
+  if (!wasTried) return untried;
+  return { ...base, outcome: 'rolled_back', reason, ...outage(facts.old?.startedAt) };
 
   /** A container that did not run before has no outage. */
   function outage(startedAt: string | undefined) {

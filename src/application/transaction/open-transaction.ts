@@ -1,11 +1,10 @@
-import type { Member } from '../../domain/transaction/facts.ts';
 import type { Log, Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { keepOrderOf, startOrderOf } from '../../domain/plan/replacement-options.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { opened, type OpenTransaction } from './facts/facts.ts';
 import { memberFromPlan } from './facts/member-from.ts';
-import type { PreparedMember, PreparedTransaction } from './facts/prepare.ts';
+import type { PreparedTransaction } from './facts/prepare.ts';
 
 /** A transaction that is about to begin and has left nothing in the engine yet. */
 export function openTransaction(
@@ -16,12 +15,17 @@ export function openTransaction(
 ): OpenTransaction {
   // Two running Upkeeps would both recover the same remains.
   const isOwn = members.some(({ planned: { container } }) => container.id === instance.containerId);
-  const startsFirst = (member: PreparedMember) =>
-    members.length === 1 && !isOwn && mayStartFirst(member.planned, settings, log);
+  const isInGroup = members.length > 1;
+  const { abilities } = info;
   const open = members.map((member) => {
+    const { container } = member.planned;
     const told = memberFromPlan(member, planned);
-    const parts = { ...told, info, settings, log, isOwn, isInGroup: members.length > 1 };
-    return { ...told, startsFirst: startsFirst(member), keepMs: keepMsOf(member.planned, parts) };
+    const startsFirst = !isInGroup && !isOwn && mayStartFirst(member.planned, settings, log);
+    const autoRemoves = told.autoRemoves || told.needsAutoRemoveReplica;
+    const { keepMs, reason } = keepOrderOf(container, { settings, abilities, isInGroup, isOwn, autoRemoves });
+    if (reason !== undefined)
+      log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
+    return { ...told, startsFirst, keepMs };
   });
   const transaction = opened({ id: newId(), members: open }, info);
   // The first steps, mark and create, change nothing that exists. All facts are read after them.
@@ -43,20 +47,4 @@ function mayStartFirst(
     });
   }
   return order.kind === 'start-first' && desiredEndState === 'running';
-}
-
-type KeepParts = Pick<Member, 'needsAutoRemoveReplica' | 'autoRemoves'> & {
-  readonly info: PreparedTransaction['info'];
-  readonly settings: ServiceSettings;
-  readonly isInGroup: boolean;
-  readonly isOwn: boolean;
-  readonly log: Pick<Log, 'info'>;
-};
-
-function keepMsOf({ container }: PlannedMember, { needsAutoRemoveReplica, info, log, ...parts }: KeepParts): number {
-  const autoRemoves = parts.autoRemoves || needsAutoRemoveReplica;
-  const { keepMs, reason } = keepOrderOf(container, { ...parts, autoRemoves, abilities: info.abilities });
-  if (reason !== undefined)
-    log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
-  return keepMs;
 }

@@ -4,14 +4,13 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { announceEnd, announcePhase, announceStart } from './announce.ts';
-import { rememberFailures } from './failed-versions.ts';
-import { tellLostLinks } from './lost-links.ts';
+import { announceEnd, announcePhase, announceStart, createPhaseWatch } from './announce.ts';
+import { failuresOf, rememberFailures } from './failed-versions.ts';
+import { linksOf, tellLostLinks } from './lost-links.ts';
 import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
 import { openTransaction } from './open-transaction.ts';
-import { createPhaseWatch } from './phase-times.ts';
 import { type PreparedMember, type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
-import { handOver } from '../hand-over/hand-over.ts';
+import { handOver } from './hand-over.ts';
 import { transact } from './transact.ts';
 
 export type RunTransaction = typeof runTransaction;
@@ -93,10 +92,7 @@ async function move(
   });
   if (result.result === 'aside')
     return [await letHelperFinish({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
-  const failures = prepared.members.flatMap(({ planned: { container } }) => {
-    const failedImageId = result.failedImages.get(container.id);
-    return failedImageId === undefined ? [] : [{ name: container.name, oldImageId: container.imageId, failedImageId }];
-  });
+  const failures = failuresOf(transaction, result.failedImages);
   await rememberFailures(outside, failures);
   const takenBack = new Set(failures.map(({ name }) => name));
   const reached = prepared.members.map((member, index): ContainerOutcome => {
@@ -147,5 +143,5 @@ async function withLostLinks(
 ): Promise<ContainerOutcome> {
   if (member === undefined || (outcome.outcome !== 'rolled_back' && outcome.outcome !== 'failed')) return outcome;
   const { container } = member.planned;
-  return { ...outcome, reason: outcome.reason + (await tellLostLinks(outside, container.id, container)) };
+  return { ...outcome, reason: outcome.reason + (await tellLostLinks(outside, container.id, linksOf(container))) };
 }

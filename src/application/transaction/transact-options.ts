@@ -1,20 +1,12 @@
-import type { Outside } from '../../domain/outside/outside.ts';
 import type { UpdatePhase } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import type { TransactionFacts } from '../../domain/transaction/facts.ts';
 import type { TransactionMemory } from '../../domain/transaction/memory/transaction-memory.ts';
-import type { OpenTransaction } from './facts/facts.ts';
 import type { PreparedTransaction } from './facts/prepare.ts';
-import type { WhileUnproven } from './steps/step-context.ts';
+import type { StepContext } from './steps/step-context.ts';
 
-export type TransactOptions = {
-  readonly outside: Outside;
-  readonly settings: ServiceSettings;
-  readonly transaction: OpenTransaction;
+export type TransactOptions = Pick<StepContext, 'outside' | 'settings' | 'transaction' | 'whileUnproven'> & {
   readonly mode: TransactMode;
   readonly onPhase: (phase: UpdatePhase) => void;
-  /** Runs the wait for health; other updates may run in the meantime. */
-  readonly whileUnproven?: WhileUnproven | undefined;
   /** Heeded only before the first stop. Everything is undone then. */
   readonly signal?: AbortSignal | undefined;
 };

@@ -3,10 +3,9 @@ import type { TransactionFacts } from '../../domain/transaction/facts.ts';
 import type { UpdatePhase } from '../../domain/run/session.ts';
 import { describeStep } from '../../domain/transaction/memory/describe-step.ts';
 import { expectAfter, mayRestOnExpectation } from '../../domain/transaction/memory/expected-facts.ts';
-import { learn } from '../../domain/transaction/memory/learn.ts';
+import { learn, type StepDecision } from '../../domain/transaction/memory/learn.ts';
 import { beginMemory, blame, turnBack } from '../../domain/transaction/memory/transaction-memory.ts';
-import { type Decision, type Step, stepKey } from '../../domain/transaction/step.ts';
-import { isForHelper, orTurnBack, rehearsed } from './decision.ts';
+import { type Decision, type Step, stepKey, type StepKind } from '../../domain/transaction/step.ts';
 import { createFactsReader } from './facts-reader.ts';
 import { logOfFailed, whoEnded } from './failed-successors.ts';
 import { perform } from './steps/perform.ts';
@@ -20,7 +19,7 @@ import type { TransactOptions, TransactResult } from './transact-options.ts';
 export async function transact(options: TransactOptions): Promise<TransactResult> {
   const { outside, mode, onPhase } = options;
   const context = { ...options, prepared: 'prepared' in mode ? mode.prepared : undefined };
-  const reader = createFactsReader(options);
+  const read = createFactsReader(options);
   const logs = new Map<string, string>();
   let memory = beginMemory(mode.kind);
   let facts: TransactionFacts | undefined;
@@ -29,7 +28,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
   const conclude = (result: TransactResult['result']): TransactResult => ({ ...memory, result, facts, logs });
   for (;;) {
     if (!isExpected) {
-      const reading = await reader.read(memory);
+      const reading = await read(memory);
       memory = reading.memory;
       if (reading.kind === 'unreadable') return conclude('stuck');
       facts = reading.facts;
@@ -65,7 +64,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     const outcome = await perform(context, decision.step);
     outside.log.debug('transaction step', { step: decision.step, outcome });
     if (wasExpected && outcome.kind === 'refused' && decision.step.kind !== 'create') {
-      const reading = await reader.read(memory);
+      const reading = await read(memory);
       memory = reading.memory;
       if (reading.kind !== 'read' || reading.facts === undefined) continue;
       facts = { ...reading.facts, memory: memory };
@@ -80,6 +79,32 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     isExpected = expected !== undefined;
     facts = expected ?? facts;
   }
+}
+
+/** Replaces the decision with the one to undo everything, after an abort or at the end of a rehearsal. */
+function orTurnBack({ mode, signal }: TransactOptions, decision: Decision): Decision {
+  if (decision.kind !== 'step') return decision;
+  const { step, phase } = decision;
+  // Before the first stop an abort has no cost: the successors are removed and the names restored.
+  if (phase === 'preparing' && 'prepared' in mode && signal?.aborted)
+    return { kind: 'turn', reason: 'the run was cancelled', busy: true };
+  const isOver = mode.kind === 'rehearse' && phase !== 'rolling back' && !asideSteps.includes(step.kind);
+  return isOver ? rehearsed : decision;
+}
+
+const rehearsed: Decision = { kind: 'turn', reason: 'it was a rehearsal', busy: false };
+
+/** The steps that only create, connect and compare new containers: a rehearsal performs no other. */
+const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 'connect', 'compare'];
+
+/**
+ * True if a helper must perform the step. This process cannot continue once our own container has been stopped. Before
+ * that, it leaves everything in a state that a helper can continue.
+ */
+function isForHelper({ outside, mode }: TransactOptions, { step, phase }: StepDecision): boolean {
+  if (step.kind === 'stop' && step.id === outside.instance.containerId) return true;
+  const isOurTurnOver = phase !== 'rolling back' && step.kind !== 'hook' && !asideSteps.includes(step.kind);
+  return mode.kind === 'hand-over' && isOurTurnOver;
 }
 
 /** Whether the refusal concerns the step itself, and not facts that differ from the expected ones. */

@@ -1,8 +1,9 @@
-import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
 import { openMarksOf } from '../../domain/transaction/open-mark.ts';
+import { createFirstTimes } from '../async/remember.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import type { RecoverServices } from '../swarm/recover-services.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
@@ -14,7 +15,7 @@ export type RepairParts = {
   readonly outside: Outside;
   readonly settings: ServiceSettings;
   readonly onRepair?: RecoveryOrder['onRepair'];
-  readonly leftAlone: LeftAlone;
+  readonly isNews: IsNews;
   readonly recoverServices: RecoverServices;
 };
 
@@ -23,10 +24,10 @@ export type RepairParts = {
  * must not wait for its next start. The caller must hold the update lock, because a repair changes containers.
  */
 export function createListRepaired(parts: RepairParts): ListRepaired {
-  const { outside, settings, onRepair, leftAlone, recoverServices } = parts;
+  const { outside, settings, onRepair, isNews, recoverServices } = parts;
 
   function tell(transactions: readonly RecoveredTransaction[]): void {
-    const told = transactions.filter(leftAlone.isNews);
+    const told = transactions.filter(isNews);
     for (const { containers, result, reason } of told) {
       const level = result === 'failed' ? 'error' : 'info';
       outside.log[level]('The remains of an earlier update were checked', { containers, result, reason });
@@ -49,30 +50,13 @@ function hasRemains({ containers, listedImages }: Listing): boolean {
   return containers.some(({ name }) => isParkedName(name)) || openMarksOf(listedImages).length > 0;
 }
 
-/** Reports containers that repairs leave alone once, not in every run. */
-export type LeftAlone = {
-  readonly note: (report: RecoveryReport) => void;
-  /** True for the first call about a transaction. */
-  readonly isNews: (transaction: RecoveredTransaction) => boolean;
-};
-
-export function createLeftAlone(): LeftAlone {
-  const told = new Set<string>();
-  function isNews({ containers, result, isPending }: RecoveredTransaction): boolean {
-    if (result !== 'left') return true;
-    const key = JSON.stringify([containers, isPending]);
-    if (told.has(key)) return false;
-    if (told.size >= mostTold) told.clear();
-    told.add(key);
-    return true;
-  }
-  return {
-    note: ({ transactions }) => {
-      for (const transaction of transactions) isNews(transaction);
-    },
-    isNews,
-  };
+/** Returns whether a transaction is to be reported: one that a repair leaves alone is reported once, not in every run. */
+export function createLeftAlone(): IsNews {
+  const isFirst = createFirstTimes(mostTold);
+  return ({ containers, result, isPending }) => result !== 'left' || isFirst(JSON.stringify([containers, isPending]));
 }
+
+type IsNews = (transaction: RecoveredTransaction) => boolean;
 
 /** More than an engine has containers with such names by chance. */
 const mostTold = 1000;

@@ -7,7 +7,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { passGate } from '../health/health.ts';
-import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
+import { longestPendingStopMs, stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { createStopTimes } from '../transaction/facts/stop-times.ts';
 
@@ -75,7 +75,7 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
   const stopTimes = createStopTimes();
   await stopTimes.note(outside, id);
   const outcome = await engine.restartContainer(id, stop);
-  if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, (stop.timeoutSeconds + graceSeconds) * 1000);
+  if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, longestPendingStopMs(stop));
   const now = await engine.inspectContainer(id);
   if (now !== undefined && !isAlive(now.state.status)) await engine.startContainer(id);
   const said = 'message' in outcome ? outcome.message : '';
@@ -89,6 +89,3 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
   if (verdict.kind === 'passed') return { fault: undefined, outage };
   return { fault: said === '' ? verdict.reason : `${said}; ${verdict.reason}`, outage };
 }
-
-/** A stop without a waiting caller may exceed its timeout by this much. */
-const graceSeconds = 2;

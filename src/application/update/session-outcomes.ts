@@ -1,24 +1,15 @@
+import { defined } from '../../domain/text/defined.ts';
 import type { ContainerOutcome, OutcomeKind, Outcomes } from '../../domain/run/session.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
 import type { CheckReport } from '../check/check.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import type { MadePlan } from '../plan/make-plan.ts';
-import { withCheckedVersions } from './outcome-versions.ts';
 import { untouched } from './run-plan.ts';
-
-/** Outcome of a container outside every transaction. */
-const outcomeOf: Readonly<Record<Staleness, OutcomeKind>> = {
-  fresh: 'fresh',
-  // There is no newer version, so it counts as fresh, as with other updaters.
-  pinned: 'fresh',
-  local: 'fresh',
-  // A newer version exists, but a setting holds it back. See `heldBack` for temporary reasons.
-  held: 'skipped',
-  unknown: 'unknown',
-  // Refused by the plan.
-  stale: 'skipped',
-};
+import { versionOf } from '../../domain/container/image-version.ts';
+import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { shortDigest } from '../../domain/reference/digest.ts';
 
 /** The outcome of every container of a run, from its transaction or else from its check. */
 export function inListingOrder(
@@ -55,4 +46,47 @@ function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): Cont
     oldDigest: digest,
     newDigest: latestDigest,
   };
+}
+
+/** Outcome of a container outside every transaction. */
+const outcomeOf: Readonly<Record<Staleness, OutcomeKind>> = {
+  fresh: 'fresh',
+  // There is no newer version, so it counts as fresh, as with other updaters.
+  pinned: 'fresh',
+  local: 'fresh',
+  // A newer version exists, but a setting holds it back. See `heldBack` for temporary reasons.
+  held: 'skipped',
+  unknown: 'unknown',
+  // Refused by the plan.
+  stale: 'skipped',
+};
+
+/** Adds the versions that the check has named to an outcome. */
+function withCheckedVersions(outcome: ContainerOutcome, checked: CheckedContainer | undefined): ContainerOutcome {
+  if (checked === undefined) return outcome;
+  const { version, latestVersion, latestDigest, pullDigest, updateAvailable, kind } = checked;
+  const isEarlier = pullDigest !== undefined && pullDigest !== latestDigest;
+  const next = updateAvailable ? (isEarlier ? shortDigest(pullDigest) : latestVersion) : undefined;
+  const to = outcome.outcome === 'restarted' ? version : next;
+  return { ...outcome, ...defined({ from: version, to, kind }) };
+}
+
+/** The same outside, but published outcomes get the versions of the check. */
+export function namingVersions(outside: Outside, { containers }: Pick<CheckReport, 'containers'>): Outside {
+  const byId = new Map(containers.map((container) => [container.id, container]));
+  return {
+    ...outside,
+    publish: (event) => {
+      if (!('outcome' in event)) return outside.publish(event);
+      const outcome = withCheckedVersions(event.outcome, byId.get(event.outcome.containerId ?? ''));
+      outside.publish({ ...event, outcome });
+    },
+  };
+}
+
+/** Adds the versions of its images to an outcome, if the engine has the images. */
+export function withImageVersions(outcome: ContainerOutcome, images: ImageIndex): ContainerOutcome {
+  const { image, oldImageId, newImageId } = outcome;
+  const name = (id: string) => versionOf({ labels: labelsOfImage(images.byId(id)), image, digest: id });
+  return { ...outcome, ...defined({ from: name(oldImageId), to: name(newImageId) }) };
 }

@@ -5,9 +5,8 @@ import type { Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
 import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
 import type { CheckReport } from '../check/check.ts';
-import { cleanUpImages } from '../cleanup/cleanup.ts';
+import { cleanUpImages, removeOldVolumes } from '../cleanup/cleanup.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
-import { removeOldVolumes } from '../cleanup/old-volumes.ts';
 import { forgetFailures } from '../transaction/failed-versions.ts';
 
 export type ReplacedContainers = {

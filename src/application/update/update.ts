@@ -9,15 +9,14 @@ import type { CheckReport, Judge } from '../check/check.ts';
 import type { SelectContainers } from '../check/select-containers.ts';
 import type { InRun } from '../check/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
-import type { LastLook } from '../hold/last-look.ts';
+import type { LastLook } from '../check/hold-back.ts';
 import { runPostCheckHooks, runPreCheckHooks } from '../health/hooks.ts';
 import { type MadePlan, type Planner, staleIn } from '../plan/make-plan.ts';
 import type { ListRepaired } from './repair-first.ts';
 import { cancelledBeforeTurn, type PlanRun, runPlan } from './run-plan.ts';
 import { runSession } from './run-session.ts';
-import { inListingOrder } from './session-outcomes.ts';
+import { inListingOrder, namingVersions } from './session-outcomes.ts';
 import { tidy } from './tidy.ts';
-import { namingVersions } from './outcome-versions.ts';
 import type { UpdateLock } from './update-lock.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
 
@@ -57,17 +56,15 @@ export function createUpdate(parts: UpdateParts): Update {
         if (request.refuseUnmatched) refuseUnmatched(selected, 'update');
         await runPreCheckHooks(outside, settings, selected.watched, signal);
         const { part } = request;
-        const shared = part && { registry: part.registry, ...(part.hold && { hold: part.hold }) };
-        const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, ...shared };
+        const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, part };
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const checked = { report, listing, runId };
-        const beforeOwn = part?.beforeSelf ?? (() => Promise.resolve());
         const replaceContainers = () => replaceBetweenHooks(checked, signal);
         const { replaced, services } = await updateBesideServices(
           outside,
           settings,
-          { ...checked, beforeOwn },
+          { ...checked, beforeOwn: part?.beforeSelf },
           replaceContainers,
           signal,
         );

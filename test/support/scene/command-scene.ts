@@ -32,11 +32,7 @@ export function createCommandScene(
   const writer = (level: string) => (message: string, fields?: LogFields) => void logged.push([level, message, fields]);
   const log: Log = { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
   const { terminal } = fake;
-  const { keepUpdating } = createScheduler({
-    clock,
-    log,
-    update: (trigger, signal) => fakeApplication.update({ images: [], containers: [], trigger }, signal),
-  });
+  const { keepUpdating } = createScheduler({ clock, log, update: fakeApplication.update });
   const application = { ...fakeApplication, keepUpdating };
   const isAttended = options.isTerminal === true;
   const settings = settingsFor(argv, environment);

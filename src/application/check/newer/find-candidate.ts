@@ -1,4 +1,4 @@
-import type { Registry, RemoteImage, TagList } from '../../../domain/outside/registry.ts';
+import type { Registry, RemoteImage } from '../../../domain/outside/registry.ts';
 import { mostTags } from '../../../domain/outside/registry.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
@@ -6,6 +6,7 @@ import { formatReference, repositoryName, type ImageReference } from '../../../d
 import { formatPlatform, type Platform } from '../../../domain/reference/platform.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { chooseTag, type TagQuestion } from '../../../domain/tags/choose-tag.ts';
+import { remember } from '../../async/remember.ts';
 import type { TagCandidate } from '../../../domain/tags/tag-policy.ts';
 
 export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclude'> & {
@@ -40,21 +41,16 @@ export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) 
  * most five times.
  */
 export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>): FindCandidate {
-  const lists = new Map<string, Promise<TagList>>();
-  const images = new Map<string, Promise<RemoteImage | undefined>>();
-
-  function listOf(reference: ImageReference, signal: AbortSignal | undefined): Promise<TagList> {
-    return remembered(lists, repositoryName(reference), () => registry.listTags(reference, signal));
-  }
-
-  function imageOf(
-    reference: ImageReference,
-    platform: Platform,
-    signal: AbortSignal | undefined,
-  ): Promise<RemoteImage | undefined> {
-    const key = `${formatReference(reference)} ${formatPlatform(platform)}`;
-    return remembered(images, key, () => lookFor(registry, reference, platform, signal));
-  }
+  // The questions of the run bound the answers.
+  const listOf = remember(
+    (reference: ImageReference, signal: AbortSignal | undefined) => registry.listTags(reference, signal),
+    (reference) => repositoryName(reference),
+  );
+  const imageOf = remember(
+    (reference: ImageReference, platform: Platform, signal: AbortSignal | undefined) =>
+      lookFor(registry, reference, platform, signal),
+    (reference, platform) => `${formatReference(reference)} ${formatPlatform(platform)}`,
+  );
 
   return async ({ reference, platform, isWanted, ...filters }, signal) => {
     const current = reference.tag;
@@ -102,11 +98,4 @@ async function lookFor(
     if (error instanceof ServiceError && error.code === 'registry-not-found') return undefined;
     throw error;
   }
-}
-
-/** It lives for one run, so the questions of the run bound it. */
-function remembered<Value>(known: Map<string, Promise<Value>>, key: string, ask: () => Promise<Value>): Promise<Value> {
-  const value = known.get(key) ?? ask();
-  known.set(key, value);
-  return value;
 }

@@ -7,6 +7,7 @@ import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import { formatReference } from '../../../domain/reference/image-reference.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
 import { quoted } from '../../../domain/text/printable.ts';
+import { sentence } from '../../../domain/text/sentence.ts';
 import type { FindCandidate, FoundCandidate } from './find-candidate.ts';
 import { requireSignature } from './require-signature.ts';
 import type { TagWatch } from './tag-watch.ts';
@@ -109,8 +110,4 @@ function keeping(verdict: Verdict, failures: Verdict['otherFailures']): Verdict 
 
 function withRemark(verdict: Verdict, remark: string): Verdict {
   return { ...verdict, reason: `${verdict.reason}; ${remark}` };
-}
-
-function sentence(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

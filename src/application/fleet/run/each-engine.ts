@@ -1,10 +1,10 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
-import type { Slot } from '../../async/concurrency.ts';
+import { type Slot, createSlots } from '../../async/concurrency.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import type { EngineSlots } from './engine-slots.ts';
 import type { ReachedMember } from '../member/member.ts';
 import { isAway, sayAway } from '../member/reach.ts';
+import { orStopped } from '../../async/stopped.ts';
 
 /** The end of one engine's part of a run. `result` is present if the part was completed. */
 export type Answer<Result> = {
@@ -29,10 +29,11 @@ export type EachEngine = <Result>(
 ) => Promise<readonly Answer<Result>[]>;
 
 /**
- * Works on all engines, each on its own. The failure of one engine is its answer, and an engine that is away takes no
+ * Works on all engines, each on its own, at most `enginesAtOnce` of them at a time. The failure of one engine is its answer, and an engine that is away takes no
  * slot. Answers are in the order of the engines. Never throws.
  */
-export function createEachEngine({ clock, slots }: { readonly clock: Clock; readonly slots: EngineSlots }): EachEngine {
+export function createEachEngine(clock: Clock, enginesAtOnce: number): EachEngine {
+  const inSlot = createEngineSlots(enginesAtOnce);
   return async (members, order) => Promise.all(members.map((member) => answerOf(member, order)));
 
   async function answerOf<Result>(member: ReachedMember, order: EachOrder<Result>): Promise<Answer<Result>> {
@@ -61,6 +62,47 @@ export function createEachEngine({ clock, slots }: { readonly clock: Clock; read
     const { name, reach, application } = member;
     if (reach.isReachable() === false && !isNamed) throw reach.failure();
     await application.ready(signal);
-    return slots.run(name, (slot) => work(member, slot), signal);
+    return inSlot(name, (slot) => work(member, slot), signal);
   }
+}
+
+/** Throws `cancelled` or `timeout` when the signal aborts before the engine has its turn. */
+type InEngineSlot = <Result>(
+  engine: string,
+  work: (slot: Slot) => Promise<Result>,
+  signal: AbortSignal | undefined,
+) => Promise<Result>;
+
+/** Bounds the number of engines at work. More work on an engine that is already at work begins at once. */
+function createEngineSlots(limit: number): InEngineSlot {
+  const slots = createSlots(limit, limit);
+  const open = new Map<string, { count: number; readonly entered: Promise<Slot>; readonly leave: () => void }>();
+
+  function enter(engine: string) {
+    let leave = () => {};
+    const left = new Promise<void>((resolve) => (leave = resolve));
+    const entered = new Promise<Slot>((resolve) => {
+      void slots.run(async (slot) => {
+        resolve(slot);
+        await left;
+      });
+    });
+    const held = { count: 0, entered, leave };
+    open.set(engine, held);
+    return held;
+  }
+
+  return async (engine, work, signal) => {
+    const held = open.get(engine) ?? enter(engine);
+    held.count += 1;
+    try {
+      return await work(await orStopped(held.entered, 'work on the engine', signal));
+    } finally {
+      held.count -= 1;
+      if (held.count === 0) {
+        open.delete(engine);
+        held.leave();
+      }
+    }
+  };
 }

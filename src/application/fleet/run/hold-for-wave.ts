@@ -1,8 +1,11 @@
+import { sentence } from '../../../domain/text/sentence.ts';
 import { judgeWave, type ProvingEngine } from '../../../domain/wave/wave-rule.ts';
 import { tryParseImageReference, sameRepository } from '../../../domain/reference/image-reference.ts';
 import { candidateDigest, type CheckedContainer } from '../../check/checked-container.ts';
-import type { ProvenContainer } from '../../engine/proof.ts';
-import type { KnownEngine } from './proofs.ts';
+import type { ProvenContainer, EngineProof } from '../../engine/proof.ts';
+import type { PartOfRun } from '../../check/part-of-run.ts';
+import type { ReachedMember } from '../member/member.ts';
+import type { EachEngine } from './each-engine.ts';
 
 export type WaveFacts = {
   /** The engines of each earlier wave, in order. */
@@ -38,7 +41,7 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
     ...checked,
     status: 'held',
     hold: 'wave',
-    reason: `${answer.reason.slice(0, 1).toUpperCase()}${answer.reason.slice(1)}`,
+    reason: sentence(answer.reason),
     eligibleAtMs: answer.eligibleAtMs,
   };
 }
@@ -74,4 +77,33 @@ function unknownContainer(name: string): ProvenContainer {
     ...{ name, reference: name, digests: [], isRunning: false, isHealthy: false },
     ...{ startedAtMs: undefined, builtAtMs: undefined, failed: undefined },
   };
+}
+
+/** The known facts about an engine. */
+export type KnownEngine = {
+  readonly name: string;
+  /** Undefined while it is away. */
+  readonly proof: EngineProof | undefined;
+  /** References of the containers in its last listing. Undefined if it has never been listed. */
+  readonly lastListed: readonly string[] | undefined;
+};
+
+/** Reads which versions the engines have proven. Never throws. */
+export async function readProofs(
+  members: readonly ReachedMember[],
+  {
+    each,
+    part,
+    signal,
+  }: { readonly each: EachEngine; readonly part: PartOfRun; readonly signal: AbortSignal | undefined },
+): Promise<ReadonlyMap<string, KnownEngine>> {
+  const work = ({ application }: ReachedMember) => application.prove(part, signal);
+  const answers = await each(members, { work, isNamed: false, signal });
+  return new Map(
+    answers.map(({ member: { name, application }, result }): [string, KnownEngine] => {
+      const { known, containers } = application.inventory();
+      const lastListed = known ? containers.map(({ image }) => image) : undefined;
+      return [name, { name, proof: result, lastListed }];
+    }),
+  );
 }

@@ -2,18 +2,51 @@ import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { holdForWave } from './hold-for-wave.ts';
-import { type KnownEngine, readProofs } from './proofs.ts';
+import { holdForWave, type KnownEngine, readProofs } from './hold-for-wave.ts';
 import type { WavePlan } from './wave-plan.ts';
-import type { EachEngine } from './each-engine.ts';
+import type { Answer, EachEngine } from './each-engine.ts';
+import { inOrder } from './merge.ts';
+import type { EngineApplication } from '../../application.ts';
+import type { SwarmMembers } from '../swarm/swarm-members.ts';
 
 export type WaveParts = {
   readonly members: readonly ReachedMember[];
   readonly each: EachEngine;
+  /** Undefined: all engines are one wave. */
   readonly plan: WavePlan | undefined;
+  readonly swarms: Pick<SwarmMembers, 'of'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly log: Log;
 };
+
+export type WorkInWaves<Result> = WaveOrder & {
+  readonly work: (application: EngineApplication, part: PartOfRun) => Promise<Result>;
+  /** See `EachOrder`. */
+  readonly isNamed: boolean;
+};
+
+/**
+ * Works on all engines and on their swarms at once, each with the rule of its wave, for runs that change nothing. The
+ * answers are in configured order.
+ */
+export async function inAllWaves<Result>(
+  meant: readonly ReachedMember[],
+  parts: WaveParts,
+  { work, isNamed, ...order }: WorkInWaves<Result>,
+  signal: AbortSignal | undefined,
+): Promise<readonly Answer<Result>[]> {
+  const { each, swarms } = parts;
+  const ofWaves = wavesOf(meant, parts, order, signal).map(async (wave) => {
+    const partFor = await wave.prepare();
+    const inWave = (member: ReachedMember) => work(member.application, partFor(member));
+    return each(wave.members, { work: inWave, isNamed, signal });
+  });
+  const ofSwarms = swarms.of(meant, signal).then((found) => {
+    const inSwarm = ({ application }: ReachedMember) => work(application, order.part);
+    return each(found, { work: inSwarm, isNamed, signal });
+  });
+  return inOrder((await Promise.all([...ofWaves, ofSwarms])).flat(), meant);
+}
 
 export type WaveOrder = {
   readonly part: PartOfRun;

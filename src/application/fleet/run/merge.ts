@@ -1,14 +1,16 @@
+import { defined } from '../../../domain/text/defined.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
 import type { Request } from '../../../domain/run/request.ts';
-import type { Session } from '../../../domain/run/session.ts';
+import type { Session, ContainerOutcome } from '../../../domain/run/session.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import type { CheckReport } from '../../check/check.ts';
 import type { ReachedMember } from '../member/member.ts';
 import type { Answer } from './each-engine.ts';
 import { unmatchedEverywhere } from './narrow.ts';
-import { uncheckedContainers, unknownOutcomes } from './unchecked.ts';
+import { isDigest } from '../../../domain/reference/digest.ts';
+import type { CheckedContainer } from '../../check/checked-container.ts';
 
 /** In configured order, independent of the waves. */
 export function inOrder<Result>(
@@ -61,11 +63,15 @@ function lastListed({ member }: Answer<unknown>, { containers, images }: Request
 }
 
 /** The outcomes of one engine. For an engine that is away they are `unknown`. */
-export function outcomesOf(answer: Answer<Session | undefined>, request: Request): Session['containers'] {
-  const { name } = answer.member;
-  if (answer.run.result === 'ran') return (answer.result?.containers ?? []).map((one) => ({ ...one, engine: name }));
-  const reason = answer.run.error ?? '';
-  return unknownOutcomes(lastListed(answer, request), name, reason);
+export function outcomesOf(answer: Answer<Session | undefined>, request: Request): readonly ContainerOutcome[] {
+  const { member, run, result } = answer;
+  const { name: engine } = member;
+  if (run.result === 'ran') return (result?.containers ?? []).map((one) => ({ ...one, engine }));
+  return lastListed(answer, request).map(({ id, name, image, imageId, digest, kind }) => ({
+    ...{ name, engine, containerId: id, image, outcome: 'unknown', reason: run.error ?? '' },
+    ...{ oldImageId: imageId, newImageId: '', oldDigest: digest, newDigest: '' },
+    ...defined({ kind }),
+  }));
 }
 
 /** The reports of all engines as one. Engines that are away are included with their last listing. */
@@ -82,7 +88,7 @@ export function reportOf(
   return {
     containers: answers.flatMap((answer) =>
       answer.result === undefined
-        ? uncheckedContainers(lastListed(answer, request), answer.member.name, answer.run.error ?? '')
+        ? uncheckedContainers(answer, request)
         : answer.result.containers.map((one) => ({ ...one, engine: answer.member.name })),
     ),
     unmatched: unmatchedEverywhere(reports.map(({ report }) => report.unmatched)),
@@ -92,4 +98,18 @@ export function reportOf(
     ...times,
     engines: runsOf(answers),
   };
+}
+
+/** Containers of an engine that could not be reached, from its last listing: `unknown`, with the reason. */
+function uncheckedContainers(answer: Answer<unknown>, request: Request): readonly CheckedContainer[] {
+  const { member, run } = answer;
+  const { error: reason = '' } = run;
+  return lastListed(answer, request).map(({ id, name, image, imageId, digest, version, kind }) => ({
+    ...{ id, name, engine: member.name, image, reference: image, successorReference: image, imageId },
+    digest: isDigest(digest) ? digest : undefined,
+    ...{ status: 'unknown', reason, updateAvailable: false, error: reason },
+    ...{ latestDigest: undefined, latestImageId: undefined, pullDigest: undefined },
+    ...{ eligibleAtMs: undefined, failedVersion: undefined },
+    ...defined({ version, kind }),
+  }));
 }

@@ -1,20 +1,16 @@
 import type { UpdatePlan } from '../../../domain/plan/update-plan.ts';
 import type { Request, UpdateRequest } from '../../../domain/run/request.ts';
-import type { Application, EngineApplication } from '../../application.ts';
+import type { Application, EngineApplication, Planned } from '../../application.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
-import type { CheckReport } from '../../check/check.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
-import type { ReachedMember } from '../member/member.ts';
-import { wavesOf } from './in-waves.ts';
-import { failureOfAll, hasRun, inOrder, reportOf } from './merge.ts';
+import { inAllWaves } from './in-waves.ts';
+import { failureOfAll, hasRun, reportOf } from './merge.ts';
 import { isNamed, type RunParts } from './runs.ts';
 import { registryOfRun } from './run-registry.ts';
 
-type Planned = { readonly report: CheckReport; readonly plan: UpdatePlan };
-
 /** Plans and rehearsals of all engines, one after the other in configured order. */
 export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehearse'> {
-  const { members, swarms, each, clock, newId, registry } = parts;
+  const { members, clock, newId, registry } = parts;
 
   async function planned<Result extends Planned>(
     request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWaves'>,
@@ -24,16 +20,9 @@ export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehear
     const meant = chooseEngines(members, request.engines);
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
     const part = { runId: newId(), registry: registryOfRun(registry), beforeSelf: () => Promise.resolve() };
-    const waves = wavesOf(meant, parts, { part, ...request }, signal).map(async (wave) => {
-      const partFor = await wave.prepare();
-      const plan = (member: ReachedMember) => work(member.application, partFor(member));
-      return each(wave.members, { isNamed: isNamed(request), signal, work: plan });
-    });
-    const ofSwarms = swarms.of(meant, signal).then((found) => {
-      const plan = ({ application }: ReachedMember) => work(application, part);
-      return each(found, { isNamed: isNamed(request), signal, work: plan });
-    });
-    const answers = inOrder((await Promise.all([...waves, ofSwarms])).flat(), meant);
+    const { retryFailed, ignoreWaves } = request;
+    const order = { work, part, retryFailed, ignoreWaves, isNamed: isNamed(request) };
+    const answers = await inAllWaves(meant, parts, order, signal);
     if (!hasRun(answers)) throw failureOfAll(answers, 'plan an update');
     const results = answers.flatMap(({ result }) => result ?? []);
     const reports = answers.map(({ result, ...answer }) => ({ ...answer, ...(result && { result: result.report }) }));

@@ -10,25 +10,13 @@ import { remember } from '../../async/remember.ts';
 export function registryOfRun(registry: Registry): Registry {
   return {
     ...registry,
-    resolve: remember(
-      (reference, signal) => registry.resolve(reference, signal),
-      (reference) => formatReference(reference),
-    ),
-    listTags: remember(
-      (reference, signal) => registry.listTags(reference, signal),
-      (reference) => formatReference(reference),
-    ),
+    resolve: remember(registry.resolve, (reference) => formatReference(reference)),
+    listTags: remember(registry.listTags, (reference) => formatReference(reference)),
     describe: remember(
-      (request, signal) => registry.describe(request, signal),
+      registry.describe,
       ({ reference, digest, platform }) => `${formatReference(reference)} ${digest} ${formatPlatform(platform)}`,
     ),
-    platformsOf: remember(
-      (reference, digest, signal) => registry.platformsOf(reference, digest, signal),
-      (reference, digest) => `${formatReference(reference)} ${digest}`,
-    ),
-    signaturesOf: remember(
-      (reference, digest, signal) => registry.signaturesOf(reference, digest, signal),
-      (reference, digest) => `${formatReference(reference)} ${digest}`,
-    ),
+    platformsOf: remember(registry.platformsOf, (reference, digest) => `${formatReference(reference)} ${digest}`),
+    signaturesOf: remember(registry.signaturesOf, (reference, digest) => `${formatReference(reference)} ${digest}`),
   };
 }

@@ -6,24 +6,17 @@ import { type Session, summarise, type Trigger } from '../../../domain/run/sessi
 import type { ScanPurpose } from '../../../domain/run/event.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
 import type { CheckReport } from '../../check/check.ts';
-import type { WavePlan } from './wave-plan.ts';
-import type { Answer, EachEngine } from './each-engine.ts';
+import type { EngineApplication } from '../../application.ts';
+import type { Answer } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import { createLastOnes } from './last-ones.ts';
 import type { ReachedMember } from '../member/member.ts';
-import type { SwarmMembers } from '../swarm/swarm-members.ts';
 import { narrow, refuseStrange } from './narrow.ts';
-import { type PartFor, wavesOf } from './in-waves.ts';
+import { inAllWaves, type PartFor, type WaveParts, wavesOf } from './in-waves.ts';
 import { registryOfRun } from './run-registry.ts';
 import { failureOfAll, hasRun, inOrder, outcomesOf, reportOf, runsOf } from './merge.ts';
 
-export type RunParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'publish' | 'registry'> & {
-  readonly members: readonly ReachedMember[];
-  readonly swarms: Pick<SwarmMembers, 'of'>;
-  readonly each: EachEngine;
-  /** Undefined: all engines are one wave. */
-  readonly plan: WavePlan | undefined;
-};
+export type RunParts = WaveParts & Pick<Outside, 'clock' | 'newId' | 'publish' | 'registry'>;
 
 /** The use cases that work on all engines. Each call is one run with one id. */
 export function createRuns(parts: RunParts) {
@@ -51,17 +44,9 @@ export function createRuns(parts: RunParts) {
     const meant = chooseEngines(members, request.engines);
     const run = announce('check', request.trigger ?? 'command');
     run.begin();
-    const part = partOf(run.runId);
-    const checks = wavesOf(meant, parts, { part }, signal).map(async (wave) => {
-      const partFor = await wave.prepare();
-      const work = (member: ReachedMember) => member.application.check({ ...request, part: partFor(member) }, signal);
-      return each(wave.members, { work, isNamed: isNamed(request), signal });
-    });
-    const ofSwarms = swarms.of(meant, signal).then((found) => {
-      const work = ({ application }: ReachedMember) => application.check({ ...request, part }, signal);
-      return each(found, { work, isNamed: isNamed(request), signal });
-    });
-    const answers = inOrder((await Promise.all([...checks, ofSwarms])).flat(), meant);
+    const work = (one: EngineApplication, part: PartOfRun) => one.check({ ...request, part }, signal);
+    const order = { work, part: partOf(run.runId), isNamed: isNamed(request) };
+    const answers = await inAllWaves(meant, parts, order, signal);
     if (!hasRun(answers)) throw run.fail(failureOfAll(answers, 'check'));
     const report = reportOf(answers, request, run.times());
     const failed = report.containers.filter(({ error }) => error !== undefined).length;

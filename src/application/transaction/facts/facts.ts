@@ -62,25 +62,24 @@ export function opened(
   return { id, members, liveRestore, changesRestartPolicies, successors, autoRemoveReplicas, marks, ...fresh };
 }
 
-type FactsContext = { readonly outside: Outside; readonly settings: ServiceSettings };
+type FactsContext = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly transaction: OpenTransaction;
+};
 
 /**
  * Reads the engine's facts about a transaction as one snapshot. Between the stop of the old container and the start of
  * the new one this is downtime, so it takes two inspections per member and no list.
  */
-export async function readFacts(
-  { outside, settings }: FactsContext,
-  transaction: OpenTransaction,
-  memory: TransactionMemory,
-): Promise<TransactionFacts> {
+export async function readFacts(context: FactsContext, memory: TransactionMemory): Promise<TransactionFacts> {
+  const { outside, transaction } = context;
   // A recovery knows its containers. Others may have copied the label since.
   const mayBeNew = memory.mayHaveCreated && !memory.isRecovery && transaction.id !== '';
   if (mayBeNew && transaction.members.some((member) => isUnknown(member, transaction))) {
     await findSuccessors(outside, transaction);
   }
-  const members = await Promise.all(
-    transaction.members.map((member) => readMember({ outside, settings }, transaction, member, memory)),
-  );
+  const members = await Promise.all(transaction.members.map((member) => readMember(context, member, memory)));
   return { members, liveRestore: transaction.liveRestore, memory };
 }
 
@@ -103,21 +102,12 @@ async function findSuccessors(
 }
 
 async function readMember(
-  { outside, settings }: FactsContext,
-  {
-    id,
-    successors,
-    autoRemoveReplicas,
-    marks,
-    lastRead,
-    readBefore,
-    tagsBefore,
-    changesRestartPolicies,
-  }: OpenTransaction,
+  { outside, settings, transaction }: FactsContext,
   member: Member,
   memory: TransactionMemory,
 ): Promise<MemberFacts> {
   const { engine } = outside;
+  const { successors, autoRemoveReplicas, lastRead, readBefore } = transaction;
   const nowMs = outside.clock.monotonicMs();
   const read = (id: string | undefined) => {
     if (id === undefined) return undefined;
@@ -142,7 +132,7 @@ async function readMember(
   const newStanding = successor && standingOf(successor, member.name, hasHook(successor, 'postUpdate'));
   return {
     ...member,
-    isMarked: marks.has(member.oldId),
+    isMarked: transaction.marks.has(member.oldId),
     old: oldStanding,
     new: newStanding,
     spare: spareStanding,
@@ -156,10 +146,10 @@ async function readMember(
     nameHeldBy:
       spareStanding?.place === 'name'
         ? 'old'
-        : await holderOf(outside, { ...member, transaction: id }, oldStanding, newStanding),
-    policyIsFixed: !changesRestartPolicies,
+        : await holderOf(outside, { ...member, transaction: transaction.id }, oldStanding, newStanding),
+    policyIsFixed: !transaction.changesRestartPolicies,
     reference,
-    tagMovedFrom: tagsBefore.get(member.oldId),
+    tagMovedFrom: transaction.tagsBefore.get(member.oldId),
     missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),
     rivals:
       oldStanding?.place === 'name' && newStanding?.place === 'new' && memory.wish === 'forward'

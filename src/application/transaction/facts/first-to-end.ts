@@ -2,6 +2,7 @@ import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
 import type { Container } from '../../../domain/container/container.ts';
 import { describeError } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { endOf, type ProcessEnd } from '../../../domain/health/process-end.ts';
 import type { OpenTransaction } from './facts.ts';
 
@@ -89,3 +90,13 @@ const settlingMs = 250;
 
 /** One exit has been noticed already. The end of a requested stop is reported some milliseconds later. */
 const alreadyToldMs = 50;
+
+/** The outcome of the step in which a successor has ended. */
+export function endedFirst(
+  { id, reason, ownFault }: Pick<FirstToEnd, 'id' | 'reason' | 'ownFault'>,
+  wasSeenWell: boolean,
+): StepOutcome {
+  return ownFault
+    ? { kind: 'fault', id, message: reason, wasSeenWell }
+    : { kind: 'refused', status: 404, message: reason };
+}

@@ -1,3 +1,4 @@
+import { defined } from '../../../domain/text/defined.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
@@ -57,12 +58,19 @@ export class PreparationError extends ServiceError {
   readonly containerId: string;
 
   constructor(containerId: string, cause: ServiceError) {
-    super(cause.code, cause.message, { cause, ...(cause.remedy === undefined ? {} : { remedy: cause.remedy }) });
+    super(cause.code, cause.message, { cause, ...defined({ remedy: cause.remedy }) });
     this.containerId = containerId;
   }
 }
 
 type PrepareOptions = { readonly runId: string; readonly onPull: (name: string) => void };
+
+type Preparing = PrepareOptions &
+  Pick<PreparedTransaction, 'info' | 'networks'> & {
+    readonly outside: Outside;
+    readonly settings: ServiceSettings;
+    readonly signal: AbortSignal | undefined;
+  };
 
 /** Pulls by digest, verifies, and tries every recipe once. Throws a `PreparationError`. No container is changed. */
 export async function prepareTransaction(
@@ -73,10 +81,11 @@ export async function prepareTransaction(
   signal?: AbortSignal,
 ): Promise<PreparedTransaction> {
   const [info, networks] = await Promise.all([outside.engine.info(signal), outside.engine.listNetworks(signal)]);
+  const preparing = { ...options, outside, settings, info, networks, signal };
   const members: PreparedMember[] = [];
   for (const planned of transaction.members) {
     try {
-      members.push(await prepareMember(outside, settings, { info, networks }, planned, options, signal));
+      members.push(await prepareMember(preparing, planned));
     } catch (error) {
       throw error instanceof ServiceError ? new PreparationError(planned.container.id, error) : error;
     }
@@ -84,23 +93,15 @@ export async function prepareTransaction(
   return { info, networks, ownContainer: await knownOwnContainer(outside, signal), members };
 }
 
-async function prepareMember(
-  outside: Outside,
-  settings: ServiceSettings,
-  { info, networks }: Pick<PreparedTransaction, 'info' | 'networks'>,
-  planned: PlannedMember,
-  { runId, onPull }: PrepareOptions,
-  signal?: AbortSignal,
-): Promise<PreparedMember> {
+async function prepareMember(preparing: Preparing, planned: PlannedMember): Promise<PreparedMember> {
+  const { outside, settings, info, networks, onPull, signal } = preparing;
   const container = await unchanged(outside, planned.container, signal);
   const oldImage = await outside.engine.inspectImage(container.imageId, signal);
   const reference = tryParseImageReference(planned.reference);
   const tag = reference !== undefined && reference.digest === undefined ? engineReference(reference) : undefined;
   if (planned.digest !== undefined) onPull(container.name);
   const image =
-    planned.cause === 'linked'
-      ? oldImage
-      : await fetchImage({ outside, settings, planned, runId, platform: foreignPlatform(oldImage, info) }, signal);
+    planned.cause === 'linked' ? oldImage : await fetchImage(preparing, planned, foreignPlatform(oldImage, info));
   if (image === undefined) {
     throw new ServiceError('not-found', `Cannot re-create "${container.name}": its image is no longer in the engine`, {
       remedy: `pull "${planned.reference}" again`,
@@ -191,16 +192,11 @@ async function unchanged({ engine }: Outside, planned: Container, signal?: Abort
   return container;
 }
 
-type FetchRequest = {
-  readonly outside: Outside;
-  readonly settings: ServiceSettings;
-  readonly planned: PlannedMember;
-  readonly runId: string;
-  readonly platform: Platform | undefined;
-};
-
-async function fetchImage(request: FetchRequest, signal?: AbortSignal): Promise<Image | undefined> {
-  const { outside, settings, planned, runId, platform } = request;
+async function fetchImage(
+  { outside, settings, runId, signal }: Preparing,
+  planned: PlannedMember,
+  platform: Platform | undefined,
+): Promise<Image | undefined> {
   const { engine, registry, publish } = outside;
   const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, signal);
   if (held !== undefined) return held;
@@ -214,8 +210,7 @@ async function fetchImage(request: FetchRequest, signal?: AbortSignal): Promise<
     {
       reference: exact,
       idleTimeoutMs: settings.pullTimeoutMs,
-      ...(platform === undefined ? {} : { platform }),
-      ...(credentials === undefined ? {} : { credentials }),
+      ...defined({ platform, credentials }),
       onProgress: (progress) => publish({ kind: 'pull_progress', runId, container: planned.container.name, progress }),
     },
     signal,

@@ -4,8 +4,7 @@ import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
-import { partsAsTheyWere } from './as-it-was.ts';
-import { replacedByIdAndName } from './recipe-of.ts';
+import { partsAsTheyWere, replacedByIdAndName } from './recipe-of.ts';
 import type { StepContext } from './step-context.ts';
 
 /** Compares a successor with its old container. An unwanted difference ends the update before the first stop. */

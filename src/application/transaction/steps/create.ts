@@ -4,10 +4,11 @@ import type { StepOf } from '../../../domain/transaction/step.ts';
 import { autoRemoveReplicaName, successorName } from '../../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
 import { cameLate, setMark } from '../facts/marks.ts';
-import { memberAsItWas, partsAsTheyWere } from './as-it-was.ts';
-import { createUnderTag, type TaggedOrder } from './create-under-tag.ts';
-import { recipeOf } from './recipe-of.ts';
+import { memberAsItWas, partsAsTheyWere, recipeOf } from './recipe-of.ts';
 import { type StepContext, nothingPrepared } from './step-context.ts';
+import type { Image } from '../../../domain/container/container.ts';
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
+import type { PreparedMember } from '../facts/prepare.ts';
 
 export async function createSuccessor(context: StepContext, { member: index }: StepOf<'create'>): Promise<StepOutcome> {
   const { transaction, prepared } = context;
@@ -30,6 +31,39 @@ export async function createSuccessor(context: StepContext, { member: index }: S
     return { kind: 'declined', message: busy, deferred: true };
   }
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+type TaggedOrder = {
+  readonly image: Image;
+  readonly parts: PreparedMember;
+  /** True if the tag is restored after the creation. */
+  readonly keepsTag: boolean;
+};
+
+/**
+ * Creates a container while the tag points at the wanted image, because the container stores the reference as text. A
+ * container of the old image also gets its tag for a moment, wherever the tag points by now.
+ */
+async function createUnderTag(
+  { outside: { engine }, transaction: { tagsBefore } }: StepContext,
+  { image, parts: { planned, tag }, keepsTag }: TaggedOrder,
+  name: string,
+  recipe: ContainerRecipe,
+) {
+  if (tag === undefined) return engine.createContainer(name, recipe);
+  const tagged = (await engine.inspectImage(planned.reference))?.id;
+  if (tagged !== image.id) {
+    const { id: oldId, imageId } = planned.container;
+    // The old container's image was never behind another tag.
+    const before = tagged ?? (planned.formerReference === undefined ? imageId : undefined);
+    // On a second try, the first one has already moved the tag.
+    if (!keepsTag && before !== undefined && !tagsBefore.has(oldId)) tagsBefore.set(oldId, before);
+    const outcome = await engine.tagImage(image.id, tag);
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
+  }
+  const created = await engine.createContainer(name, recipe);
+  if (keepsTag && tagged !== undefined && tagged !== image.id) await engine.tagImage(tagged, tag);
+  return created;
 }
 
 /** Sets the mark and the tag again for a successor that another instance had not seen when it removed them. */

@@ -3,9 +3,8 @@ import type { StepOf } from '../../../domain/transaction/step.ts';
 import { passCompletion } from '../../health/completion.ts';
 import { endedAndGone, type GateVerdict, passGate, vanished } from '../../health/health.ts';
 import type { OpenTransaction } from '../facts/facts.ts';
-import { firstToEnd } from '../facts/first-to-end.ts';
-import type { StepContext } from './step-context.ts';
-import { endedFirst, memberOf } from './successor.ts';
+import { endedFirst, firstToEnd } from '../facts/first-to-end.ts';
+import { memberOf, type StepContext } from './step-context.ts';
 
 /**
  * Waits for the health of all successors at once. After one failure the others are not waited for, because they are
@@ -53,9 +52,7 @@ async function blame(
   if (first !== undefined && !isTold) return endedFirst(first, seenWell.has(first.id));
   const isEnded = verdict === vanished && autoRemoves;
   const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
-  return ownFault
-    ? { kind: 'fault', id, message: reason, wasSeenWell }
-    : { kind: 'refused', status: 404, message: reason };
+  return endedFirst({ id, ownFault, reason }, wasSeenWell);
 }
 
 function gateOf(successorId: string, transaction: OpenTransaction): typeof passGate {

@@ -1,8 +1,19 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { ServiceError, describeError } from '../../../domain/errors.ts';
 import type { Step, StepKind, StepOf } from '../../../domain/transaction/step.ts';
-import { performers } from './performers.ts';
-import type { StepContext } from './step-context.ts';
+import { memberOf, nothingPrepared, type StepContext } from './step-context.ts';
+import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
+import { askBeforeUpdate, tellAfterUpdate } from '../../health/hooks.ts';
+import { removeMark, setMark } from '../facts/marks.ts';
+import { compareCreated } from './compare.ts';
+import { createAutoRemoveReplica, createSuccessor } from './create.ts';
+import { passGates } from './pass-gates.ts';
+import { keptMarkTag } from '../../../domain/transaction/open-mark.ts';
+import { keptName, parseStandingName } from '../../../domain/transaction/transaction-names.ts';
+import { parseLink } from '../../../domain/container/recipe/other-containers.ts';
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import { endedFirst, firstToEnd } from '../facts/first-to-end.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
 export async function perform(context: StepContext, step: Step): Promise<StepOutcome> {
@@ -22,4 +33,119 @@ export async function perform(context: StepContext, step: Step): Promise<StepOut
 
 function performStep<K extends StepKind>(context: StepContext, step: StepOf<K>): Promise<StepOutcome> {
   return performers[step.kind](context, step);
+}
+
+/** The engine calls of each kind of step. */
+const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<StepOutcome> } = {
+  mark: setMark,
+  unmark: removeMark,
+  create: createSuccessor,
+  autoRemoveReplica: createAutoRemoveReplica,
+  connect: ({ outside, prepared }, { id, networkId, member }) => {
+    const later = prepared?.members[member]?.laterEndpoints.find((candidate) => candidate.networkId === networkId);
+    return outside.engine.connectNetwork({ containerId: id, networkId, endpoint: later?.endpoint ?? {} });
+  },
+  compare: compareCreated,
+  rename: renameContainer,
+  policy: async ({ outside }, { id, policy, afterPause }) => {
+    if (afterPause) await outside.clock.sleep(directorySyncMs);
+    return outside.engine.updateRestartPolicy(id, policy);
+  },
+  stop: stopContainer,
+  start: startContainer,
+  gate: (context, step) => {
+    const prove = () => passGates(context, step);
+    return context.whileUnproven?.(prove) ?? prove();
+  },
+  hook: (context, { id, hook }) =>
+    hook === 'preUpdate'
+      ? askBeforeUpdate(context, id)
+      : tellAfterUpdate(context, id, memberOf(id, context.transaction)?.name ?? ''),
+  waitOutPendingStop: async ({ outside, settings }, { id }) => {
+    const { stop } = stopAndHealthPolicyOf(await outside.engine.inspectContainer(id), settings);
+    await outside.engine.waitUntilStopped(id, longestPendingStopMs(stop));
+    return { kind: 'done' };
+  },
+  tag: ({ outside }, { imageId, reference }) => outside.engine.tagImage(imageId, reference),
+  remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
+  keep: keepOld,
+};
+
+/**
+ * Renames a container. Docker 20.10 answers 404 for a container that has crashed since the facts were read; the next
+ * facts show whether it exists. The engine refuses a rename to the present name: the request has then arrived twice,
+ * and the rename is ours.
+ */
+async function renameContainer(
+  { outside: { engine } }: StepContext,
+  { id, to }: StepOf<'rename'>,
+): Promise<StepOutcome> {
+  const outcome = await engine.renameContainer(id, to);
+  if (outcome.kind !== 'refused') return outcome;
+  if (outcome.status === 404) return { kind: 'unknown', message: outcome.message };
+  return (await engine.inspectContainer(id))?.name === to ? { kind: 'noop' } : outcome;
+}
+
+/** Ext4 and xfs write their journals in order but with a delay. This is many times the duration of a commit. */
+const directorySyncMs = 100;
+
+async function stopContainer(
+  { outside, settings, transaction }: StepContext,
+  { id }: StepOf<'stop'>,
+): Promise<StepOutcome> {
+  // The timeout, the signal and the labels are fixed at the creation of a container.
+  const container = transaction.lastRead.get(id) ?? (await outside.engine.inspectContainer(id));
+  await transaction.stopTimes.note(outside, id);
+  return outside.engine.stopContainer(id, stopAndHealthPolicyOf(container, settings).stop);
+}
+
+/**
+ * Starts a container. A refusal because of the command is the image's fault. Others, such as a used port or a full
+ * disk, are the host's.
+ */
+async function startContainer({ outside, transaction }: StepContext, { id }: StepOf<'start'>): Promise<StepOutcome> {
+  const { engine } = outside;
+  const outcome = await startWithoutStrayLinks(engine, id);
+  if (outcome.kind !== 'refused') return outcome;
+  const isSuccessor = memberOf(id, transaction) !== undefined;
+  const first = isSuccessor ? await firstToEnd(outside, transaction) : undefined;
+  if (first !== undefined && first.id !== id) return endedFirst(first, false);
+  const state = (await engine.inspectContainer(id))?.state;
+  const isNoted = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
+  const message = `it cannot be started: ${outcome.message}`;
+  return isNoted || outcome.commandUnusable === true ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
+}
+
+/**
+ * Starts the container without a link that leads to the wrong target. A killed engine resolves legacy links again by
+ * name, and may find our successor there. A link cannot be changed later; the report says that it is missing.
+ */
+async function startWithoutStrayLinks(engine: Outside['engine'], id: string): Promise<CallOutcome> {
+  const outcome = await engine.startContainer(id);
+  if (outcome.kind !== 'refused' || outcome.linkBroken !== true) return outcome;
+  const container = await engine.inspectContainer(id);
+  const stray = (container?.settings.HostConfig.Links ?? [])
+    .map(parseLink)
+    .filter(({ target }) => parseStandingName(target) !== undefined);
+  if (container === undefined || stray.length === 0) return outcome;
+  for (const { alias } of stray) await engine.removeLink(container.name, alias);
+  return engine.startContainer(id);
+}
+
+/**
+ * Docker's exit codes for a command that cannot run or does not exist:
+ * https://docs.docker.com/engine/containers/run/#exit-status
+ */
+const commandExitCodes: readonly number[] = [126, 127];
+
+/** Keeps the old container. Its time begins now, by the engine's clock. */
+async function keepOld({ outside, transaction }: StepContext, { id }: StepOf<'keep'>): Promise<StepOutcome> {
+  const member = transaction.members.find(({ oldId }) => oldId === id);
+  if (member === undefined) return nothingPrepared;
+  const { name, policy = { Name: '', MaximumRetryCount: 0 }, wasRunning, keepMs } = member;
+  const { nowMs } = await outside.engine.info();
+  const imageId = (await outside.engine.inspectContainer(id))?.imageId ?? member.oldImageId;
+  const marked = await outside.engine.tagImage(imageId, keptMarkTag(id));
+  if (marked.kind === 'refused' || marked.kind === 'unknown') return marked;
+  return outside.engine.renameContainer(id, keptName({ name, policy, wasRunning, untilMs: nowMs + keepMs }));
 }

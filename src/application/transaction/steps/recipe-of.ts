@@ -8,6 +8,7 @@ import type { Member } from '../../../domain/transaction/facts.ts';
 import type { OpenTransaction } from '../facts/facts.ts';
 import type { PreparedMember, PreparedTransaction } from '../facts/prepare.ts';
 import type { StepContext } from './step-context.ts';
+import { engineReference, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
 
 type RecipeParts = {
   readonly prepared: PreparedTransaction;
@@ -65,4 +66,21 @@ export function replacedByIdAndName(
     if (id !== undefined) replaced.set(name, id);
   }
   return replaced;
+}
+
+/**
+ * The same member with the old container's own reference, if its successor gets another tag. Used for a replica of the
+ * old container.
+ */
+export function partsAsTheyWere(parts: PreparedMember): PreparedMember {
+  const { formerReference, ...planned } = parts.planned;
+  const reference = formerReference === undefined ? undefined : tryParseImageReference(formerReference);
+  if (formerReference === undefined || reference === undefined) return parts;
+  return { ...parts, planned: { ...planned, reference: formerReference }, tag: engineReference(reference) };
+}
+
+/** The same for the stored part of a member. */
+export function memberAsItWas(member: Member): Member {
+  const { formerReference, ...same } = member;
+  return formerReference === undefined ? member : { ...same, reference: formerReference };
 }

@@ -1,5 +1,6 @@
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import type { Member } from '../../../domain/transaction/facts.ts';
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { OpenTransaction } from '../facts/facts.ts';
 import type { PreparedTransaction } from '../facts/prepare.ts';
@@ -19,3 +20,7 @@ export type StepContext = {
 };
 
 export const nothingPrepared: StepOutcome = { kind: 'refused', status: 0, message: 'nothing was prepared for it' };
+
+export function memberOf(successorId: string, { members, successors }: OpenTransaction): Member | undefined {
+  return members.find(({ oldId }) => successors.get(oldId) === successorId);
+}

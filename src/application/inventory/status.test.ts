@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { containerOutcome } from '../../../test/support/scene/fake-application.ts';
-import { createRunWatch } from './run-under-way.ts';
+import { createRunWatch } from './status.ts';
 
 const runId = 'r1';
 const started = { kind: 'scan_started', runId, purpose: 'update', trigger: 'http', atMs: 5000 } as const;

@@ -7,10 +7,9 @@ import {
   takeDecision,
 } from '../../domain/decision/decisions.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
-import type { CheckedContainer } from '../check/checked-container.ts';
-import { candidateDigest } from '../check/checked-container.ts';
-import type { DecisionBook } from '../check/decision-book.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { type CheckedContainer, candidateDigest } from './checked-container.ts';
+import type { DecisionBook } from './decision-book.ts';
 
 /** `isKept` false: the decision could not be stored and ends with this process. */
 export type TakenDecision = Decision & { readonly isKept: boolean };
@@ -28,7 +27,7 @@ export type DecisionDesk = {
   readonly endDead: (checked: readonly CheckedContainer[]) => Promise<void>;
 };
 
-export type DeskParts = Pick<Outside, 'clock' | 'newId' | 'log'> & {
+export type DeskParts = Pick<ReadOnlyOutside, 'clock' | 'newId' | 'log'> & {
   readonly book: DecisionBook;
   readonly candidateOf: DecisionDesk['candidateOf'];
   /** Called when the decisions have changed. */

@@ -1,0 +1,16 @@
+import { type CheckReport, createJudge, type JudgeOrder } from '../../../src/application/check/check.ts';
+import { createSelectContainers, type SelectOrder } from '../../../src/application/check/select-containers.ts';
+import { createUpdaterWarnings } from '../../../src/application/check/warnings.ts';
+import { listAll } from '../../../src/application/engine/list-all.ts';
+import type { ReadOnlyOutside } from '../../../src/domain/outside/outside.ts';
+import type { ServiceSettings } from '../../../src/domain/settings/settings.ts';
+
+export type CheckOrder = SelectOrder & JudgeOrder;
+
+/** One listing, its selection, and the registries' answers, without the other parts of an application. */
+export function createCheck(outside: ReadOnlyOutside, settings: ServiceSettings) {
+  const select = createSelectContainers(outside, settings, createUpdaterWarnings(outside, settings));
+  const judge = createJudge(outside, settings);
+  return async (order: CheckOrder, signal?: AbortSignal): Promise<CheckReport> =>
+    judge(await select(await listAll(outside, signal), order, signal), order, signal);
+}
