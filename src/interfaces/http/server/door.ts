@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
@@ -6,11 +7,9 @@ import { passBody } from '../guards/body-limit.ts';
 import { createCallerReader } from '../guards/client-address.ts';
 import type { Cors } from '../guards/cors.ts';
 import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
-import type { Problem } from '../replies/errors.ts';
+import { type Problem, writeProblem } from '../replies/errors.ts';
 import type { HttpResponse } from '../replies/http-response.ts';
-import { writeProblem } from '../replies/write-problem.ts';
 import { keepBody } from '../requests/kept-body.ts';
-import { requestIdOf } from '../requests/request-id.ts';
 import { createAnswer } from './answer.ts';
 import type { Connections } from './connections.ts';
 import type { Found, Refused, RouteTable } from './route-table.ts';
@@ -85,6 +84,11 @@ export function createDoor(parts: DoorParts): Door {
     if (found.kind === 'problem') return writeProblem(response, found.problem, clock.nowMs());
     void answer(request, response, found);
   }
+}
+
+/** The caller's own id if it is short and printable, so that both logs can be matched. Otherwise a new one. */
+export function requestIdOf(given: string | readonly string[] | undefined): string {
+  return typeof given === 'string' && /^[\x20-\x7e]{1,256}$/.test(given) ? given : randomUUID();
 }
 
 /** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node would answer by itself, without a body. */
