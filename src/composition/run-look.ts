@@ -28,12 +28,12 @@ export async function runLook(
 
   async function openRemote(address: string): Promise<Sources> {
     const { createServiceClient } = await import('../adapters/service/client.ts');
-    const { createRemoteSources } = await import('../interfaces/cli/context/remote-sources.ts');
+    const { createRemoteSources } = await import('../interfaces/cli/context/sources.ts');
     return createRemoteSources(createServiceClient({ url: address, token, clock, log }));
   }
 
   async function openLocal(): Promise<Sources> {
-    const { createLocalSources } = await import('../interfaces/cli/context/local-sources.ts');
+    const { createLocalSources } = await import('../interfaces/cli/context/sources.ts');
     const { shownConfiguration } = await import('../config/show/shown-configuration.ts');
     const configuration = shownConfiguration(settings.service, options, '');
     return createLocalSources({ open: () => openService('check', settings, surroundings), configuration, clock });

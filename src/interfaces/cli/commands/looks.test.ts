@@ -3,7 +3,7 @@ import { createCommandScene } from '../../../../test/support/scene/command-scene
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
 import type { JsonObject, RunningService, ServiceDocument } from '../../../domain/run/running-service.ts';
 import { carryOut, lookFunctions } from '../cli.ts';
-import { createRemoteSources } from '../context/remote-sources.ts';
+import { createRemoteSources } from '../context/sources.ts';
 
 const url = ['--url', 'http://service:8080'];
 const evil = 'x\u001b[2J\u009b\r\u202e';

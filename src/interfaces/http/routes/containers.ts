@@ -1,4 +1,3 @@
-import { known } from '../../json/known.ts';
 import { engineField, kindField } from '../replies/container-schemas.ts';
 import { createCachedList } from '../service/cached-list.ts';
 import { containerFilter, containerParameters } from '../requests/container-filter.ts';
@@ -14,9 +13,12 @@ export function containersRoute({ service, clock }: HttpParts): Route {
       name: 'containers',
       items: ({ containers }) => containers,
       entry: ({ name, engine, image, imageId, digest, kind }) => ({
-        ...{ name, image, image_id: imageId, digest },
-        ...known(engine, () => ({ engine })),
-        ...known(kind, () => ({ kind })),
+        name,
+        image,
+        image_id: imageId,
+        digest,
+        engine,
+        kind,
       }),
     },
     service,

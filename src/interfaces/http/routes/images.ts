@@ -1,5 +1,4 @@
 import type { TrackedImage } from '../../../domain/inventory/inventory.ts';
-import { known } from '../../json/known.ts';
 import { engineField } from '../replies/container-schemas.ts';
 import { engineParameter, enginesIn } from '../requests/engines.ts';
 import { createCachedList } from '../service/cached-list.ts';
@@ -59,7 +58,7 @@ const listSchema = stamped({
 });
 
 function entryOf({ name, engine, imageId, digest, containers }: TrackedImage) {
-  return { name, image_id: imageId, digest, containers, ...known(engine, () => ({ engine })) };
+  return { name, image_id: imageId, digest, containers, engine };
 }
 
 function imagesByName({ images }: { readonly images: readonly TrackedImage[] }): readonly TrackedImage[] {

@@ -8,7 +8,7 @@ import { engineField, enginesField, holdFields, kindField, versionFields } from 
 import { array, choice, integer, object, stamped, text, time, truth } from '../../replies/schemas.ts';
 import { engineParameter, enginesIn } from '../../requests/engines.ts';
 import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
-import { stamp } from '../../replies/stamp.ts';
+import { stamp } from '../../../json/timestamps.ts';
 
 /** `POST /v1/check`: asks the registries. It changes nothing and waits for no update. */
 export function checkRoute({ settings, service, clock }: HttpParts): Route {
@@ -34,7 +34,7 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
       try {
         const report = await service.check({ images, containers, ...chosen, trigger: 'http' }, deadline.signal);
         const entries = report.containers.map((container) => checkedEntry(container, clock.nowMs()));
-        return { containers: entries, count: entries.length, ...enginesEntry(report), ...stamp(clock) };
+        return { containers: entries, count: entries.length, ...enginesEntry(report), ...stamp(clock.nowMs()) };
       } catch (error) {
         throw deadline.hasPassed() ? new HttpError(408, 'the check timed out') : error;
       } finally {

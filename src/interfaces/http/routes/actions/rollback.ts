@@ -2,7 +2,7 @@ import { ServiceError } from '../../../../domain/errors.ts';
 import type { Clock } from '../../../../domain/outside/outside.ts';
 import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultOf, resultSchema } from '../../replies/update-result.ts';
-import { stamp } from '../../replies/stamp.ts';
+import { stamp } from '../../../json/timestamps.ts';
 import { flag, text } from '../../requests/query.ts';
 import { engineParameter, enginesIn } from '../../requests/engines.ts';
 import { timeoutUpTo } from '../../requests/selection.ts';
@@ -54,9 +54,9 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
         response: reply.raw,
       });
       try {
-        if (!inBackground) return { ...resultOf(await run.finished), ...stamp(clock) };
+        if (!inBackground) return { ...resultOf(await run.finished), ...stamp(clock.nowMs()) };
         const runId = await run.begun;
-        return reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock) });
+        return reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock.nowMs()) });
       } catch (error) {
         throw await problemWith(name, error, service, clock);
       }

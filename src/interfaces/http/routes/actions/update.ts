@@ -10,7 +10,7 @@ import { flag, unlisted } from '../../requests/query.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
 import { engineParameter, enginesIn } from '../../requests/engines.ts';
 import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
-import { stamp } from '../../replies/stamp.ts';
+import { stamp } from '../../../json/timestamps.ts';
 import type { UpdateRuns } from '../../service/update-runs.ts';
 
 /** `POST /v1/update`. With the option for old clients, `GET` acts the same. */
@@ -85,7 +85,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
         return {
           dry_run: true,
           plan: await planOf({ ...request, asApproved: approved }, timeoutMs, reply.raw),
-          ...stamp(clock),
+          ...stamp(clock.nowMs()),
         };
       const run = runs.start({
         begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', onBegin }, signal),
@@ -93,9 +93,9 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
         timeoutMs,
         response: reply.raw,
       });
-      if (!inBackground) return { ...resultOf(await run.finished), ...stamp(clock) };
+      if (!inBackground) return { ...resultOf(await run.finished), ...stamp(clock.nowMs()) };
       const runId = await run.begun;
-      return reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock) });
+      return reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock.nowMs()) });
     },
   });
 }
