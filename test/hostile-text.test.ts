@@ -123,7 +123,7 @@ describe('a container that is called and says the worst', () => {
       monitorOnly: false,
       lifecycleHooks: false,
       rollingRestart: false,
-      labelPrecedence: false,
+      labelTakesPrecedence: false,
       noPull: false,
       runOnce: false,
       useComposeDependsOn: false,

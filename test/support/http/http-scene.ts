@@ -98,7 +98,7 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
       monitorOnly: false,
       lifecycleHooks: false,
       rollingRestart: false,
-      labelPrecedence: false,
+      labelTakesPrecedence: false,
       noPull: false,
       runOnce: false,
       useComposeDependsOn: true,

@@ -27,7 +27,7 @@ async function watchedCheck({ application, settings, terminal, clock, signal }: 
     ? (await import('../render/live-table.ts')).showLiveTable(application, { terminal, clock, style })
     : undefined;
   try {
-    return await application.check({ images, containers, ...(engines.length > 0 && { engines }) }, signal);
+    return await application.check({ images, containers, engines }, signal);
   } finally {
     table?.end();
   }

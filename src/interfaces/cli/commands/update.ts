@@ -47,15 +47,7 @@ function requestOf({ request }: CommandContext['settings']) {
     throw new ServiceError('invalid-input', 'Cannot use --now without the name of a container', {
       remedy: 'name those that are not to wait for their windows: upkeep update web --now',
     });
-  const chosen = engines.length > 0 && { engines };
-  return {
-    images,
-    containers,
-    ...chosen,
-    retryFailed,
-    ...(now && { ignoreWindows: true }),
-    ...(ignoreWaves && { ignoreWaves }),
-  };
+  return { images, containers, engines, retryFailed, ignoreWindows: now, ignoreWaves };
 }
 
 /** With a typo in a name of the request, nothing is updated. */
@@ -66,8 +58,7 @@ async function watchedUpdate(context: CommandContext): Promise<Session> {
   const isTargeted = images.length > 0 || containers.length > 0;
   const stopTelling = await tellProgress(context);
   try {
-    const refusal = isTargeted ? { refuseUnmatched: true } : {};
-    return await application.update({ ...request, trigger: 'command', ...refusal }, signal);
+    return await application.update({ ...request, trigger: 'command', refuseUnmatched: isTargeted }, signal);
   } finally {
     stopTelling();
   }

@@ -112,7 +112,7 @@ function shownOptions(options: RunOptions) {
     monitor_only: options.monitorOnly,
     lifecycle_hooks: options.lifecycleHooks,
     rolling_restart: options.rollingRestart,
-    label_precedence: options.labelPrecedence,
+    label_precedence: options.labelTakesPrecedence,
     no_pull: options.noPull,
     run_once: options.runOnce,
     use_compose_depends_on: options.useComposeDependsOn,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { HttpLimits, HttpParts } from '../service/parts.ts';
+import type { HttpLimits } from '../service/parts.ts';
 
 /** The effective bounds. Event streams never use the last quarter of the connections. */
-export function limitsOf({ limits = {} }: Pick<HttpParts, 'limits'>): HttpLimits {
+export function limitsOf(limits: Partial<HttpLimits> = {}): HttpLimits {
   const mostConnections = limits.mostConnections ?? mostConnectionsWithin(descriptorLimit());
   const mostStreams = Math.min(10_000, Math.floor(mostConnections * 0.75));
   return { ...defaultLimits, mostStreams, ...limits, mostConnections };

@@ -1,6 +1,5 @@
 import { createCachedList } from '../service/cached-list.ts';
-import { containerFilter, containerParameters } from '../requests/container-filter.ts';
-import { engineParameter, enginesIn } from '../requests/engines.ts';
+import { containerFilter, containerParameters, engineParameter, enginesIn } from '../requests/selection.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import {
@@ -38,7 +37,7 @@ export function containerDetailsRoute({ service, clock }: HttpParts): Route {
       200: { description: 'The watched containers', schema: listSchema },
       500: { description: 'The engine cannot be reached, and its events have ended' },
     },
-    answer: ({ query }, reply) => list(reply, containerFilter({ ...query, ...enginesIn(query, service) })),
+    answer: ({ query }, reply) => list(reply, containerFilter(query, enginesIn(query, service))),
   });
 }
 

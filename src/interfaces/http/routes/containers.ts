@@ -1,7 +1,6 @@
 import { engineField, kindField } from '../replies/container-schemas.ts';
 import { createCachedList } from '../service/cached-list.ts';
-import { containerFilter, containerParameters } from '../requests/container-filter.ts';
-import { engineParameter, enginesIn } from '../requests/engines.ts';
+import { containerFilter, containerParameters, engineParameter, enginesIn } from '../requests/selection.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, integer, object, stamped, text } from '../replies/schemas.ts';
@@ -35,7 +34,7 @@ export function containersRoute({ service, clock }: HttpParts): Route {
       200: { description: 'The watched containers', schema: listSchema },
       500: { description: 'The engine cannot be reached, and its events have ended' },
     },
-    answer: ({ query }, reply) => list(reply, containerFilter({ ...query, ...enginesIn(query, service) })),
+    answer: ({ query }, reply) => list(reply, containerFilter(query, enginesIn(query, service))),
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { TargetStatus } from '../../../domain/notification/status.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/settings.ts';
 import type { Configuration } from '../../json/configuration.ts';
 import type { Service } from './service.ts';
 
@@ -41,16 +42,15 @@ export type HttpLimits = {
   readonly graceMs: number;
 };
 
-export type RunOptions = {
-  readonly cleanup: boolean;
-  readonly noRestart: boolean;
-  readonly monitorOnly: boolean;
-  readonly lifecycleHooks: boolean;
-  readonly rollingRestart: boolean;
-  readonly labelPrecedence: boolean;
-  readonly noPull: boolean;
-  readonly runOnce: boolean;
-  readonly useComposeDependsOn: boolean;
-  readonly skipSelfUpdate: boolean;
-  readonly reviveStopped: boolean;
-};
+export type RunOptions = Pick<
+  ServiceSettings,
+  | 'cleanup'
+  | 'noRestart'
+  | 'monitorOnly'
+  | 'lifecycleHooks'
+  | 'rollingRestart'
+  | 'labelTakesPrecedence'
+  | 'noPull'
+  | 'useComposeDependsOn'
+  | 'reviveStopped'
+> & { readonly runOnce: boolean; readonly skipSelfUpdate: boolean };
