@@ -7,7 +7,7 @@ import { stamp } from '../../json/timestamps.ts';
 import type { DecisionCandidate, DecisionSource, KeptDecision } from '../context/decision-sources.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import { printDocument, printLines } from '../render/print.ts';
-import { shownName } from '../words/shown-name.ts';
+import { shownName } from '../words/wording.ts';
 
 /** `upkeep approve|skip|snooze NAME…`: decides about the new version that each named container waits for. */
 export function createDecide(kind: DecisionKind, { candidates, take }: DecisionSource): LookFunction {
