@@ -21,7 +21,7 @@ export type Surroundings = {
 };
 
 export async function openSurroundings(settings: Settings, program: Program): Promise<Surroundings> {
-  const { liveInTimeZone } = await import('../config/schedule/live-in-time-zone.ts');
+  const { liveInTimeZone } = await import('../config/schedule/local-time-zone.ts');
   liveInTimeZone(settings.service.timeZone);
   const { createTerminal } = await import('../interfaces/cli/terminal/terminal.ts');
   const { createSystemClock } = await import('../adapters/process/clock.ts');
