@@ -7,9 +7,8 @@ import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import type { Log, LogFields } from '../../../src/domain/outside/outside.ts';
 import { endpointGroups, type HttpSettings } from '../../../src/domain/settings/http-settings.ts';
 import { listen } from '../../../src/interfaces/http/server/listen.ts';
-import type { HttpParts } from '../../../src/interfaces/http/service/parts.ts';
+import type { HttpParts, Service } from '../../../src/interfaces/http/service/parts.ts';
 import { createHttpServer, type HttpServer } from '../../../src/interfaces/http/server/server.ts';
-import type { Service } from '../../../src/interfaces/http/service/service.ts';
 
 export const apiToken = 'api-token-for-tests';
 export const eventsToken = 'events-token-for-tests';

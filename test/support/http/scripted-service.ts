@@ -4,7 +4,7 @@ import { ServiceError } from '../../../src/domain/errors.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';
 import type { Inventory, TrackedContainer, TrackedImage } from '../../../src/domain/inventory/inventory.ts';
-import type { HistoryEntry, LoggedEvent, Service, StepEvent } from '../../../src/interfaces/http/service/service.ts';
+import type { HistoryEntry, LoggedEvent, Service, StepEvent } from '../../../src/interfaces/http/service/parts.ts';
 import { digestOf, idOf } from '../scene/builders.ts';
 
 /** A service for tests of the HTTP interface alone; the test scripts its results and their timing. */

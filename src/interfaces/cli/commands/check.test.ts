@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import { checkedContainer, checkReport, type FakeAnswers } from '../../../../test/support/scene/fake-application.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
-import type { CheckReport } from '../context/application-types.ts';
+import type { CheckReport } from '../context/context.ts';
 import { carryOut } from '../cli.ts';
 import { check } from './check.ts';
 

@@ -1,10 +1,9 @@
 import { checkTable } from '../render/container-table.ts';
-import { exitCodes, type CommandContext } from '../context/context.ts';
+import { exitCodes, type CommandContext, type CheckReport } from '../context/context.ts';
 import { checkDocument } from '../context/documents.ts';
 import { codesOfEngines, gravest } from '../context/exit-code.ts';
 import { engineLines } from '../render/engine-lines.ts';
 import { isWatched, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
-import type { CheckReport } from '../context/application-types.ts';
 import { refuseUnmatched } from '../../../domain/check/unmatched.ts';
 import { countsOf, statusWording } from '../words/wording.ts';
 

@@ -1,8 +1,7 @@
 import { describeWithRemedy, type ErrorCode, ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { shownName } from '../words/wording.ts';
-import type { RecoveryReport } from '../context/application-types.ts';
-import type { CommandContext } from '../context/context.ts';
+import type { RecoveryReport, CommandContext } from '../context/context.ts';
 import { codesOfRecovery, type FindingCode } from '../context/exit-code.ts';
 
 /** Finishes or undoes interrupted updates before a new one, and logs them. Returns their part of the exit code. */

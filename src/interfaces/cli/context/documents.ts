@@ -3,7 +3,7 @@ import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
 import { checkedEntry, enginesField, outcomeEntry, unfinishedField } from '../../json/entries.ts';
 import { stamp } from '../../json/timestamps.ts';
-import type { CheckReport, PlanReport, RehearsalReport } from './application-types.ts';
+import type { CheckReport, PlanReport, RehearsalReport } from './context.ts';
 
 /** Output of `--json`: one document with the field names of the HTTP interface. */
 export type Document = Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@ import { shortDigest } from '../../../domain/reference/digest.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Log, LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { sayDowntime, sayTasks, shownName, outcomeWording, wordingOfStatus } from '../words/wording.ts';
+import { countOf, outcomeWording, sayDowntime, sayTasks, shownName, wordingOfStatus } from '../words/wording.ts';
 
 /** An event as a line for people, and as data for machines. */
 export type Announcement = {
@@ -107,10 +107,6 @@ function sayCounts({ scanned, updated, failed, purpose }: ServiceEvent & { kind:
 
 function withReason(what: string, reason: string): string {
   return reason === '' ? what : `${what}: ${reason}`;
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Fields of the event that neither the line nor other events show. */

@@ -1,7 +1,7 @@
 import type { Cell, Column } from '../terminal/cell.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
-import type { CheckedContainer, UnfinishedContainer } from '../context/application-types.ts';
+import type { CheckedContainer, UnfinishedContainer } from '../context/context.ts';
 import {
   shownName,
   mostUrgentFirst,

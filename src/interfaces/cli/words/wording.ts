@@ -54,12 +54,17 @@ export function mostUrgentFirst<Item, Kind extends string>(
   return items.toSorted((one, other) => order.indexOf(kindOf(one)) - order.indexOf(kindOf(other)));
 }
 
+/** `1 container`, `2 containers` */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** `12 containers: 2 update ready, 10 up to date`: the count of each kind, in the order of the table. */
 export function countsOf<Kind extends string>(
   kinds: readonly Kind[],
   wordings: Readonly<Record<Kind, Wording>>,
 ): string {
-  const total = kinds.length === 1 ? '1 container' : `${kinds.length} containers`;
+  const total = countOf(kinds.length, 'container');
   // The keys of the record are the union's members.
   const parts = (Object.keys(wordings) as Kind[]).flatMap((kind) => {
     const count = kinds.filter((each) => each === kind).length;
@@ -83,7 +88,7 @@ export function shownName({ name, engine }: { readonly name: string; readonly en
 
 /** `2 of 4 tasks`. */
 export function sayTasks({ running, wanted }: TaskProgress): string {
-  return `${running} of ${wanted} task${wanted === 1 ? '' : 's'}`;
+  return `${running} of ${countOf(wanted, 'task')}`;
 }
 
 /** `down for 6.6s, 6s of it stopping`; empty if nothing was stopped. */

@@ -3,8 +3,7 @@ import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import { downtimeEntry, tagChangeEntry } from '../../json/entries.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
-import type { RunOptions } from '../service/parts.ts';
-import type { LoggedEvent, StepEvent } from '../service/service.ts';
+import type { RunOptions, LoggedEvent, StepEvent } from '../service/parts.ts';
 
 /**
  * One event as it is sent: https://html.spec.whatwg.org/multipage/server-sent-events.html. Its id begins with the

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import { frameOf, numberOf, stepFrameOf } from './event-frame.ts';
-import type { HttpLimits, RunOptions } from '../service/parts.ts';
-import type { EventLog, StepEvent } from '../service/service.ts';
+import type { HttpLimits, RunOptions, EventLog, StepEvent } from '../service/parts.ts';
 
 /** The open streams of events. */
 export type EventStreams = {

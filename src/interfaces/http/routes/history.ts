@@ -1,9 +1,8 @@
 import { HttpError } from '../replies/errors.ts';
-import type { HttpParts } from '../service/parts.ts';
+import type { HttpParts, HistoryEntry } from '../service/parts.ts';
 import { count, moment } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, choice, integer, object, stamped, text, time } from '../replies/schemas.ts';
-import type { HistoryEntry } from '../service/service.ts';
 import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
 import { engineField, enginesField, outcomeSchema } from '../replies/container-schemas.ts';
 import { stamp, toTimestamp } from '../../json/timestamps.ts';

@@ -2,7 +2,7 @@ import type { Inventory } from '../../../domain/inventory/inventory.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
 import type { RouteReply } from '../replies/route-reply.ts';
-import type { Service } from './service.ts';
+import type { Service } from './parts.ts';
 import { stamp } from '../../json/timestamps.ts';
 
 export type ListOf<Item> = {

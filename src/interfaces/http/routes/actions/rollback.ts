@@ -4,9 +4,8 @@ import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultSchema } from '../../replies/update-result.ts';
 import { flag, text } from '../../requests/query.ts';
 import { engineParameter, enginesIn, timeoutUpTo } from '../../requests/selection.ts';
-import type { HttpParts } from '../../service/parts.ts';
+import type { HttpParts, Service } from '../../service/parts.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
-import type { Service } from '../../service/service.ts';
 import type { RunRequest, UpdateRuns } from '../../service/update-runs.ts';
 
 /** `POST /v1/rollback`: returns containers to the image before their last update. */
