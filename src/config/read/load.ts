@@ -8,7 +8,7 @@ import { optionEntries, type OptionKey, type OptionValues } from '../table/optio
 import { parseValue } from './parse.ts';
 import { readFileValue } from '../given/secrets.ts';
 import { makeSettings, type Settings } from './settings.ts';
-import { showOptions, type ShownOption } from './shown-options.ts';
+import { showOptions, type ShownOption } from '../show/shown-configuration.ts';
 
 export type Configuration =
   | {
