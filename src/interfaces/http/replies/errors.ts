@@ -6,7 +6,7 @@ import { toWholeSeconds } from '../../json/timestamps.ts';
 export type Problem = {
   readonly status: number;
   readonly message: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
 /** A request that cannot be answered; thrown by routes. */
@@ -16,7 +16,7 @@ export class HttpError extends Error {
 
   constructor(status: number, message: string, headers?: Problem['headers']) {
     super(message);
-    this.problem = headers === undefined ? { status, message } : { status, message, headers };
+    this.problem = { status, message, headers };
   }
 }
 
