@@ -67,7 +67,7 @@ export function failureDocument(error: unknown, nowMs: number): Document {
   return {
     error: describeError(error),
     code: error instanceof ServiceError ? error.code : 'internal',
-    ...(error instanceof ServiceError && error.remedy !== undefined ? { remedy: error.remedy } : {}),
+    remedy: error instanceof ServiceError ? error.remedy : undefined,
     ...stamp(nowMs),
   };
 }

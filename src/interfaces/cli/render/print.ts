@@ -1,5 +1,6 @@
 import type { Settings } from '../../../config/read/settings.ts';
-import { printableJson } from '../../../domain/text/printable.ts';
+import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { printable, printableJson } from '../../../domain/text/printable.ts';
 import type { Document } from '../context/documents.ts';
 import { createStyle, type Style } from '../terminal/style.ts';
 import type { Table } from '../terminal/table.ts';
@@ -16,8 +17,7 @@ export function printDocument({ out }: Terminal, document: Document): void {
 /** The layout is loaded only here, because that takes a quarter of the start of a command. */
 export async function printTable({ out }: Terminal, table: Table, style: Style): Promise<void> {
   const { tableLines } = await import('../terminal/table.ts');
-  const lines = tableLines(out, table, style);
-  if (lines.length > 0) out.write(`${lines.join('\n')}\n`);
+  printLines(out, tableLines(out, table, style));
 }
 
 /** Colours, if the terminal supports them and the user allows them. */
@@ -29,3 +29,18 @@ export function styleFor(output: TextOutput, settings: Settings): Style {
 export function isWatched({ out }: Terminal, { output }: Settings): boolean {
   return out.isTerminal && output.live && !output.json;
 }
+
+/** Error text of a failed command: action, cause and remedy. For a bug: how to report it, without a stack trace. */
+export function failureLines(error: unknown, style: Style): readonly string[] {
+  const message = describeError(error)
+    .split('\n')
+    .map((line) => printable(line, longestLine));
+  const remedy = error instanceof ServiceError ? error.remedy : bugRemedy;
+  return [
+    ...message.map((line) => `${style.red('upkeep:')} ${line}`),
+    ...(remedy === undefined ? [] : [`  ${printable(remedy, longestLine)}`]),
+  ];
+}
+
+const bugRemedy = 'This is a bug in Upkeep. Run the command again with --log-level debug and report its output';
+const longestLine = 2000;
