@@ -78,14 +78,14 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       const kind = kinds.find((each) => each === body['decision']);
       if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
       const engine = body['engine'] === undefined ? undefined : engineIn(body, service);
-      const order = {
+      const taken = await service.decisions.take({
         kind,
         container,
         ...(engine !== undefined && { engine }),
         digest: textIn(body, 'digest'),
         untilMs: timeIn(body, 'until'),
-      };
-      const taken = await service.decisions.take({ ...order, by: request.tokenName ?? 'API token' });
+        by: request.tokenName ?? 'API token',
+      });
       if ('fault' in taken) throw refusal(taken, kind, isKnown(container, engine));
       reply.code(201);
       return { ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock.nowMs()) };

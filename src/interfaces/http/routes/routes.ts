@@ -4,8 +4,7 @@ import type { HttpParts } from '../service/parts.ts';
 import type { Route } from '../service/route.ts';
 import { checkRoute } from './actions/check.ts';
 import { configRoute } from './config.ts';
-import { containerDetailsRoute } from './container-details.ts';
-import { containersRoute } from './containers.ts';
+import { containerRoutes } from './containers.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { decisionRoutes } from './decisions.ts';
 import { enginesRoutes } from './engines.ts';
@@ -33,8 +32,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     updateRoute(parts, parts.runs),
     rollbackRoute(parts, parts.runs),
     checkRoute(parts),
-    containersRoute(parts),
-    containerDetailsRoute(parts),
+    ...containerRoutes(parts),
     ...enginesRoutes(parts),
     historyRoute(parts),
     imagesRoute(parts),
