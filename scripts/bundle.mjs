@@ -58,10 +58,8 @@ const sharedChunks = [
   {
     name: 'sources',
     modules: [
-      'src/interfaces/cli/context/local-sources.ts',
-      'src/interfaces/cli/context/remote-sources.ts',
-      'src/interfaces/cli/context/local-decisions.ts',
-      'src/interfaces/cli/context/remote-decisions.ts',
+      'src/interfaces/cli/context/sources.ts',
+      'src/interfaces/cli/context/decision-sources.ts',
       'src/interfaces/cli/commands/decide.ts',
     ],
   },

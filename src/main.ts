@@ -57,15 +57,18 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Reads the manifest that the build writes beside the program, because dist/ may be copied to any place. */
 async function printCompletion(operands: readonly string[]): Promise<number> {
   const { completionFor } = await import('./config/completion/completion.ts');
   const completion = completionFor(operands);
-  if (completion.kind === 'script') process.stdout.write(completion.text);
-  else process.stderr.write(`upkeep: ${completion.message}\n`);
-  return completion.kind === 'script' ? 0 : 2;
+  if (completion.kind === 'script') {
+    process.stdout.write(completion.text);
+    return 0;
+  }
+  process.stderr.write(`upkeep: ${completion.message}\n`);
+  return 2;
 }
 
+/** Reads the manifest that the build writes beside the program, because dist/ may be copied to any place. */
 function version(): string {
   const text = readFileSync(new URL('./package.json', import.meta.url), 'utf8');
   const manifest: unknown = JSON.parse(text);

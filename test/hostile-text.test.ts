@@ -7,10 +7,9 @@ import { announce } from '../src/interfaces/cli/render/announcement.ts';
 import { outcomeTable } from '../src/interfaces/cli/render/container-table.ts';
 import { sessionDocument } from '../src/interfaces/cli/context/documents.ts';
 import { porcelainTexts } from '../src/interfaces/cli/render/porcelain.ts';
-import { printDocument } from '../src/interfaces/cli/render/print.ts';
-import { printTable } from '../src/interfaces/cli/terminal/print-table.ts';
+import { printDocument, printTable } from '../src/interfaces/cli/render/print.ts';
 import { createRunView } from '../src/interfaces/cli/render/run-view.ts';
-import { sessionLines } from '../src/interfaces/cli/render/session-lines.ts';
+import { sessionLines } from '../src/interfaces/cli/render/show-session.ts';
 import { createStyle } from '../src/interfaces/cli/terminal/style.ts';
 import { layoutTable } from '../src/interfaces/cli/terminal/table.ts';
 import { frameOf, stepFrameOf } from '../src/interfaces/http/events/event-frame.ts';
@@ -122,7 +121,7 @@ describe('a container that is called and says the worst', () => {
       monitorOnly: false,
       lifecycleHooks: false,
       rollingRestart: false,
-      labelPrecedence: false,
+      labelTakesPrecedence: false,
       noPull: false,
       runOnce: false,
       useComposeDependsOn: false,

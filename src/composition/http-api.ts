@@ -31,7 +31,6 @@ export function apiOf(
       configuration,
       runOptions: {
         ...service,
-        labelPrecedence: service.labelTakesPrecedence,
         runOnce: run.once,
         get skipSelfUpdate() {
           return !application.updatesItself();

@@ -1,7 +1,7 @@
 import { deciding, type CommandName } from '../config/declaration/commands.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Settings } from '../config/read/settings.ts';
-import type { DecisionSource } from '../interfaces/cli/context/decision-source.ts';
+import type { DecisionSource } from '../interfaces/cli/context/decision-sources.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Command, Surroundings } from './surroundings.ts';
 import { openService } from './service.ts';
@@ -41,7 +41,7 @@ async function openSource(command: string, settings: Settings, surroundings: Sur
   const { url, token } = settings.remote;
   if (url !== undefined) {
     const { createServiceClient } = await import('../adapters/service/client.ts');
-    const { createRemoteDecisions } = await import('../interfaces/cli/context/remote-decisions.ts');
+    const { createRemoteDecisions } = await import('../interfaces/cli/context/decision-sources.ts');
     const { clock, log } = surroundings;
     return {
       source: createRemoteDecisions(createServiceClient({ url, token, clock, log })),
@@ -52,7 +52,7 @@ async function openSource(command: string, settings: Settings, surroundings: Sur
     throw new ServiceError('invalid-input', `Cannot ${command}: nothing would remember it`, {
       remedy: 'name the folder of the service with --state-dir, or the service itself with --url',
     });
-  const { createLocalDecisions } = await import('../interfaces/cli/context/local-decisions.ts');
+  const { createLocalDecisions } = await import('../interfaces/cli/context/decision-sources.ts');
   const { application, close } = await openService('check', settings, surroundings);
   return {
     source: createLocalDecisions(application),

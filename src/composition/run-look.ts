@@ -13,6 +13,7 @@ export async function runLook(
   interrupt: Interrupt,
 ): Promise<number> {
   const cli = await import('../interfaces/cli/cli.ts');
+  const { createLocalSources, createRemoteSources } = await import('../interfaces/cli/context/sources.ts');
   const { clock, log } = surroundings;
   const { url, token } = settings.remote;
   // A closed output, as in `upkeep events | head -1`, ends the command.
@@ -27,12 +28,10 @@ export async function runLook(
 
   async function openRemote(address: string): Promise<Sources> {
     const { createServiceClient } = await import('../adapters/service/client.ts');
-    const { createRemoteSources } = await import('../interfaces/cli/context/remote-sources.ts');
     return createRemoteSources(createServiceClient({ url: address, token, clock, log }));
   }
 
   async function openLocal(): Promise<Sources> {
-    const { createLocalSources } = await import('../interfaces/cli/context/local-sources.ts');
     const { shownConfiguration } = await import('../config/show/shown-configuration.ts');
     const configuration = shownConfiguration(settings.service, options, '');
     return createLocalSources({ open: () => openService('check', settings, surroundings), configuration, clock });

@@ -1,8 +1,7 @@
 import type { Settings } from '../config/read/settings.ts';
 import type { Clock, Log } from '../domain/outside/outside.ts';
-import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
+import type { Interrupt, createUnderWay } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
-import type { createUnderWay } from '../interfaces/cli/terminal/under-way.ts';
 import type { Configuration } from '../config/read/load.ts';
 import { readFileSync } from 'node:fs';
 import type { TokenSource } from '../domain/settings/http-settings.ts';
@@ -25,7 +24,7 @@ export type Surroundings = {
 };
 
 export async function openSurroundings(settings: Settings, program: Program): Promise<Surroundings> {
-  const { liveInTimeZone } = await import('../config/schedule/live-in-time-zone.ts');
+  const { liveInTimeZone } = await import('../config/schedule/local-time-zone.ts');
   liveInTimeZone(settings.service.timeZone);
   const { createTerminal } = await import('../interfaces/cli/terminal/terminal.ts');
   const { createSystemClock } = await import('../adapters/process/clock.ts');
@@ -52,8 +51,7 @@ export async function openSurroundings(settings: Settings, program: Program): Pr
 type HeardInterrupt = Interrupt & { readonly underWay: ReturnType<typeof createUnderWay> };
 
 export async function hearSignals({ terminal, clock }: Surroundings, hasSafePoints: boolean): Promise<HeardInterrupt> {
-  const { createInterrupt } = await import('../interfaces/cli/terminal/interrupt.ts');
-  const { createUnderWay } = await import('../interfaces/cli/terminal/under-way.ts');
+  const { createInterrupt, createUnderWay } = await import('../interfaces/cli/terminal/interrupt.ts');
   const underWay = createUnderWay();
   const say = (line: string) => terminal.err.write(`${line}\n`);
   const interrupt = createInterrupt({

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ShownOption } from '../../src/config/read/shown-options.ts';
+import type { ShownOption } from '../../src/config/show/shown-configuration.ts';
 import type { ContainerOutcome } from '../../src/domain/run/session.ts';
 import { buildPage } from '../support/pages/built-page.ts';
 import { startHttp } from '../support/http/http-scene.ts';

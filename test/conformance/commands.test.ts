@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { defaultSettings } from '../../src/domain/settings/settings.ts';
-import { createLocalSources } from '../../src/interfaces/cli/context/local-sources.ts';
+import { createLocalSources } from '../../src/interfaces/cli/context/sources.ts';
 import { apiToken, ask, eventsToken, startHttp } from '../support/http/http-scene.ts';
 import { runUpkeep, startUpkeep, type UpkeepRun } from '../support/scene/run-upkeep.ts';
 import { createScriptedService } from '../support/http/scripted-service.ts';

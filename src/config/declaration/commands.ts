@@ -269,6 +269,21 @@ export const commands = [
 /** The commands with which people decide about new versions. */
 export const deciding = ['approve', 'skip', 'snooze', 'unskip'] as const satisfies readonly CommandName[];
 
+export const allButCompletion = [
+  'run',
+  'check',
+  'update',
+  'rollback',
+  'recover',
+  'containers',
+  'history',
+  'events',
+  'notify',
+  'config',
+  'demo',
+  ...deciding,
+] as const satisfies readonly CommandName[];
+
 export type CommandName = (typeof commands)[number]['name'];
 
 /** The command with that name; undefined without one. */

@@ -2,14 +2,17 @@ import { type EngineAddress, parseEngineAddress, repeatedNames } from '../../dom
 import { quoted } from '../../domain/text/printable.ts';
 import type { Fault } from '../declaration/fault.ts';
 import type { Given } from '../given/given.ts';
+import { type EngineCertificates, readEngineCertificates } from '../given/secrets.ts';
 import { readContexts } from './contexts.ts';
+
+type Parts = Pick<Given, 'values' | 'sourceOf'>;
 
 /**
  * The engines in the order of the options, contexts last. Empty: one of the usual sockets. `dockerFolder` is that of
  * Docker's own client.
  */
 export function readEngines(
-  { values, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
+  { values, sourceOf }: Parts,
   dockerFolder: string | undefined,
   faults: Fault[],
 ): readonly EngineAddress[] {
@@ -35,13 +38,11 @@ export function readEngines(
 
 /** A sentence about waves without effect. */
 export function strangeWaves(
-  { values: { waves }, sourceOf }: Pick<Given, 'values' | 'sourceOf'>,
+  { values: { waves }, sourceOf }: Parts,
   engines: readonly EngineAddress[],
 ): readonly string[] {
   return waves === undefined || engines.length > 1 ? [] : [`${sourceOf('waves')} has no effect with one engine`];
 }
-
-type Parts = Pick<Given, 'values' | 'sourceOf'>;
 
 function readHosts({ values, sourceOf }: Parts, faults: Fault[]): readonly EngineAddress[] {
   return values.engineHost.flatMap((text): EngineAddress[] => {
@@ -72,4 +73,29 @@ function contextsOf(
     faults.push({ kind: 'value', message: `Cannot use ${source}: ${read.fault}` });
     return [];
   });
+}
+
+/**
+ * Follows Docker's own client: a folder of certificates turns TLS on, and `--tlsverify` verifies the engine's
+ * certificate.
+ */
+export function engineTls(
+  { values, sourceOf }: Parts,
+  engines: readonly EngineAddress[],
+  faults: Fault[],
+): (EngineCertificates & { readonly verify: boolean }) | undefined {
+  const { engineCertPath, engineTlsVerify } = values;
+  const wanted = engines.some(
+    ({ host, tls }) =>
+      tls === undefined &&
+      (host.startsWith('https://') || (host.startsWith('tcp://') && (engineTlsVerify || engineCertPath))),
+  );
+  if (!wanted) return undefined;
+  if (engineCertPath === undefined) return { verify: true };
+  const certificates = readEngineCertificates(sourceOf('engineCertPath'), engineCertPath);
+  if ('kind' in certificates) {
+    faults.push(certificates);
+    return undefined;
+  }
+  return { ...certificates, verify: engineTlsVerify };
 }

@@ -28,28 +28,30 @@ export function readFlag(token: FlagToken): ReadFlag {
   return negated === undefined ? unknownFlag(token) : readNegation(negated, token);
 }
 
-type Known = { readonly key: OptionKey; readonly option: Option };
+type Known = { readonly key: OptionKey; readonly option: Option; readonly flag: string };
 
 const byFlag: ReadonlyMap<string, Known> = new Map(
-  optionEntries.flatMap(([key, option]) => (option.flag === undefined ? [] : [[option.flag, { key, option }]])),
+  optionEntries.flatMap(([key, option]) =>
+    option.flag === undefined ? [] : [[option.flag, { key, option, flag: option.flag }]],
+  ),
 );
 
-function readBoolean({ key }: Known, { written, text, inline, nextWord }: FlagToken): ReadFlag {
+function readBoolean({ key, flag }: Known, { written, text, inline, nextWord }: FlagToken): ReadFlag {
   if (inline === true) return { kind: 'flag', key, source: written, text: text ?? '' };
   if (nextWord !== undefined && /^(?:true|false|[01tf])$/i.test(nextWord)) {
-    const long = written.startsWith('--') ? written : `--${flagOf(key)}`;
+    const long = written.startsWith('--') ? written : `--${flag}`;
     return fault(`Cannot use ${long} with a separate value: write ${long}=${nextWord}`);
   }
   return { kind: 'flag', key, source: written, text: 'true' };
 }
 
-function readText({ key, option }: Known, { written, text, inline }: FlagToken): ReadFlag {
+function readText({ key, option, flag }: Known, { written, text, inline }: FlagToken): ReadFlag {
   if (text === undefined) return fault(`Cannot use ${written}: it needs a value`);
   const looksLikeFlag = inline !== true && text.startsWith('-') && text.length > 1;
   if (!looksLikeFlag) return { kind: 'flag', key, source: written, text };
   if (option.secret === true)
-    return fault(`Cannot use ${written}: it needs a value (one that begins with - is written --${flagOf(key)}=VALUE)`);
-  const joined = `--${flagOf(key)}=${printable(text, 100)}`;
+    return fault(`Cannot use ${written}: it needs a value (one that begins with - is written --${flag}=VALUE)`);
+  const joined = `--${flag}=${printable(text, 100)}`;
   return fault(`Cannot use ${written}: it needs a value (if ${quoted(text)} is meant, write ${joined})`);
 }
 
@@ -60,8 +62,8 @@ function negatable(name: string): Known | undefined {
   return known?.option.kind === 'boolean' ? known : undefined;
 }
 
-function readNegation({ key }: Known, { written, inline }: FlagToken): ReadFlag {
-  if (inline === true) return fault(`Cannot use ${written} with a value: it means --${flagOf(key)}=false`);
+function readNegation({ key, flag }: Known, { written, inline }: FlagToken): ReadFlag {
+  if (inline === true) return fault(`Cannot use ${written} with a value: it means --${flag}=false`);
   return { kind: 'flag', key, source: written, text: 'false' };
 }
 
@@ -70,10 +72,6 @@ function unknownFlag({ name, written }: FlagToken): ReadFlag {
   const isNear = near !== undefined && editDistance(name, near) <= Math.max(1, Math.floor(name.length / 3));
   const hint = isNear ? `; did you mean --${near}?` : '';
   return fault(`Cannot use ${printable(written, 100)}: there is no such option${hint}`);
-}
-
-function flagOf(key: OptionKey): string {
-  return optionEntries.find(([other]) => other === key)?.[1].flag ?? key;
 }
 
 function fault(message: string): ReadFlag {

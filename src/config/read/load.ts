@@ -8,8 +8,7 @@ import { optionEntries, type OptionKey, type OptionValues } from '../table/optio
 import { parseValue } from './parse.ts';
 import { readFileValue } from '../given/secrets.ts';
 import { makeSettings, type Settings } from './settings.ts';
-import { showOptions, type ShownOption } from './shown-options.ts';
-import { warnWithoutEffect } from './without-effect.ts';
+import { showOptions, type ShownOption } from '../show/shown-configuration.ts';
 
 export type Configuration =
   | {
@@ -57,6 +56,21 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
     alarms: made.alarms,
     warnings: [...unknownVariables(environment), ...warnWithoutEffect(sources), ...made.warnings],
   };
+}
+
+/**
+ * A sentence for each reason why a given option has no effect, with all options it applies to. Values are never shown.
+ */
+function warnWithoutEffect(sources: ReadonlyMap<OptionKey, string>): readonly string[] {
+  const byReason = new Map<string, string[]>();
+  for (const [key, { withoutEffect }] of optionEntries) {
+    const source = sources.get(key);
+    if (withoutEffect === undefined || source === undefined) continue;
+    byReason.set(withoutEffect, [...(byReason.get(withoutEffect) ?? []), source]);
+  }
+  return [...byReason].map(
+    ([reason, given]) => `${given.join(', ')} ${given.length === 1 ? 'has' : 'have'} no effect: ${reason}`,
+  );
 }
 
 type Values = {

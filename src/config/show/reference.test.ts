@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { configurationPage } from './reference.ts';
+import { configurationPage, labelRows } from './reference.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
-import { labelRows } from './label-reference.ts';
 import { optionEntries } from '../table/options.ts';
 import { parseValue } from '../read/parse.ts';
 

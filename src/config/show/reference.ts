@@ -1,8 +1,7 @@
-import { dropInPrefix, ownPrefix } from '../../domain/container/label-names.ts';
+import { dropInPrefix, originalImageLabel, ownPrefix, watchtowerLabel } from '../../domain/container/label-names.ts';
 import { variablesOf } from '../table/environment.ts';
-import { foreignLabelRows, labelRows } from './label-reference.ts';
-import { code, table } from './markdown.ts';
 import { defaultText, flagText } from '../declaration/option-text.ts';
+import { labelTable } from '../../domain/settings/table/label-table.ts';
 import { optionGroups, type OptionGroup } from '../../domain/settings/table/option.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries } from '../table/options.ts';
@@ -99,4 +98,52 @@ function exampleCell(option: Option): string {
   if (option.flag === undefined) return code(`${variablesOf(option)[0]?.name ?? ''}=${option.example}`);
   if (option.kind !== 'boolean') return code(`--${option.flag} ${option.example}`);
   return code(option.default ? `--${option.flag}=false` : `--${option.flag}`);
+}
+
+/** The rows of all our labels: label, alias, meaning, example. */
+export function labelRows(): readonly (readonly string[])[] {
+  return labelTable.map(({ name, meaning, example }) => [
+    code(ownPrefix + name),
+    code(dropInPrefix + name),
+    meaning,
+    code(`${ownPrefix}${name}=${example}`),
+  ]);
+}
+
+/** Labels of other programs, with their use in Upkeep. */
+export function foreignLabelRows(): readonly (readonly string[])[] {
+  return [
+    [code(`${watchtowerLabel}=true`), 'Marks an updater of the Watchtower family. It has no effect on the container'],
+    [
+      code(originalImageLabel),
+      'Image to update to, instead of the image that the container was created from. Ignored on an image',
+    ],
+    [
+      code('com.docker.compose.depends_on'),
+      'Dependencies of a compose service, unless --use-compose-depends-on is off',
+    ],
+    [
+      code('com.docker.compose.project'),
+      'With the labels service and container-number: identifies the containers of these dependencies, within one project.working_dir and with a common file in project.config_files',
+    ],
+    [
+      code('com.docker.swarm.task.id'),
+      'Marks a task of a Swarm service, which Swarm replaces itself. Upkeep does not update it',
+    ],
+  ];
+}
+
+/** Text in a fixed-width font. */
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+/** A table with padded columns, as the formatter requires. */
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [header, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', String.raw`\|`)));
+  const widths = header.map((_, column) => Math.max(3, ...all.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const [first = [], ...rest] = all;
+  return [line(first), line(widths.map((width) => '-'.repeat(width))), ...rest.map(line)].join('\n');
 }

@@ -1,10 +1,72 @@
+import { printValue } from '../../domain/settings/values/label-values.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
+import { variablesOf } from '../table/environment.ts';
+import type { Option } from '../declaration/option.ts';
+import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { describeSelection } from './selection-words.ts';
-import type { ShownOption } from '../read/shown-options.ts';
 
 /** Content of `/v1/config`. `ownScope` is our own container's scope, which applies without an option. */
 export function shownConfiguration(service: ServiceSettings, options: readonly ShownOption[], ownScope: string) {
   const asked = service.scope === 'none' ? '' : service.scope;
   const inForce = { ...service, scope: asked ?? ownScope };
   return { config: { ...inForce, filterDescription: describeSelection(inForce) }, options };
+}
+
+/** A sentence about which containers are watched, without a final period. */
+export function describeSelection(settings: ServiceSettings): string {
+  const { names, scope, monitorImageNames, skipImageNames } = settings;
+  const which = names.length === 0 ? 'All containers' : `Containers named ${list(names)}`;
+  const conditions = [
+    settings.labelEnable ? 'with the label upkeep.enable=true' : 'except those that a label disables',
+    ...mention(settings.disableContainers, 'except those named'),
+    ...mention(monitorImageNames, 'of the images'),
+    ...mention(skipImageNames, 'except those of the images'),
+    ...mention(settings.enableContainersByLabel, 'with the label'),
+    ...mention(settings.disableContainersByLabel, 'except those with the label'),
+    ...(scope === undefined || scope === '' || scope === 'none' ? [] : [`in the scope ${quoted(scope)}`]),
+    ...(settings.includeStopped ? ['stopped ones included'] : []),
+    ...(settings.includeRestarting ? ['restarting ones included'] : []),
+  ];
+  return [which, ...conditions].join(', ');
+}
+
+function mention(items: readonly string[], words: string): readonly string[] {
+  return items.length === 0 ? [] : [`${words} ${list(items)}`];
+}
+
+function list(names: readonly string[]): string {
+  return names.map((name) => quoted(name)).join(' or ');
+}
+
+/** An option for display. */
+export type ShownOption = {
+  /** The flag's name, or the variable's without a flag. */
+  readonly name: string;
+  /** Empty: none. A secret is shown as `***`. */
+  readonly value: string;
+  /** The flag or variable of the value, or `default`. */
+  readonly source: string;
+  /** A sentence without a final period. */
+  readonly meaning: string;
+};
+
+/** Every visible option with its value and source, in the order of help and docs. */
+export function showOptions(values: OptionValues, sources: ReadonlyMap<OptionKey, string>): readonly ShownOption[] {
+  const forPeople = optionEntries.filter(([, option]) => option.internal !== true);
+  return forPeople.map(([key, option]) => ({
+    name: option.flag ?? variablesOf(option)[0]?.name ?? key,
+    value: shown(option, values[key]),
+    source: sources.get(key) ?? 'default',
+    meaning: option.meaning,
+  }));
+}
+
+function shown(option: Option, value: OptionValues[OptionKey]): string {
+  if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return '';
+  if (option.secret === true) return '***';
+  if (option.kind === 'duration') return formatDuration(Number(value));
+  if (option.kind === 'parsed') return printValue(option.value, value);
+  // The values of the other kinds are plain.
+  return Array.isArray(value) ? value.join(',') : `${value as string | number | boolean}`;
 }

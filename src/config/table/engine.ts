@@ -1,13 +1,12 @@
 import { deciding } from '../declaration/commands.ts';
 import { mostEngines, parseEngineAddress } from '../../domain/fleet/engine-address.ts';
-import type { Option } from '../declaration/option.ts';
+import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers', ...deciding] as const;
 
 /** Options of the engine's address. The names are those of Docker's own command line. */
-export const engineOptions = {
+export const engineOptions = optionTable({ group: 'engine', commands }, {
   engineHost: {
-    group: 'engine',
     kind: 'list',
     separators: 'comma',
     atMost: mostEngines,
@@ -29,10 +28,8 @@ export const engineOptions = {
       'URL of the engine, or of several engines, each with a name. Without a name it is local for a socket, else the host',
     example: 'tcp://server:2376',
     isCommon: true,
-    commands,
   },
   engineContexts: {
-    group: 'engine',
     kind: 'list',
     separators: 'comma',
     atMost: mostEngines,
@@ -42,10 +39,8 @@ export const engineOptions = {
     default: [],
     meaning: "Engines of Docker's context store, with their TLS files; all for each of them, after those of --host",
     example: 'nas,web',
-    commands,
   },
   engineTlsVerify: {
-    group: 'engine',
     kind: 'boolean',
     flag: 'tlsverify',
     short: 'v',
@@ -53,22 +48,17 @@ export const engineOptions = {
     default: false,
     meaning: 'Use TLS with a tcp:// engine and verify its certificate',
     example: 'true',
-    commands,
   },
   engineCertPath: {
-    group: 'engine',
     kind: 'text',
     flag: 'cert-path',
     plainEnv: ['DOCKER_CERT_PATH'],
     placeholder: 'FOLDER',
     default: undefined,
-    defaultMeaning: 'none',
     meaning: 'Folder with ca.pem, cert.pem and key.pem for TLS with the engine',
     example: '/certs/client',
-    commands,
   },
   engineApiVersion: {
-    group: 'engine',
     kind: 'text',
     flag: 'api-version',
     short: 'a',
@@ -79,10 +69,8 @@ export const engineOptions = {
     accepts: { test: (text) => /^v?1\.\d{1,3}$/.test(text), expected: 'an API version such as 1.45' },
     meaning: 'Version of the Docker Engine API. An unusable version causes a warning and is negotiated instead',
     example: '1.45',
-    commands,
   },
   enginesAtOnce: {
-    group: 'engine',
     kind: 'integer',
     min: 1,
     max: mostEngines,
@@ -94,7 +82,6 @@ export const engineOptions = {
     commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },
   waves: {
-    group: 'engine',
     kind: 'text',
     flag: 'waves',
     env: ['WAVES'],
@@ -107,7 +94,6 @@ export const engineOptions = {
     commands: ['run', 'check', 'update'],
   },
   wavePauseMs: {
-    group: 'engine',
     kind: 'duration',
     minMs: 0,
     maxMs: 30 * 86_400_000,
@@ -119,7 +105,6 @@ export const engineOptions = {
     commands: ['run', 'check', 'update'],
   },
   ignoreWaves: {
-    group: 'engine',
     kind: 'boolean',
     flag: 'ignore-waves',
     default: false,
@@ -128,7 +113,6 @@ export const engineOptions = {
     commands: ['update'],
   },
   healthCheck: {
-    group: 'engine',
     kind: 'boolean',
     flag: 'health-check',
     default: false,
@@ -137,14 +121,11 @@ export const engineOptions = {
     commands: ['run'],
   },
   userRuntimeFolder: {
-    group: 'engine',
     kind: 'text',
     plainEnv: ['XDG_RUNTIME_DIR'],
     placeholder: 'FOLDER',
     default: undefined,
-    defaultMeaning: 'none',
     meaning: 'Folder with the socket of a rootless Docker or Podman',
     example: '/run/user/1000',
-    commands,
   },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);

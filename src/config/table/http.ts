@@ -1,16 +1,15 @@
 import { endpointGroups } from '../../domain/settings/http-settings.ts';
 import { parseIpAddress, parseIpRange } from '../../domain/settings/ip-range.ts';
 import { parseOriginPattern } from '../../domain/settings/web-origin.ts';
-import type { Option } from '../declaration/option.ts';
+import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 const commands = ['run', 'demo'] as const;
 
 const dayMs = 86_400_000;
 
 /** The HTTP API: docs/http-api.md. */
-export const httpOptions = {
+export const httpOptions = optionTable({ group: 'http', commands }, {
   httpEndpoints: {
-    group: 'http',
     kind: 'list',
     separators: 'comma or space',
     flag: 'http-api-endpoints',
@@ -25,38 +24,30 @@ export const httpOptions = {
     meaning: `Groups of endpoints to serve: ${endpointGroups.join(', ')}; or "all". Switches periodic updates off, unless --http-api-periodic-polls is set`,
     example: 'health,update,metrics',
     isCommon: true,
-    commands,
   },
   httpToken: {
-    group: 'http',
     kind: 'text',
     flag: 'http-api-token',
     env: ['HTTP_API_TOKEN'],
     placeholder: 'TOKEN',
     default: undefined,
-    defaultMeaning: 'none',
     secret: true,
     meaning:
       'Token for all endpoints under /v1/ except the events, or a file with it, or with lines "NAME: TOKEN". The file is read again when it changes',
     example: '/run/secrets/upkeep-token',
     isCommon: true,
-    commands,
   },
   httpEventsToken: {
-    group: 'http',
     kind: 'text',
     flag: 'http-api-events-token',
     env: ['HTTP_API_EVENTS_TOKEN'],
     placeholder: 'TOKEN',
     default: undefined,
-    defaultMeaning: 'none',
     secret: true,
     meaning: 'Token for /v1/events, or a file with it. The file is read again when it changes',
     example: '/run/secrets/upkeep-events-token',
-    commands,
   },
   httpHost: {
-    group: 'http',
     kind: 'text',
     flag: 'http-api-host',
     env: ['HTTP_API_HOST'],
@@ -66,10 +57,8 @@ export const httpOptions = {
     accepts: { test: isHost, expected: 'an IP address or a host name' },
     meaning: 'Address to listen on',
     example: '127.0.0.1',
-    commands,
   },
   httpPort: {
-    group: 'http',
     kind: 'integer',
     flag: 'http-api-port',
     env: ['HTTP_API_PORT'],
@@ -78,10 +67,8 @@ export const httpOptions = {
     max: 65_535,
     meaning: 'Port to listen on; 0 means a free port, which is logged',
     example: '8443',
-    commands,
   },
   httpRateLimit: {
-    group: 'http',
     kind: 'integer',
     flag: 'http-api-rate-limit',
     env: ['HTTP_API_RATE_LIMIT'],
@@ -90,10 +77,8 @@ export const httpOptions = {
     max: 1_000_000,
     meaning: 'Maximum requests per client and minute; 0 and negative values mean the default',
     example: '120',
-    commands,
   },
   httpCheckTimeoutMs: {
-    group: 'http',
     kind: 'duration',
     flag: 'http-api-check-timeout',
     env: ['HTTP_API_CHECK_TIMEOUT'],
@@ -102,10 +87,8 @@ export const httpOptions = {
     maxMs: dayMs,
     meaning: 'Time limit for a check; a request can set a shorter one',
     example: '1m',
-    commands,
   },
   httpUpdateTimeoutMs: {
-    group: 'http',
     kind: 'duration',
     flag: 'http-api-update-timeout',
     env: ['HTTP_API_UPDATE_TIMEOUT'],
@@ -114,10 +97,8 @@ export const httpOptions = {
     maxMs: dayMs,
     meaning: 'Time limit for an update, including its wait in the queue; a request can set a shorter one',
     example: '30m',
-    commands,
   },
   httpTlsCert: {
-    group: 'http',
     kind: 'text',
     flag: 'http-api-tls-cert',
     env: ['HTTP_API_TLS_CERT'],
@@ -126,10 +107,8 @@ export const httpOptions = {
     defaultMeaning: 'none: plain HTTP',
     meaning: 'PEM file with the certificate and its chain, for HTTPS. Read again when it changes',
     example: '/certs/upkeep.pem',
-    commands,
   },
   httpTlsKey: {
-    group: 'http',
     kind: 'text',
     flag: 'http-api-tls-key',
     env: ['HTTP_API_TLS_KEY'],
@@ -138,10 +117,8 @@ export const httpOptions = {
     defaultMeaning: 'none: plain HTTP',
     meaning: 'PEM file with the private key of the certificate',
     example: '/certs/upkeep-key.pem',
-    commands,
   },
   httpTrustedProxies: {
-    group: 'http',
     kind: 'list',
     separators: 'comma or space',
     flag: 'http-api-trusted-proxies',
@@ -154,10 +131,8 @@ export const httpOptions = {
     },
     meaning: "Reverse proxies that are trusted to report the client's address and scheme",
     example: '10.0.0.0/8,192.168.1.1',
-    commands,
   },
   httpProxyHeader: {
-    group: 'http',
     kind: 'text',
     flag: 'http-api-proxy-header',
     env: ['HTTP_API_PROXY_HEADER'],
@@ -167,10 +142,8 @@ export const httpOptions = {
     accepts: { test: (text) => /^[\w!#$%&'*+.^`|~-]{1,64}$/.test(text), expected: 'the name of a header' },
     meaning: "Header with the client's address from a trusted proxy",
     example: 'X-Real-IP',
-    commands,
   },
   httpCorsOrigins: {
-    group: 'http',
     kind: 'list',
     separators: 'comma or space',
     flag: 'http-api-cors-origins',
@@ -184,10 +157,8 @@ export const httpOptions = {
     },
     meaning: 'Origins whose pages may use the API; * means all, without credentials',
     example: 'https://dash.example.com',
-    commands,
   },
   httpPeriodicPolls: {
-    group: 'http',
     kind: 'boolean',
     flag: 'http-api-periodic-polls',
     env: ['HTTP_API_PERIODIC_POLLS'],
@@ -197,17 +168,14 @@ export const httpOptions = {
     commands: ['run'],
   },
   httpWatchtowerCompat: {
-    group: 'http',
     kind: 'boolean',
     flag: 'http-api-watchtower-compat',
     env: ['HTTP_API_WATCHTOWER_COMPAT'],
     default: false,
     meaning: 'Accept GET /v1/update like POST, for clients of the first Watchtower',
     example: 'true',
-    commands,
   },
   httpContainers: {
-    group: 'http',
     kind: 'boolean',
     flag: 'http-api-containers',
     env: ['HTTP_API_CONTAINERS'],
@@ -215,10 +183,8 @@ export const httpOptions = {
     meaning: 'Serve the group containers',
     example: 'true',
     deprecated: 'use --http-api-endpoints',
-    commands,
   },
   httpMetrics: {
-    group: 'http',
     kind: 'boolean',
     flag: 'http-api-metrics',
     env: ['HTTP_API_METRICS'],
@@ -226,10 +192,8 @@ export const httpOptions = {
     meaning: 'Serve the group metrics',
     example: 'true',
     deprecated: 'use --http-api-endpoints',
-    commands,
   },
   httpUpdate: {
-    group: 'http',
     kind: 'boolean',
     flag: 'http-api-update',
     env: ['HTTP_API_UPDATE'],
@@ -237,9 +201,8 @@ export const httpOptions = {
     meaning: 'Serve the group update',
     example: 'true',
     deprecated: 'use --http-api-endpoints',
-    commands,
   },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);
 
 /** The last part of a host name is never a number, so a mistyped address is not a host name. */
 function isHost(text: string): boolean {

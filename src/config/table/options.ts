@@ -8,7 +8,6 @@ import { remoteOptions } from './remote.ts';
 import { ruleOptions } from './rule-options.ts';
 import { requestOptions } from './request.ts';
 import { stateOptions } from './state.ts';
-import { singleCommandOptions } from './single-commands.ts';
 import { whenOptions } from './when.ts';
 import { type OptionGroup, optionGroups, type ValuesOf } from '../../domain/settings/table/option.ts';
 import type { Option } from '../declaration/option.ts';
@@ -20,7 +19,6 @@ import type { Option } from '../declaration/option.ts';
 export const options = {
   ...ruleOptions,
   ...requestOptions,
-  ...singleCommandOptions,
   ...whenOptions,
   ...stateOptions,
   ...engineOptions,

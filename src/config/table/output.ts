@@ -1,35 +1,18 @@
-import { deciding } from '../declaration/commands.ts';
-import type { Option } from '../declaration/option.ts';
-
-const commands = [
-  'run',
-  'check',
-  'update',
-  'rollback',
-  'recover',
-  'containers',
-  'history',
-  'events',
-  'notify',
-  'config',
-  'demo',
-  ...deciding,
-] as const;
+import { allButCompletion } from '../declaration/commands.ts';
+import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 /** Options of the output. */
-export const outputOptions = {
+export const outputOptions = optionTable({ group: 'output', commands: allButCompletion }, {
   json: {
-    group: 'output',
     kind: 'boolean',
     flag: 'json',
     default: false,
     meaning: 'Print the result as a JSON document on standard output; for events, one document per line',
     example: 'true',
     isCommon: true,
-    commands: commands.filter((command) => command !== 'run'),
+    commands: allButCompletion.filter((command) => command !== 'run'),
   },
   all: {
-    group: 'output',
     kind: 'boolean',
     flag: 'all',
     default: false,
@@ -39,7 +22,6 @@ export const outputOptions = {
     commands: ['containers'],
   },
   changed: {
-    group: 'output',
     kind: 'boolean',
     flag: 'changed',
     default: false,
@@ -49,7 +31,6 @@ export const outputOptions = {
     commands: ['config'],
   },
   exitCode: {
-    group: 'output',
     kind: 'boolean',
     flag: 'exit-code',
     default: false,
@@ -59,7 +40,6 @@ export const outputOptions = {
     commands: ['check'],
   },
   porcelain: {
-    group: 'output',
     kind: 'choice',
     choices: ['none', 'v1', 'json'],
     flag: 'porcelain',
@@ -71,7 +51,6 @@ export const outputOptions = {
     commands: ['run'],
   },
   page: {
-    group: 'output',
     kind: 'boolean',
     flag: 'page',
     default: false,
@@ -80,7 +59,6 @@ export const outputOptions = {
     commands: ['demo'],
   },
   logLevel: {
-    group: 'output',
     kind: 'choice',
     choices: ['error', 'warn', 'info', 'debug'],
     aliases: { warning: 'warn', fatal: 'error', panic: 'error', trace: 'debug' },
@@ -90,10 +68,8 @@ export const outputOptions = {
     meaning: 'Minimum severity of log lines',
     example: 'debug',
     isCommon: true,
-    commands,
   },
   logFormat: {
-    group: 'output',
     kind: 'choice',
     choices: ['auto', 'pretty', 'json', 'logfmt'],
     flag: 'log-format',
@@ -102,10 +78,8 @@ export const outputOptions = {
     default: 'auto',
     meaning: 'Format of log lines; auto is pretty on a terminal and JSON elsewhere; pretty cuts lines at 160 columns',
     example: 'logfmt',
-    commands,
   },
   debug: {
-    group: 'output',
     kind: 'boolean',
     flag: 'debug',
     short: 'd',
@@ -113,20 +87,16 @@ export const outputOptions = {
     default: false,
     meaning: 'Short for --log-level debug',
     example: 'true',
-    commands,
   },
   trace: {
-    group: 'output',
     kind: 'boolean',
     flag: 'trace',
     env: ['TRACE'],
     default: false,
     meaning: 'Same as --debug',
     example: 'true',
-    commands,
   },
   noColor: {
-    group: 'output',
     kind: 'boolean',
     flag: 'no-color',
     plainEnv: ['NO_COLOR'],
@@ -134,16 +104,12 @@ export const outputOptions = {
     default: false,
     meaning: 'Print no colours',
     example: '1',
-    commands,
   },
   terminalType: {
-    group: 'output',
     kind: 'text',
     plainEnv: ['TERM'],
     default: undefined,
-    defaultMeaning: 'none',
     meaning: '"dumb" switches colours and live tables off',
     example: 'dumb',
-    commands,
   },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);

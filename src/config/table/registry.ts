@@ -1,5 +1,5 @@
 import { deciding } from '../declaration/commands.ts';
-import type { Option } from '../declaration/option.ts';
+import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 const commands = ['run', 'check', 'update', 'rollback', 'recover', ...deciding] as const;
 
@@ -14,9 +14,8 @@ function isRegistryHost(text: string): boolean {
 }
 
 /** Options of the connections to registries. */
-export const registryOptions = {
+export const registryOptions = optionTable({ group: 'registry', commands }, {
   dockerConfigFolder: {
-    group: 'registry',
     kind: 'text',
     plainEnv: ['DOCKER_CONFIG'],
     placeholder: 'FOLDER',
@@ -24,44 +23,33 @@ export const registryOptions = {
     defaultMeaning: '/config.json if there is one, else ~/.docker',
     meaning: "Folder of Docker's config.json, with logins and credential helpers",
     example: '/home/me/.docker',
-    commands,
   },
   homeFolder: {
-    group: 'registry',
     kind: 'text',
     plainEnv: ['HOME'],
     placeholder: 'FOLDER',
     default: undefined,
-    defaultMeaning: 'none',
     meaning: 'Home folder, with .docker/config.json',
     example: '/root',
-    commands,
   },
   repoUser: {
-    group: 'registry',
     kind: 'text',
     plainEnv: ['REPO_USER'],
     default: undefined,
-    defaultMeaning: 'none',
     mayNameFile: true,
     meaning: 'User name for the registry of --repo-host, if config.json has no login for it',
     example: 'robot',
-    commands,
   },
   repoPassword: {
-    group: 'registry',
     kind: 'text',
     plainEnv: ['REPO_PASS'],
     default: undefined,
-    defaultMeaning: 'none',
     secret: true,
     mayNameFile: true,
     meaning: 'Password of REPO_USER, or a file with it',
     example: '/run/secrets/registry-password',
-    commands,
   },
   repoHost: {
-    group: 'registry',
     kind: 'text',
     flag: 'repo-host',
     env: ['REPO_HOST'],
@@ -71,10 +59,8 @@ export const registryOptions = {
     accepts: { test: isRegistryHost, expected: 'a registry, as docker.io, ghcr.io or registry.example:5000' },
     meaning: 'Registry that gets REPO_USER and REPO_PASS; no other registry does',
     example: 'ghcr.io',
-    commands,
   },
   registryTlsSkip: {
-    group: 'registry',
     kind: 'boolean',
     flag: 'registry-tls-skip',
     env: ['REGISTRY_TLS_SKIP'],
@@ -82,10 +68,8 @@ export const registryOptions = {
     meaning:
       'Accept any certificate and plain HTTP from every registry. A fake registry can then read logins; over plain HTTP none are sent',
     example: 'true',
-    commands,
   },
   registryTlsMinVersion: {
-    group: 'registry',
     kind: 'choice',
     choices: ['tls1.2', 'tls1.3'],
     aliases: { ...olderTls, '1.2': 'tls1.2', 'tlsv1.2': 'tls1.2', '1.3': 'tls1.3', 'tlsv1.3': 'tls1.3' },
@@ -94,22 +78,18 @@ export const registryOptions = {
     default: 'tls1.2',
     meaning: 'Oldest TLS version for registries; TLS1.0 and TLS1.1 mean TLS1.2',
     example: 'TLS1.3',
-    commands,
   },
   registryCa: {
-    group: 'registry',
     kind: 'text',
     flag: 'registry-ca',
     env: ['REGISTRY_CA'],
     placeholder: 'FILE',
     default: undefined,
-    defaultMeaning: 'none',
     meaning: 'PEM file with additional certificate authorities to trust',
     example: '/certs/company-ca.pem',
     commands: [...commands, 'notify'],
   },
   verifyKeys: {
-    group: 'registry',
     kind: 'list',
     flag: 'verify-key',
     env: ['VERIFY_KEY'],
@@ -123,7 +103,6 @@ export const registryOptions = {
     commands: ['run', 'check', 'update'],
   },
   warnOnHeadFailure: {
-    group: 'registry',
     kind: 'choice',
     choices: ['always', 'auto', 'never'],
     flag: 'warn-on-head-failure',
@@ -131,34 +110,28 @@ export const registryOptions = {
     default: 'auto',
     meaning: 'Log level of a failed check: always a warning, or never, which means info. auto means always',
     example: 'never',
-    commands,
   },
   httpProxy: {
-    group: 'registry',
     kind: 'text',
     plainEnv: ['HTTP_PROXY', 'http_proxy'],
     placeholder: 'URL',
     default: undefined,
-    defaultMeaning: 'none',
     secret: true,
     meaning: 'Proxy for registries and notification services with plain HTTP',
     example: 'http://proxy:3128',
     commands: [...commands, 'notify'],
   },
   httpsProxy: {
-    group: 'registry',
     kind: 'text',
     plainEnv: ['HTTPS_PROXY', 'https_proxy'],
     placeholder: 'URL',
     default: undefined,
-    defaultMeaning: 'none',
     secret: true,
     meaning: 'Proxy for all others',
     example: 'http://proxy:3128',
     commands: [...commands, 'notify'],
   },
   noProxy: {
-    group: 'registry',
     kind: 'list',
     separators: 'comma or space',
     plainEnv: ['NO_PROXY', 'no_proxy'],
@@ -168,4 +141,4 @@ export const registryOptions = {
     example: 'localhost,.internal,10.0.0.0/8',
     commands: [...commands, 'notify'],
   },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);

@@ -1,41 +1,35 @@
 import { deciding } from '../declaration/commands.ts';
-import type { Option } from '../declaration/option.ts';
+import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 const commands = ['containers', 'history', 'events', 'config', ...deciding] as const;
 
 /** Options of the running service that commands ask over its HTTP API. */
-export const remoteOptions = {
+export const remoteOptions = optionTable({ group: 'remote', commands }, {
   remoteUrl: {
-    group: 'remote',
     kind: 'text',
     flag: 'url',
     env: ['URL'],
     placeholder: 'URL',
     default: undefined,
-    defaultMeaning: 'none',
     accepts: { test: isBaseUrl, expected: 'an address such as http://server:8080, without query and fragment' },
     meaning:
       'URL of the HTTP API of a running service. For your own certificate authority, set NODE_EXTRA_CA_CERTS to its file',
     example: 'http://server:8080',
     isCommon: true,
-    commands,
   },
   remoteToken: {
-    group: 'remote',
     kind: 'text',
     flag: 'token',
     env: ['TOKEN'],
     placeholder: 'TOKEN',
     default: undefined,
-    defaultMeaning: 'none',
     mayNameFile: true,
     secret: true,
     meaning: 'Token of that service (for events, the events token), or a file with it',
     example: '/run/secrets/upkeep-token',
     isCommon: true,
-    commands,
   },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);
 
 function isBaseUrl(text: string): boolean {
   if (!/^https?:\/\/[^/?#]+(?:\/[^?#]*)?$/i.test(text)) return false;

@@ -3,7 +3,7 @@ import { isEngineName } from '../../domain/fleet/engine-address.ts';
 import { deciding } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
-/** Options that select the containers of a request. */
+/** Options of single commands: the containers of a request, and what is done with them. */
 export const requestOptions = {
   images: {
     group: 'selection',
@@ -32,5 +32,82 @@ export const requestOptions = {
     meaning: 'Of several engines, work on these only',
     example: 'nas,web-1',
     commands: ['check', 'update', 'rollback', 'recover', 'containers', ...deciding],
+  },
+  noSelfUpdate: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'no-self-update',
+    env: ['NO_SELF_UPDATE'],
+    default: false,
+    meaning:
+      "Do not update Upkeep's own container. This is always so while the HTTP API is on and the container publishes ports",
+    example: 'true',
+    commands: ['run'],
+  },
+  finishUpdate: {
+    group: 'update',
+    kind: 'text',
+    env: ['FINISH_UPDATE'],
+    internal: true,
+    placeholder: 'ID',
+    default: undefined,
+    defaultMeaning: 'none: for internal use',
+    meaning: "Finish this update of Upkeep's own container, then exit. Upkeep sets it for its helper container",
+    example: '6f1f3c1e-0d5c-4f5e-9d0e-1a2b3c4d5e6f',
+    commands: ['run'],
+  },
+  retryFailed: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'retry-failed',
+    default: false,
+    meaning: 'Also try versions that failed before',
+    example: 'true',
+    isCommon: true,
+    commands: ['update'],
+  },
+  now: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'now',
+    default: false,
+    meaning: 'Update the named containers outside of their windows too; what waits for approval still waits',
+    example: 'true',
+    commands: ['update'],
+  },
+  dryRun: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'dry-run',
+    default: false,
+    meaning: 'Print the plan of an update and change nothing',
+    example: 'true',
+    isCommon: true,
+    commands: ['update'],
+  },
+  verify: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'verify',
+    default: false,
+    meaning:
+      'Dry run that also pulls the new images, creates the new containers, compares them with the running ones, and removes them',
+    example: 'true',
+    isCommon: true,
+    commands: ['update'],
+  },
+  decideForMs: {
+    group: 'update',
+    kind: 'duration',
+    flag: 'for',
+    default: undefined,
+    defaultMeaning: 'until there is another version; of a snooze, 7d',
+    minMs: 60_000,
+    maxMs: 366 * 86_400_000,
+    months: true,
+    meaning: 'How long the decision lasts',
+    example: '7d',
+    isCommon: true,
+    commands: ['approve', 'skip', 'snooze'],
   },
 } as const satisfies Readonly<Record<string, Option>>;

@@ -1,18 +1,16 @@
 import { deciding } from '../declaration/commands.ts';
-import type { Option } from '../declaration/option.ts';
+import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 const commands = ['run', 'update', 'rollback', 'recover'] as const;
 
 /** Options of stored state and of trust in journals. */
-export const stateOptions = {
+export const stateOptions = optionTable({ group: 'state', commands }, {
   stateDir: {
-    group: 'state',
     kind: 'text',
     flag: 'state-dir',
     env: ['STATE_DIR'],
     placeholder: 'FOLDER',
     default: undefined,
-    defaultMeaning: 'none',
     meaning:
       'Folder for persistent files: decisions, history, the key of --journal-key-file, notifications that are not sent yet',
     example: '/data',
@@ -20,7 +18,6 @@ export const stateOptions = {
     commands: [...commands, 'check', 'notify', ...deciding],
   },
   journalKeyFile: {
-    group: 'state',
     kind: 'text',
     flag: 'journal-key-file',
     env: ['JOURNAL_KEY_FILE'],
@@ -30,10 +27,8 @@ export const stateOptions = {
     meaning:
       'Key that seals the journals of updates. An interrupted update is repaired only if it was begun with the same key',
     example: '/run/secrets/journal-key',
-    commands,
   },
   unsealed: {
-    group: 'state',
     kind: 'list',
     flag: 'unsealed',
     separators: 'comma or space',
@@ -44,4 +39,4 @@ export const stateOptions = {
     isCommon: true,
     commands: ['recover'],
   },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);

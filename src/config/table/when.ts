@@ -1,13 +1,10 @@
-import { deciding } from '../declaration/commands.ts';
-import type { Option } from '../declaration/option.ts';
+import { allButCompletion } from '../declaration/commands.ts';
+import { type OptionParts, optionTable } from '../declaration/option.ts';
 import { readSchedule } from '../schedule/schedule.ts';
 
-const commands = ['run'] as const;
-
 /** Options of the times of checks and updates. */
-export const whenOptions = {
+export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
   intervalMs: {
-    group: 'when',
     kind: 'duration',
     flag: 'interval',
     short: 'i',
@@ -18,10 +15,8 @@ export const whenOptions = {
     meaning: 'Time between two updates',
     example: '6h',
     isCommon: true,
-    commands,
   },
   schedule: {
-    group: 'when',
     kind: 'text',
     flag: 'schedule',
     short: 's',
@@ -37,20 +32,16 @@ export const whenOptions = {
       'Schedule of updates instead of an interval: five cron fields as in "0 4 * * *", six with seconds first, or @daily and the like. A prefix TZ=Europe/Berlin sets the time zone',
     example: '@daily',
     isCommon: true,
-    commands,
   },
   updateOnStart: {
-    group: 'when',
     kind: 'boolean',
     flag: 'update-on-start',
     env: ['UPDATE_ON_START'],
     default: false,
     meaning: 'Update at the start too',
     example: 'true',
-    commands,
   },
   runOnce: {
-    group: 'when',
     kind: 'boolean',
     flag: 'run-once',
     short: 'R',
@@ -60,10 +51,8 @@ export const whenOptions = {
       'Update once, then exit: with 1 if a container failed or was rolled back, else with 3 if something could not be checked',
     example: 'true',
     isCommon: true,
-    commands,
   },
   timeZone: {
-    group: 'when',
     kind: 'text',
     flag: 'timezone',
     plainEnv: ['TZ'],
@@ -73,23 +62,9 @@ export const whenOptions = {
     accepts: { test: isTimeZone, expected: 'a time zone such as Europe/Berlin or UTC' },
     meaning: 'Time zone of --schedule, --window, the times in messages and pretty logs',
     example: 'Europe/Berlin',
-    commands: [
-      'run',
-      'check',
-      'update',
-      'rollback',
-      'recover',
-      'containers',
-      'history',
-      'events',
-      'notify',
-      'config',
-      'demo',
-      ...deciding,
-    ],
+    commands: allButCompletion,
   },
   rounds: {
-    group: 'when',
     kind: 'integer',
     flag: 'rounds',
     placeholder: 'N',
@@ -102,7 +77,7 @@ export const whenOptions = {
     isCommon: true,
     commands: ['demo'],
   },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);
 
 function isTimeZone(text: string): boolean {
   try {

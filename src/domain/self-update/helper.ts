@@ -17,7 +17,7 @@ export type HelperOrder = {
 
 /**
  * Set in a helper: the id of its transaction, with `@` and the name of its engine if there are several.
- * `config/table/single-commands.ts` reads it.
+ * `config/table/request.ts` reads it.
  */
 export const finishVariable = 'UPKEEP_FINISH_UPDATE';
 

@@ -1,8 +1,7 @@
 import { exitCodes, type CommandContext, type CommandFunction, type LookFunction } from './context/context.ts';
 import { failureDocument } from './context/documents.ts';
 import type { Sources } from './context/views.ts';
-import { failureLines } from './context/failure.ts';
-import { printDocument, printLines, styleFor } from './render/print.ts';
+import { failureLines, printDocument, printLines, styleFor } from './render/print.ts';
 
 /** The commands that work without a running service. Each loads its modules when it is used. */
 export const commandFunctions = {

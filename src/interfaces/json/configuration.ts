@@ -1,15 +1,19 @@
+import type { ServiceSettings } from '../../domain/settings/settings.ts';
+
 /** The effective settings, and every option with the source of its value. */
 export type Configuration = {
-  readonly config: {
-    readonly monitorOnly: boolean;
-    readonly cleanup: boolean;
-    readonly noPull: boolean;
-    readonly noRestart: boolean;
-    readonly rollingRestart: boolean;
-    readonly includeStopped: boolean;
-    readonly includeRestarting: boolean;
-    readonly lifecycleHooks: boolean;
-    readonly labelEnable: boolean;
+  readonly config: Pick<
+    ServiceSettings,
+    | 'monitorOnly'
+    | 'cleanup'
+    | 'noPull'
+    | 'noRestart'
+    | 'rollingRestart'
+    | 'includeStopped'
+    | 'includeRestarting'
+    | 'lifecycleHooks'
+    | 'labelEnable'
+  > & {
     /** A sentence about which containers are watched. */
     readonly filterDescription: string;
     /** Empty: none. */

@@ -1,8 +1,6 @@
-import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
-import type { LastCheck } from '../../domain/inventory/inventory.ts';
+import type { TrackedContainer, LastCheck } from '../../domain/inventory/inventory.ts';
 import type { PastOutcome } from '../../domain/run/session.ts';
-import { downtimeEntry, engineEntry, newerEntry, phasesEntry, versionsEntry } from './entries.ts';
-import { known } from './known.ts';
+import { downtimeEntry, newerEntry, phasesEntry, versionsEntry } from './entries.ts';
 import { toTimestamp } from './timestamps.ts';
 
 /** All data about a watched container. `checked_at` is absent before its first check. */
@@ -30,45 +28,42 @@ export function detailsEntry(container: TrackedContainer) {
     depends_on: container.dependsOn,
     labels_in_effect: container.labelsInEffect,
     settings: container.settings,
-    ...known(container.startedAtMs, (ms) => ({ started_at: toTimestamp(ms) })),
-    ...(container.checkedAtMs === undefined ? {} : { checked_at: toTimestamp(container.checkedAtMs) }),
+    started_at: toTimestamp(container.startedAtMs),
+    checked_at: toTimestamp(container.checkedAtMs),
     can_roll_back: container.canRollBack,
-    ...known(container.project, (project) => ({ project })),
-    ...known(container.version, (version) => ({ version })),
+    project: container.project,
+    version: container.version,
     ...verdictEntry(container),
-    ...engineEntry(container),
-    ...known(container.kind, (kind) => ({ kind })),
-    ...known(container.mode, (mode) => ({
-      mode,
-      replicas: { wanted: container.wantedTasks, running: container.runningTasks },
-    })),
-    ...known(container.updateState, (state) => ({ update_state: state })),
-    ...known(container.last, (last) => ({ last: pastEntry(last) })),
+    engine: container.engine,
+    kind: container.kind,
+    mode: container.mode,
+    replicas: container.mode && { wanted: container.wantedTasks, running: container.runningTasks },
+    update_state: container.updateState,
+    last: container.last && pastEntry(container.last),
   };
 }
 
 /** The result of the last check as data, so that clients need not interpret the reason. */
 function verdictEntry(check: LastCheck) {
   return {
-    ...known(check.staleness, (verdict) => ({ verdict })),
-    ...known(check.candidateDigest, (digest) => ({ candidate_digest: digest })),
-    ...known(check.hold, (hold) => ({ hold })),
-    ...known(check.eligibleAtMs, (ms) => ({ eligible_at: toTimestamp(ms) })),
-    ...known(check.retryAtMs, (ms) => ({ retry_at: toTimestamp(ms) })),
+    verdict: check.staleness,
+    candidate_digest: check.candidateDigest,
+    hold: check.hold,
+    eligible_at: toTimestamp(check.eligibleAtMs),
+    retry_at: toTimestamp(check.retryAtMs),
     ...newerEntry(check),
   };
 }
 
 function pastEntry({ outcome, atMs, runId }: PastOutcome) {
-  const { outcome: kind, reason, log } = outcome;
   return {
-    outcome: kind,
+    outcome: outcome.outcome,
     at: toTimestamp(atMs),
     ...versionsEntry(outcome),
-    reason,
+    reason: outcome.reason,
     ...downtimeEntry(outcome),
-    ...known(outcome.phases, (phases) => ({ phases_ms: phasesEntry(phases) })),
-    ...known(log, () => ({ log })),
+    phases_ms: phasesEntry(outcome.phases),
+    log: outcome.log,
     run_id: runId,
   };
 }

@@ -1,47 +1,50 @@
 import type { Application } from '../../application/application.ts';
+import type { Decision } from '../../domain/decision/decisions.ts';
 import type { ContainerOutcome, PhaseTimes } from '../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
-import { known } from './known.ts';
 import { toTimestamp } from './timestamps.ts';
 
 type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
 
-/** Result of a check for one container. An unchecked one has no fields about updates. */
+/**
+ * Result of a check for one container. An unchecked one has no newer image. Unknown values are undefined in all
+ * entries, and JSON leaves them out.
+ */
 export function checkedEntry(container: CheckedContainer, atMs: number) {
-  const { name, image, imageId, digest = '', status, reason, error } = container;
-  const { updateAvailable, latestImageId = '', latestDigest = '' } = container;
-  const more = {
-    ...known(container.version, (version) => ({ version })),
+  const checked = container.error === undefined ? container : undefined;
+  return {
+    name: container.name,
+    image: container.image,
+    image_id: container.imageId,
+    digest: container.digest ?? '',
+    status: container.status,
+    reason: container.reason,
+    timestamp: toTimestamp(atMs),
+    update_available: checked?.updateAvailable ?? false,
+    latest_image_id: checked?.latestImageId ?? '',
+    latest_digest: checked?.latestDigest ?? '',
+    error: container.error,
+    version: container.version,
     ...newerEntry(container),
-    ...known(container.hold, (hold) => ({ hold })),
-    ...known(container.eligibleAtMs, (ms) => ({ eligible_at: toTimestamp(ms) })),
-    ...known(container.retryAtMs, (ms) => ({ retry_at: toTimestamp(ms) })),
-    ...engineEntry(container),
-    ...known(container.kind, (kind) => ({ kind })),
+    hold: container.hold,
+    eligible_at: toTimestamp(container.eligibleAtMs),
+    retry_at: toTimestamp(container.retryAtMs),
+    engine: container.engine,
+    kind: container.kind,
   };
-  const entry = { name, image, image_id: imageId, digest, status, reason, timestamp: toTimestamp(atMs) };
-  return error === undefined
-    ? {
-        ...entry,
-        update_available: updateAvailable,
-        latest_image_id: latestImageId,
-        latest_digest: latestDigest,
-        ...more,
-      }
-    : { ...entry, update_available: false, latest_image_id: '', latest_digest: '', error, ...more };
 }
 
 /** Version and facts of the newer image, if there is one. */
 export function newerEntry(newer: NewerFacts) {
   return {
-    ...known(newer.latestVersion, (version) => ({ latest_version: version })),
-    ...known(newer.candidate, (candidate) => ({ candidate })),
-    ...known(newer.candidateKind, (kind) => ({ candidate_kind: kind })),
-    ...known(newer.change, (change) => ({ change })),
-    ...known(newer.releasedAtMs, (ms) => ({ released_at: toTimestamp(ms) })),
-    ...known(newer.downloadBytes, (bytes) => ({ download_bytes: bytes })),
-    ...known(newer.sourceUrl, (url) => ({ source_url: url })),
+    latest_version: newer.latestVersion,
+    candidate: newer.candidate,
+    candidate_kind: newer.candidateKind,
+    change: newer.change,
+    released_at: toTimestamp(newer.releasedAtMs),
+    download_bytes: newer.downloadBytes,
+    source_url: newer.sourceUrl,
   };
 }
 
@@ -50,20 +53,14 @@ type NewerFacts = Pick<
   'latestVersion' | 'candidate' | 'candidateKind' | 'change' | 'releasedAtMs' | 'downloadBytes' | 'sourceUrl'
 >;
 
-/** Present with several engines. */
-export function engineEntry({ engine }: { readonly engine?: string }) {
-  return known(engine, (name) => ({ engine: name }));
-}
-
 /** The engines of a run; absent with one engine. */
 export function enginesField({ engines }: EngineRuns) {
-  return known(engines, (runs) => ({
-    engines: runs.map(({ name, result, error, durationMs }) => ({
-      ...{ name, result },
-      ...known(error, (why) => ({ error: why })),
+  return {
+    engines: engines?.map(({ name, result, error, durationMs }) => ({
+      ...{ name, result, error },
       duration_ms: Math.round(durationMs),
     })),
-  }));
+  };
 }
 
 type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
@@ -75,46 +72,37 @@ type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
 export function unfinishedField(unfinished: readonly Unfinished[]) {
   if (unfinished.length === 0) return {};
   return {
-    unfinished: unfinished.map((one) => {
-      const { name, image, state, reason } = one;
-      return { name, image, state, reason, ...engineEntry(one) };
-    }),
+    unfinished: unfinished.map(({ name, image, state, reason, engine }) => ({ name, image, state, reason, engine })),
   };
 }
 
 /** Outcome of a container in an update; a failed one with its last log lines. */
 export function outcomeEntry(container: ContainerOutcome) {
-  const { name, image, outcome, reason, oldImageId, newImageId, oldDigest, newDigest } = container;
-  const { phases, log } = container;
   return {
-    name,
-    image,
-    outcome,
-    reason,
-    old_image_id: oldImageId,
-    new_image_id: newImageId,
-    old_digest: oldDigest,
-    new_digest: newDigest,
+    name: container.name,
+    image: container.image,
+    outcome: container.outcome,
+    reason: container.reason,
+    old_image_id: container.oldImageId,
+    new_image_id: container.newImageId,
+    old_digest: container.oldDigest,
+    new_digest: container.newDigest,
     ...downtimeEntry(container),
-    ...(phases === undefined ? {} : { phases_ms: phasesEntry(phases) }),
-    ...(log === undefined ? {} : { log }),
+    phases_ms: phasesEntry(container.phases),
+    log: container.log,
     ...versionsEntry(container),
-    ...engineEntry(container),
-    ...known(container.kind, (kind) => ({ kind })),
+    engine: container.engine,
+    kind: container.kind,
   };
 }
 
 /** Versions before and after, and for an update to another tag the references. */
 export function versionsEntry({ from, to, tagChange }: Pick<ContainerOutcome, 'from' | 'to' | 'tagChange'>) {
-  return {
-    ...known(from, (version) => ({ from: version })),
-    ...known(to, (version) => ({ to: version })),
-    ...tagChangeEntry(tagChange),
-  };
+  return { from, to, ...tagChangeEntry(tagChange) };
 }
 
 export function tagChangeEntry(tagChange: ContainerOutcome['tagChange']) {
-  return known(tagChange, (change) => ({ from_image: change.from, to_image: change.to }));
+  return { from_image: tagChange?.from, to_image: tagChange?.to };
 }
 
 /** The downtime of a container, with the times of stopping and of no process. */
@@ -127,8 +115,18 @@ export function downtimeEntry({ downtimeMs, stoppingMs }: Pick<ContainerOutcome,
 }
 
 /** `{ "checking_health": 10012 }` */
-export function phasesEntry(phases: PhaseTimes): Readonly<Record<string, number>> {
+export function phasesEntry(phases: PhaseTimes | undefined): Readonly<Record<string, number>> | undefined {
+  if (phases === undefined) return undefined;
   return Object.fromEntries(
     Object.entries(phases).map(([phase, ms]) => [phase.replaceAll(' ', '_'), Math.round(ms)] as const),
   );
+}
+
+/** A decision of a person about one new version. */
+export function decisionEntry({ id, kind, container, engine, digest, tag, by, atMs, untilMs }: Decision) {
+  return {
+    ...{ id, container, decision: kind, digest, tag, engine, by },
+    at: toTimestamp(atMs),
+    until: toTimestamp(untilMs),
+  };
 }

@@ -1,7 +1,5 @@
 import type { Application } from '../../application/application.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { engineEntry } from './entries.ts';
-import { known } from './known.ts';
 
 type PlanReport = Awaited<ReturnType<Application['plan']>>;
 
@@ -15,7 +13,6 @@ export function planEntries({ report, plan }: PlanReport) {
     ...transactions.flatMap(({ members }) => members.map(({ container }) => container.id)),
     ...services.map(({ id }) => id),
   ]);
-  const engineOf = (id: string) => engineEntry(checked.get(id) ?? {});
   const refused = new Map(plan.refused.map(({ id, reason }) => [id, reason]));
   const left = report.containers.filter(({ id, status }) => !moved.has(id) && status !== 'fresh');
   return [
@@ -27,30 +24,30 @@ export function planEntries({ report, plan }: PlanReport) {
       because: `it depends on ${because.map(({ name }) => name).join(', ')}`,
       depends_on: because.map(({ name }) => name),
       reason: '',
-      ...engineOf(container.id),
+      engine: checked.get(container.id)?.engine,
     })),
     ...services.map(({ id, name, image, after }) => ({
       name,
       image,
-      ...known(checked.get(id)?.version, (from) => ({ from })),
-      ...known(checked.get(id)?.latestVersion, (to) => ({ to })),
+      from: checked.get(id)?.version,
+      to: checked.get(id)?.latestVersion,
       action: 'update',
       because: 'a newer image',
       depends_on: after,
       reason: checked.get(id)?.reason ?? '',
-      ...engineOf(id),
+      engine: checked.get(id)?.engine,
       kind: 'service',
     })),
-    ...left.map(({ id, name, image, version, latestVersion, reason, error, status }) => ({
+    ...left.map(({ id, name, engine, image, version, latestVersion, reason, error, status }) => ({
       name,
       image,
-      ...known(version, (from) => ({ from })),
-      ...known(latestVersion, (to) => ({ to })),
+      from: version,
+      to: latestVersion,
       action: 'skip',
       because: refused.has(id) ? 'refused' : status,
       depends_on: [],
       reason: refused.get(id) ?? error ?? reason,
-      ...engineOf(id),
+      engine,
     })),
   ];
 }
@@ -62,20 +59,20 @@ function memberEntries(
 ) {
   const names = new Map(members.map(({ container }) => [container.id, container.name]));
   return members.map(({ container, cause, reference, formerReference, holdsOnTo }) => {
-    const { image = reference, version, latestVersion, reason = '' } = checked.get(container.id) ?? {};
+    const { image = reference, version, latestVersion, reason = '', engine } = checked.get(container.id) ?? {};
     const held = holdsOnTo.flatMap((id) => names.get(id) ?? []);
     const isStale = cause === 'stale';
     return {
       name: container.name,
       image,
-      ...known(version, (from) => ({ from })),
-      ...known(isStale ? latestVersion : version, (to) => ({ to })),
-      ...known(formerReference, () => ({ to_image: reference })),
+      from: version,
+      to: isStale ? latestVersion : version,
+      to_image: formerReference && reference,
       action: isStale ? 'update' : 'restart',
       because: isStale ? 'a newer image' : `it holds on to ${held.join(', ')}`,
       depends_on: [...new Set([...after.flatMap((id) => leaders.get(id) ?? []), ...held])],
       reason: isStale ? reason : '',
-      ...engineEntry(checked.get(container.id) ?? {}),
+      engine,
     };
   });
 }

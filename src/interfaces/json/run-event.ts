@@ -15,7 +15,7 @@ export function runEventData(facts: RunFacts) {
     duration_ms: durationMs,
     summary: summarise({ runId, trigger, startedAtMs, durationMs, containers }),
     containers: told.map((container) => outcomeEntry(container)),
-    ...(error !== undefined && { error }),
+    error,
   };
 }
 

@@ -3,8 +3,16 @@ export function toWholeSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -'.000Z'.length)}Z`;
 }
 
+/** Last fields of every JSON reply of `/v1`. */
+export function stamp(nowMs: number): { readonly timestamp: string; readonly api_version: 'v1' } {
+  return { timestamp: toWholeSeconds(nowMs), api_version: 'v1' };
+}
+
 /** `2026-11-20T12:30:17.250Z`, for the time of an event. A time outside of the calendar becomes the epoch. */
-export function toTimestamp(ms: number): string {
+export function toTimestamp(ms: number): string;
+export function toTimestamp(ms: number | undefined): string | undefined;
+export function toTimestamp(ms: number | undefined): string | undefined {
+  if (ms === undefined) return undefined;
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? '1970-01-01T00:00:00.000Z' : date.toISOString();
 }

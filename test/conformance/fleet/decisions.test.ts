@@ -6,9 +6,11 @@ import { createServiceClient } from '../../../src/adapters/service/client.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import { openDecisions } from '../../../src/composition/memory.ts';
 import { createDecide, createUnskip } from '../../../src/interfaces/cli/commands/decide.ts';
-import type { DecisionSource } from '../../../src/interfaces/cli/context/decision-source.ts';
-import { createLocalDecisions } from '../../../src/interfaces/cli/context/local-decisions.ts';
-import { createRemoteDecisions } from '../../../src/interfaces/cli/context/remote-decisions.ts';
+import {
+  type DecisionSource,
+  createLocalDecisions,
+  createRemoteDecisions,
+} from '../../../src/interfaces/cli/context/decision-sources.ts';
 import { createTestLog } from '../../support/test-log.ts';
 import { apiToken, startHttp } from '../../support/http/http-scene.ts';
 import { createCommandScene } from '../../support/scene/command-scene.ts';

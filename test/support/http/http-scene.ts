@@ -6,9 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import { endpointGroups, type HttpSettings } from '../../../src/domain/settings/http-settings.ts';
 import { listen } from '../../../src/interfaces/http/server/listen.ts';
-import type { HttpParts } from '../../../src/interfaces/http/service/parts.ts';
+import type { HttpParts, Service } from '../../../src/interfaces/http/service/parts.ts';
 import { createHttpServer, type HttpServer } from '../../../src/interfaces/http/server/server.ts';
-import type { Service } from '../../../src/interfaces/http/service/service.ts';
 import { createTestLog, type LogLine } from '../test-log.ts';
 
 export const apiToken = 'api-token-for-tests';
@@ -96,7 +95,7 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
       monitorOnly: false,
       lifecycleHooks: false,
       rollingRestart: false,
-      labelPrecedence: false,
+      labelTakesPrecedence: false,
       noPull: false,
       runOnce: false,
       useComposeDependsOn: true,

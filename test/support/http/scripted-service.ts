@@ -5,7 +5,7 @@ import { ServiceError } from '../../../src/domain/errors.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';
 import type { Inventory, TrackedContainer, TrackedImage } from '../../../src/domain/inventory/inventory.ts';
-import type { HistoryEntry, Service } from '../../../src/interfaces/http/service/service.ts';
+import type { HistoryEntry, Service } from '../../../src/interfaces/http/service/parts.ts';
 import { digestOf, idOf } from '../scene/builders.ts';
 import { silentLog } from '../test-log.ts';
 import { checkReport, idleStatus, noDecisions } from '../scene/fake-application.ts';

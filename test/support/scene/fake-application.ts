@@ -5,7 +5,7 @@ import type {
   PlanReport,
   RecoveryReport,
   RehearsalReport,
-} from '../../../src/interfaces/cli/context/application-types.ts';
+} from '../../../src/interfaces/cli/context/context.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { ServiceStatus } from '../../../src/domain/run/service-status.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';

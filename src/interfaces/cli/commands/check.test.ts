@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import { checkedContainer, checkReport, type FakeAnswers } from '../../../../test/support/scene/fake-application.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
-import type { CheckReport } from '../context/application-types.ts';
+import type { CheckReport } from '../context/context.ts';
 import { carryOut } from '../cli.ts';
 import { check } from './check.ts';
 
@@ -85,7 +85,7 @@ describe('check()', () => {
 
   test('hands names and images to the service', async () => {
     const { application } = await run(['check', 'web', '/db', '--image', 'nginx'], checkReport([web]));
-    expect(application.asked).toEqual([['check', { images: ['nginx'], containers: ['web', 'db'] }]]);
+    expect(application.asked).toEqual([['check', { images: ['nginx'], containers: ['web', 'db'], engines: [] }]]);
   });
 
   test('a name or an image that means nothing is an error that names it, also beside one that does', async () => {

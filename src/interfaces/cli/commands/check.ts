@@ -1,11 +1,9 @@
 import { checkTable } from '../render/container-table.ts';
-import { exitCodes, type CommandContext } from '../context/context.ts';
+import { exitCodes, type CommandContext, type CheckReport } from '../context/context.ts';
 import { checkDocument } from '../context/documents.ts';
 import { codesOfEngines, gravest } from '../context/exit-code.ts';
 import { engineLines } from '../render/engine-lines.ts';
-import { isWatched, printDocument, printLines, styleFor } from '../render/print.ts';
-import { printTable } from '../terminal/print-table.ts';
-import type { CheckReport } from '../context/application-types.ts';
+import { isWatched, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import { refuseUnmatched } from '../../../domain/check/filters.ts';
 import { countsOf, statusWording } from '../words/wording.ts';
 
@@ -27,7 +25,7 @@ async function watchedCheck({ application, settings, terminal, clock, signal }: 
     ? (await import('../render/live-table.ts')).showLiveTable(application, { terminal, clock, style })
     : undefined;
   try {
-    return await application.check({ images, containers, ...(engines.length > 0 && { engines }) }, signal);
+    return await application.check({ images, containers, engines }, signal);
   } finally {
     table?.end();
   }

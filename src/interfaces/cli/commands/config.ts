@@ -1,8 +1,7 @@
 import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import type { Ask, ConfigView } from '../context/views.ts';
-import { printDocument, printLines, styleFor } from '../render/print.ts';
-import { printTable } from '../terminal/print-table.ts';
+import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import type { Table } from '../terminal/table.ts';
 
 /** `upkeep config`: every option with its value and source, or only the changed ones. */

@@ -5,8 +5,7 @@ import { printable, quoted } from '../../../domain/text/printable.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import type { Ask, ContainersView, UnwatchedView } from '../context/views.ts';
 import { fleetTable } from '../render/fleet-table.ts';
-import { printDocument, printLines, styleFor } from '../render/print.ts';
-import { printTable } from '../terminal/print-table.ts';
+import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 
 /** `upkeep containers`: the watched containers with the results of their last checks. With `--all` the others too. */
 export function createContainers(ask: Ask<ContainersView>): LookFunction {

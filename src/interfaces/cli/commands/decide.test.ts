@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import { digestOf } from '../../../../test/support/scene/builders.ts';
 import type { DecisionFault, DecisionRequest } from '../../../domain/decision/decisions.ts';
-import type { DecisionSource, KeptDecision } from '../context/decision-source.ts';
+import type { DecisionSource, KeptDecision } from '../context/decision-sources.ts';
 import { createDecide, createUnskip } from './decide.ts';
 
 const digest = digestOf('next');

@@ -2,12 +2,12 @@ import type { Decision, DecisionKind } from '../../../domain/decision/decisions.
 import { ServiceError } from '../../../domain/errors.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
-import { decisionEntry } from '../../json/decision.ts';
-import { toWholeSeconds } from '../../json/timestamps.ts';
-import type { DecisionCandidate, DecisionSource, KeptDecision } from '../context/decision-source.ts';
+import { decisionEntry } from '../../json/entries.ts';
+import { stamp } from '../../json/timestamps.ts';
+import type { DecisionCandidate, DecisionSource, KeptDecision } from '../context/decision-sources.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import { printDocument, printLines } from '../render/print.ts';
-import { shownName } from '../words/shown-name.ts';
+import { shownName } from '../words/wording.ts';
 
 /** `upkeep approve|skip|snooze NAME…`: decides about the new version that each named container waits for. */
 export function createDecide(kind: DecisionKind, { candidates, take }: DecisionSource): LookFunction {
@@ -123,8 +123,7 @@ function report(
       decisions: taken.map(decisionEntry),
       count: taken.length,
       ...(problems.length > 0 && { errors: problems }),
-      timestamp: toWholeSeconds(clock.nowMs()),
-      api_version: 'v1',
+      ...stamp(clock.nowMs()),
     });
   } else {
     printLines(

@@ -38,8 +38,7 @@ function liveTeller({ application, settings, terminal, clock }: CommandContext):
   return {
     introduce: (lines) => {
       printLines(terminal.out, lines);
-      // A blank line separates it from the lines above.
-      table = showLiveTable(application, { terminal, clock, style, above: () => [''] });
+      table = showLiveTable(application, { terminal, clock, style, isSeparate: true });
       stopListening = application.subscribe((event) => {
         printLines(terminal.out, linesOf(event, style, terminal.out.columns()));
       });

@@ -1,13 +1,10 @@
 import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type LookFunction } from '../context/context.ts';
 import type { Ask, PastOutcome, PastRun } from '../context/views.ts';
-import { printDocument, printLines, styleFor } from '../render/print.ts';
-import { printTable } from '../terminal/print-table.ts';
+import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import { engineResults } from '../render/engine-lines.ts';
-import { sayRoughly } from '../words/downtime.ts';
-import { shownName } from '../words/shown-name.ts';
+import { sayRoughly, shownName, wordingOfOutcome } from '../words/wording.ts';
 import { versionCell } from '../words/version-cell.ts';
-import { wordingOfOutcome } from '../words/wording.ts';
 import type { Cell } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';
 

@@ -4,7 +4,7 @@ import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-te
 import type { RunningService, ServiceDocument } from '../../../domain/run/running-service.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
 import { carryOut, lookFunctions } from '../cli.ts';
-import { createRemoteSources } from '../context/remote-sources.ts';
+import { createRemoteSources } from '../context/sources.ts';
 
 const url = ['--url', 'http://service:8080'];
 const evil = 'x\u001b[2J\u009b\r\u202e';

@@ -1,7 +1,7 @@
+import { describeWithRemedy, type ErrorCode, ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { shownName } from '../words/shown-name.ts';
-import type { RecoveryReport } from '../context/application-types.ts';
-import type { CommandContext } from '../context/context.ts';
+import { shownName } from '../words/wording.ts';
+import type { RecoveryReport, CommandContext } from '../context/context.ts';
 import { codesOfRecovery, type FindingCode } from '../context/exit-code.ts';
 
 /** Finishes or undoes interrupted updates before a new one, and logs them. Returns their part of the exit code. */
@@ -9,6 +9,37 @@ export async function recoverFirst({ application, log, signal }: CommandContext)
   const report = await application.recover(signal);
   tellRecovered(log, report.transactions, 'an interrupted update');
   return codesOfRecovery(report);
+}
+
+/**
+ * Recovers when the engine answers, and waits for that without a limit. Meanwhile `/readyz` shows the reason, which a
+ * process in a restart loop could not do.
+ */
+export async function recoverWhenReachable(context: CommandContext): Promise<readonly FindingCode[]> {
+  const { clock, log, signal } = context;
+  let told = '';
+  while (!signal.aborted) {
+    try {
+      return await recoverFirst(context);
+    } catch (error) {
+      if (signal.aborted) return [];
+      if (!isAway(error)) throw error;
+      const why = describeWithRemedy(error);
+      if (why !== told) log.warn('Waiting for the container engine, which cannot be asked', { error: why });
+      told = why;
+      await clock.sleep(retryMs, signal).catch(() => undefined);
+    }
+  }
+  return [];
+}
+
+const retryMs = 2000;
+
+/** An engine that cannot list its containers counts too: another start would not help. */
+const away: readonly ErrorCode[] = ['engine-unreachable', 'engine-denied', 'engine-refused', 'timeout'];
+
+function isAway(error: unknown): boolean {
+  return error instanceof ServiceError && away.includes(error.code);
 }
 
 /** One line for each, with its result. */

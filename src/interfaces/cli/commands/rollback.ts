@@ -1,8 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import type { Session } from '../../../domain/run/session.ts';
 import type { CommandContext } from '../context/context.ts';
 import { codesOfSession, gravest } from '../context/exit-code.ts';
-import { tellProgress } from '../render/progress.ts';
+import { withProgress } from '../render/progress.ts';
 import { recoverFirst } from './recover-first.ts';
 import { showSession } from '../render/show-session.ts';
 
@@ -14,18 +13,9 @@ export async function rollback(context: CommandContext): Promise<number> {
       remedy: 'name those that are to go back: upkeep rollback web',
     });
   const repaired = await recoverFirst(context);
-  const session = await watchedRollback(context, containers);
+  const { application, settings, signal } = context;
+  const { engines } = settings.request;
+  const session = await withProgress(context, () => application.rollBack(containers, signal, { engines }));
   await showSession(context, session);
   return gravest([...repaired, ...codesOfSession(session)]);
-}
-
-async function watchedRollback(context: CommandContext, containers: readonly string[]): Promise<Session> {
-  const stopTelling = await tellProgress(context);
-  try {
-    return await context.application.rollBack(containers, context.signal, {
-      engines: context.settings.request.engines,
-    });
-  } finally {
-    stopTelling();
-  }
 }

@@ -3,10 +3,9 @@ import type { Schedule } from '../../../domain/schedule/schedule.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { codesOfSession, type FindingCode, gravest } from '../context/exit-code.ts';
 import { logBanner } from '../render/banner.ts';
-import { logEvents } from '../render/log-events.ts';
+import { logEvents } from '../render/announcement.ts';
 import { printOutcomes } from '../render/porcelain.ts';
-import { recoverFirst, tellRecovered } from './recover-first.ts';
-import { recoverWhenReachable } from './recover-when-reachable.ts';
+import { recoverFirst, tellRecovered, recoverWhenReachable } from './recover-first.ts';
 import { refuseStrayNames, warnOfStrayNames } from './stray-names.ts';
 
 /** `upkeep run`: the service. Its output is the log. After a stop signal it ends at the next safe point. */

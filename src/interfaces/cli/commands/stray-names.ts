@@ -5,8 +5,7 @@ import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
-import { failureLines } from '../context/failure.ts';
-import { printLines, styleFor } from '../render/print.ts';
+import { failureLines, printLines, styleFor } from '../render/print.ts';
 
 /**
  * Warns of each name on the command line that matches no container, and returns their number. Such containers may be

@@ -24,6 +24,9 @@ const rolledBack = containerOutcome('api', {
 const fresh = containerOutcome('db');
 const unknown = containerOutcome('ghost', { outcome: 'unknown', reason: 'no answer' });
 
+/** A request without any option. */
+const plainRequest = { images: [], engines: [], retryFailed: false, ignoreWindows: false, ignoreWaves: false };
+
 describe('update()', () => {
   test('repairs what was interrupted before it begins', async () => {
     const { application, logged } = await run(['update'], {
@@ -37,7 +40,7 @@ describe('update()', () => {
     });
     expect(application.asked).toEqual([
       ['recover', undefined],
-      ['update', { images: [], containers: [], retryFailed: false, trigger: 'command' }],
+      ['update', { ...plainRequest, containers: [], refuseUnmatched: false, trigger: 'command' }],
     ]);
     expect(logged.map(([level, message]) => [level, message])).toEqual([
       ['info', 'Undid an interrupted update of vpn, torrent: the new version was not healthy'],
@@ -312,7 +315,7 @@ describe('update() with --dry-run', () => {
     expect(code).toBe(1);
     expect(application.asked).toEqual([
       ['recover', undefined],
-      ['rehearse', { images: [], containers: ['web'], retryFailed: false }],
+      ['rehearse', { ...plainRequest, containers: ['web'] }],
     ]);
     expect(fake.out().split('\n').slice(-5)).toEqual([
       'Nothing was changed',

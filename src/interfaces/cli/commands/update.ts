@@ -1,21 +1,25 @@
 import { ServiceError } from '../../../domain/errors.ts';
-import type { Session } from '../../../domain/run/session.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { planDocument, rehearsalDocument } from '../context/documents.ts';
 import { codesOfCheck, codesOfSession, gravest } from '../context/exit-code.ts';
 import { planLines, rehearsalLines } from '../render/plan-lines.ts';
 import { printDocument, printLines, styleFor } from '../render/print.ts';
-import { tellProgress } from '../render/progress.ts';
+import { withProgress } from '../render/progress.ts';
 import { recoverFirst } from './recover-first.ts';
 import { showSession } from '../render/show-session.ts';
 import { refuseUnmatched } from '../../../domain/check/filters.ts';
 
 /** `upkeep update`: one update with its progress. With `--dry-run` only its plan or its rehearsal. */
 export async function update(context: CommandContext): Promise<number> {
-  const { settings } = context;
+  const { application, settings, signal } = context;
   if (settings.request.dryRun) return settings.request.verify ? rehearse(context) : showPlan(context);
   const repaired = await recoverFirst(context);
-  const session = await watchedUpdate(context);
+  const request = requestOf(settings);
+  // With a typo in a name of the request, nothing is updated.
+  const refuseUnmatched = request.images.length + request.containers.length > 0;
+  const session = await withProgress(context, () =>
+    application.update({ ...request, trigger: 'command', refuseUnmatched }, signal),
+  );
   await showSession(context, session);
   return gravest([...repaired, ...codesOfSession(session)]);
 }
@@ -47,28 +51,5 @@ function requestOf({ request }: CommandContext['settings']) {
     throw new ServiceError('invalid-input', 'Cannot use --now without the name of a container', {
       remedy: 'name those that are not to wait for their windows: upkeep update web --now',
     });
-  const chosen = engines.length > 0 && { engines };
-  return {
-    images,
-    containers,
-    ...chosen,
-    retryFailed,
-    ...(now && { ignoreWindows: true }),
-    ...(ignoreWaves && { ignoreWaves }),
-  };
-}
-
-/** With a typo in a name of the request, nothing is updated. */
-async function watchedUpdate(context: CommandContext): Promise<Session> {
-  const { application, settings, signal } = context;
-  const request = requestOf(settings);
-  const { images, containers } = request;
-  const isTargeted = images.length > 0 || containers.length > 0;
-  const stopTelling = await tellProgress(context);
-  try {
-    const refusal = isTargeted ? { refuseUnmatched: true } : {};
-    return await application.update({ ...request, trigger: 'command', ...refusal }, signal);
-  } finally {
-    stopTelling();
-  }
+  return { images, containers, engines, retryFailed, ignoreWindows: now, ignoreWaves };
 }

@@ -51,3 +51,11 @@ export type LookFunction = (context: LookContext) => Promise<number>;
 
 /** `unsettled`: nothing failed, but not everything is known to be well, for example because a check failed. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, unsettled: 3, updatesAvailable: 10 } as const;
+
+/** Results of the use cases, derived from `Application`. */
+export type CheckReport = Awaited<ReturnType<Application['check']>>;
+export type CheckedContainer = CheckReport['containers'][number];
+export type UnfinishedContainer = CheckReport['unfinished'][number];
+export type PlanReport = Awaited<ReturnType<Application['plan']>>;
+export type RehearsalReport = Awaited<ReturnType<Application['rehearse']>>;
+export type RecoveryReport = Awaited<ReturnType<Application['recover']>>;

@@ -1,10 +1,9 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
-import { known } from '../../json/known.ts';
 import { checkedEntry, enginesField, outcomeEntry, unfinishedField } from '../../json/entries.ts';
-import { toWholeSeconds } from '../../json/timestamps.ts';
-import type { CheckReport, PlanReport, RehearsalReport } from './application-types.ts';
+import { stamp } from '../../json/timestamps.ts';
+import type { CheckReport, PlanReport, RehearsalReport } from './context.ts';
 
 /** Output of `--json`: one document with the field names of the HTTP interface. */
 export type Document = Readonly<Record<string, unknown>>;
@@ -39,7 +38,7 @@ export function planDocument({ report, plan }: PlanReport): Document {
     members: members.map(({ container, cause, reference, formerReference, digest, desiredEndState }) => ({
       name: container.name,
       image: formerReference ?? reference,
-      ...known(formerReference, () => ({ to_image: reference })),
+      to_image: formerReference && reference,
       cause,
       image_id: container.imageId,
       latest_digest: digest ?? '',
@@ -68,16 +67,14 @@ export function failureDocument(error: unknown, nowMs: number): Document {
   return {
     error: describeError(error),
     code: error instanceof ServiceError ? error.code : 'internal',
-    ...(error instanceof ServiceError && error.remedy !== undefined ? { remedy: error.remedy } : {}),
-    timestamp: toWholeSeconds(nowMs),
-    api_version: 'v1',
+    remedy: error instanceof ServiceError ? error.remedy : undefined,
+    ...stamp(nowMs),
   };
 }
 
 function closing({ startedAtMs, durationMs }: { readonly startedAtMs: number; readonly durationMs: number }): Document {
   return {
     timing: { duration_ms: Math.round(durationMs), duration: formatDuration(durationMs) },
-    timestamp: toWholeSeconds(startedAtMs + durationMs),
-    api_version: 'v1',
+    ...stamp(startedAtMs + durationMs),
   };
 }

@@ -1,7 +1,6 @@
 import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
-import type { CheckReport, RecoveryReport } from './application-types.ts';
-import { exitCodes } from './context.ts';
+import { type CheckReport, type RecoveryReport, exitCodes } from './context.ts';
 
 /** The worst finding decides the exit code: a failure, then an unsettled container, then success. */
 export function gravest(codes: Iterable<FindingCode>): FindingCode {

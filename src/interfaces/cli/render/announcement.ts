@@ -1,11 +1,10 @@
+import type { Application } from '../../../application/application.ts';
+import type { Settings } from '../../../config/read/settings.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
-import type { LogFields } from '../../../domain/outside/outside.ts';
+import type { Log, LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { sayDowntime } from '../words/downtime.ts';
-import { sayTasks } from '../words/say-tasks.ts';
-import { shownName } from '../words/shown-name.ts';
-import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
+import { countOf, outcomeWording, sayDowntime, sayTasks, shownName, wordingOfStatus } from '../words/wording.ts';
 
 /** An event as a line for people, and as data for machines. */
 export type Announcement = {
@@ -21,6 +20,20 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 export function announce(event: ServiceEvent): Announcement | undefined {
   const said = say(event);
   return said && { level: said[0], message: printable(said[1], longestMessage), fields: fieldsOf(event) };
+}
+
+/** Logs the application's events until the returned function is called. */
+export function logEvents(
+  application: Application,
+  log: Log,
+  { failedChecks }: Pick<Settings['log'], 'failedChecks'>,
+): () => void {
+  return application.subscribe((event) => {
+    const announcement = announce(event);
+    if (announcement === undefined) return;
+    const isFailedCheck = event.kind === 'container_checked' && announcement.level === 'warn';
+    log[isFailedCheck ? failedChecks : announcement.level](announcement.message, announcement.fields);
+  });
 }
 
 function say(event: ServiceEvent): readonly [Level, string] | undefined {
@@ -94,10 +107,6 @@ function sayCounts({ scanned, updated, failed, purpose }: ServiceEvent & { kind:
 
 function withReason(what: string, reason: string): string {
   return reason === '' ? what : `${what}: ${reason}`;
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Fields of the event that neither the line nor other events show. */

@@ -1,6 +1,7 @@
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
+import { countOf } from '../words/wording.ts';
 
 /**
  * Logs the version, the engine and the containers at the start of the service, a line each. Unknown values are left
@@ -37,11 +38,7 @@ function fleetWords(engines: Engines): string {
 /** From the inventory where it is kept, else with one list. */
 async function censusOf(application: CommandContext['application'], signal: AbortSignal): Promise<string> {
   const { known, containers } = application.inventory();
-  if (!known) return `${countOf((await application.containerNames(signal)).length)} on the engine`;
+  if (!known) return `${countOf((await application.containerNames(signal)).length, 'container')} on the engine`;
   const others = application.unwatched().length;
-  return `${countOf(containers.length)} watched${others === 0 ? '' : `, ${others} not watched`}`;
-}
-
-function countOf(count: number): string {
-  return `${count} container${count === 1 ? '' : 's'}`;
+  return `${countOf(containers.length, 'container')} watched${others === 0 ? '' : `, ${others} not watched`}`;
 }

@@ -1,12 +1,18 @@
 import type { Cell, Column } from '../terminal/cell.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
-import type { CheckedContainer, UnfinishedContainer } from '../context/application-types.ts';
-import { shownName } from '../words/shown-name.ts';
-import { sayDowntime } from '../words/downtime.ts';
+import type { CheckedContainer, UnfinishedContainer } from '../context/context.ts';
+import {
+  shownName,
+  mostUrgentFirst,
+  outcomeWording,
+  statusWording,
+  unfinishedWording,
+  type Wording,
+  sayDowntime,
+} from '../words/wording.ts';
 import type { Table } from '../terminal/table.ts';
 import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
-import { mostUrgentFirst, outcomeWording, statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 
 /** The columns of every list of containers. */
 export const containerColumns: readonly Column[] = [

@@ -1,9 +1,7 @@
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
-import { outcomeWording } from '../words/wording.ts';
-import { shownName } from '../words/shown-name.ts';
-import { sayDowntime } from '../words/downtime.ts';
+import { outcomeWording, shownName, sayDowntime } from '../words/wording.ts';
 import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
 

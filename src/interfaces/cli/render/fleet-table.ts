@@ -3,9 +3,8 @@ import type { ContainerView, Finding, UnwatchedView } from '../context/views.ts'
 import type { Cell, Column } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';
 import { shortImage } from './container-table.ts';
-import { shownName } from '../words/shown-name.ts';
+import { shownName, statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
-import { statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 
 const columns: readonly Column[] = [
   { title: 'CONTAINER', min: 12, keep: 'start', expendable: 0 },

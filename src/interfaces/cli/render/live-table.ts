@@ -13,8 +13,8 @@ export type LiveTableOptions = {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly style: Style;
-  /** Lines above the table. They are cut to the width, so they contain no colours. */
-  readonly above?: () => readonly string[];
+  /** A blank line separates it from the lines above. */
+  readonly isSeparate?: boolean;
 };
 
 export type LiveTable = {
@@ -25,11 +25,10 @@ export type LiveTable = {
 
 /** A live table of the application's events at the bottom of the terminal. */
 export function showLiveTable(application: Application, options: LiveTableOptions): LiveTable {
-  const { terminal, clock, style, above = noLines } = options;
+  const { terminal, clock, style, isSeparate = false } = options;
   const view = createRunView(clock);
-  const cut = (columns: number) => (line: string) => fit(line, columns).trimEnd();
+  const head = isSeparate ? [''] : [];
   const region = createLiveRegion(terminal, clock, ({ columns, rows }) => {
-    const head = above().map(cut(columns));
     const table = tableLines(view.rows(), { columns, rows: rows - head.length }, style);
     return [...head, ...table].slice(0, rows);
   });
@@ -45,8 +44,6 @@ export function showLiveTable(application: Application, options: LiveTableOption
     },
   };
 }
-
-const noLines = (): readonly string[] => [];
 
 /** Wide enough for every state, so that columns do not move. */
 const steadyColumns = containerColumns.map((column) =>

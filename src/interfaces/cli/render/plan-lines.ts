@@ -3,7 +3,7 @@ import type { PlannedService } from '../../../domain/swarm/update/service-update
 import { digestIn } from '../../../domain/swarm/service-image.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { PlannedMember, PlannedTransaction, UpdatePlan } from '../../../domain/plan/update-plan.ts';
-import type { CheckedContainer, PlanReport, RehearsalReport } from '../context/application-types.ts';
+import type { CheckedContainer, PlanReport, RehearsalReport } from '../context/context.ts';
 import type { Style } from '../terminal/style.ts';
 import { imageChange, versionCell } from '../words/version-cell.ts';
 

@@ -1,7 +1,9 @@
 import type { Settings } from '../../../config/read/settings.ts';
-import { printableJson } from '../../../domain/text/printable.ts';
+import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { printable, printableJson } from '../../../domain/text/printable.ts';
 import type { Document } from '../context/documents.ts';
 import { createStyle, type Style } from '../terminal/style.ts';
+import type { Table } from '../terminal/table.ts';
 import type { Terminal, TextOutput } from '../terminal/terminal.ts';
 
 export function printLines(output: TextOutput, lines: readonly string[]): void {
@@ -10,6 +12,12 @@ export function printLines(output: TextOutput, lines: readonly string[]): void {
 
 export function printDocument({ out }: Terminal, document: Document): void {
   out.write(`${printableJson(JSON.stringify(document, undefined, 2))}\n`);
+}
+
+/** The layout is loaded only here, because that takes a quarter of the start of a command. */
+export async function printTable({ out }: Terminal, table: Table, style: Style): Promise<void> {
+  const { tableLines } = await import('../terminal/table.ts');
+  printLines(out, tableLines(out, table, style));
 }
 
 /** Colours, if the terminal supports them and the user allows them. */
@@ -21,3 +29,18 @@ export function styleFor(output: TextOutput, settings: Settings): Style {
 export function isWatched({ out }: Terminal, { output }: Settings): boolean {
   return out.isTerminal && output.live && !output.json;
 }
+
+/** Error text of a failed command: action, cause and remedy. For a bug: how to report it, without a stack trace. */
+export function failureLines(error: unknown, style: Style): readonly string[] {
+  const message = describeError(error)
+    .split('\n')
+    .map((line) => printable(line, longestLine));
+  const remedy = error instanceof ServiceError ? error.remedy : bugRemedy;
+  return [
+    ...message.map((line) => `${style.red('upkeep:')} ${line}`),
+    ...(remedy === undefined ? [] : [`  ${printable(remedy, longestLine)}`]),
+  ];
+}
+
+const bugRemedy = 'This is a bug in Upkeep. Run the command again with --log-level debug and report its output';
+const longestLine = 2000;

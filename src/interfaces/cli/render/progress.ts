@@ -1,16 +1,22 @@
 import type { Application } from '../../../application/application.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
-import { announce } from './announcement.ts';
+import { announce, logEvents } from './announcement.ts';
 import type { CommandContext } from '../context/context.ts';
-import { logEvents } from './log-events.ts';
 import { isWatched, styleFor } from './print.ts';
 import type { TextOutput } from '../terminal/terminal.ts';
 
-/**
- * Shows the application's progress: a live table on a terminal, lines in a pipe, the log if standard
- * output is reserved for a document. Returns the function that ends it.
- */
-export async function tellProgress(context: CommandContext): Promise<() => void> {
+/** Shows the application's progress while the work lasts. */
+export async function withProgress<Result>(context: CommandContext, work: () => Promise<Result>): Promise<Result> {
+  const stop = await tellProgress(context);
+  try {
+    return await work();
+  } finally {
+    stop();
+  }
+}
+
+/** A live table on a terminal, lines in a pipe, the log if standard output is reserved for a document. */
+async function tellProgress(context: CommandContext): Promise<() => void> {
   const { application, settings, terminal, clock, log } = context;
   if (settings.output.json) return logEvents(application, log, settings.log);
   if (!isWatched(terminal, settings)) return writeEventLines(application, terminal.out);

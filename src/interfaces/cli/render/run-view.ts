@@ -4,11 +4,9 @@ import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
 import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
-import { shownName } from '../words/shown-name.ts';
+import { shownName, outcomeWording, wordingOfStatus, sayTasks } from '../words/wording.ts';
 import { rowOf } from './container-table.ts';
-import { sayTasks } from '../words/say-tasks.ts';
 import { imageChange } from '../words/version-cell.ts';
-import { outcomeWording, wordingOfStatus } from '../words/wording.ts';
 
 /** Progress of a run, one row per container. */
 export type RunView = {

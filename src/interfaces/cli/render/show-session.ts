@@ -1,10 +1,12 @@
-import type { Session } from '../../../domain/run/session.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import type { ContainerOutcome, Session } from '../../../domain/run/session.ts';
 import { outcomeTable } from './container-table.ts';
 import type { CommandContext } from '../context/context.ts';
 import { sessionDocument } from '../context/documents.ts';
-import { printDocument, printLines, styleFor } from './print.ts';
-import { printTable } from '../terminal/print-table.ts';
-import { sessionLines } from './session-lines.ts';
+import { engineLines } from './engine-lines.ts';
+import { printDocument, printLines, styleFor, printTable } from './print.ts';
+import type { Style } from '../terminal/style.ts';
+import { countsOf, outcomeWording, sayRoughly, shownName } from '../words/wording.ts';
 
 /** Outcome of each container: a table and its counts, or one JSON document. */
 export async function showSession({ settings, terminal }: CommandContext, session: Session): Promise<void> {
@@ -12,4 +14,31 @@ export async function showSession({ settings, terminal }: CommandContext, sessio
   const style = styleFor(terminal.out, settings);
   if (session.containers.length > 0) await printTable(terminal, outcomeTable(session.containers), style);
   printLines(terminal.out, sessionLines(session, style));
+}
+
+/** Lines below the table of a session: the last log lines of failed versions, and the counts. */
+export function sessionLines({ containers, durationMs, engines }: Session, style: Style): readonly string[] {
+  const counts = countsOf(
+    containers.map(({ outcome }) => outcome),
+    outcomeWording,
+  );
+  return [
+    ...containers.flatMap((container) => lastWords(container, style)),
+    ...(containers.length === 0 ? [] : ['']),
+    `${counts} in ${sayRoughly(durationMs)}`,
+    ...engineLines(engines === undefined ? {} : { engines }, style),
+  ];
+}
+
+/** More than a health check or a stack trace usually needs. */
+const mostLogLines = 20;
+
+function lastWords({ log, ...container }: ContainerOutcome, style: Style): readonly string[] {
+  if (log === undefined || log.trim() === '') return [];
+  const lines = log.trimEnd().split(/\r?\n/).slice(-mostLogLines);
+  return [
+    '',
+    `The last log lines of the new ${printable(shownName(container), 300)}:`,
+    ...lines.map((line) => style.grey(`  | ${printable(line, 500)}`)),
+  ];
 }

@@ -25,8 +25,8 @@ export function columnWidths(
   }
 }
 
-/** A loop, because a call accepts only some hundred thousand arguments. */
-function naturalWidth(rows: readonly (readonly Cell[])[], column: number): number {
+/** The width of a column's widest cell. A loop, because a call accepts only some hundred thousand arguments. */
+export function naturalWidth(rows: readonly (readonly Cell[])[], column: number): number {
   let width = 0;
   for (const row of rows) width = Math.max(width, displayWidth(row[column]?.text ?? ''));
   return width;

@@ -1,4 +1,5 @@
 import type { Cell, Column } from './cell.ts';
+import { naturalWidth } from './column-widths.ts';
 import type { Style } from './style.ts';
 import { displayWidth, wrapText } from './width.ts';
 
@@ -55,12 +56,6 @@ function mostExpendable(columns: readonly Column[], inRow: readonly number[]): n
 
 function rank(columns: readonly Column[], index: number): number {
   return columns[index]?.expendable ?? 0;
-}
-
-function naturalWidth(rows: readonly (readonly Cell[])[], column: number): number {
-  let width = 0;
-  for (const row of rows) width = Math.max(width, displayWidth(row[column]?.text ?? ''));
-  return width;
 }
 
 /** All columns but the last are as wide as their widest cell. */

@@ -1,4 +1,6 @@
+import { formatDuration } from '../../../domain/text/duration.ts';
 import { printable } from '../../../domain/text/printable.ts';
+import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
@@ -52,12 +54,17 @@ export function mostUrgentFirst<Item, Kind extends string>(
   return items.toSorted((one, other) => order.indexOf(kindOf(one)) - order.indexOf(kindOf(other)));
 }
 
+/** `1 container`, `2 containers` */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** `12 containers: 2 update ready, 10 up to date`: the count of each kind, in the order of the table. */
 export function countsOf<Kind extends string>(
   kinds: readonly Kind[],
   wordings: Readonly<Record<Kind, Wording>>,
 ): string {
-  const total = kinds.length === 1 ? '1 container' : `${kinds.length} containers`;
+  const total = countOf(kinds.length, 'container');
   // The keys of the record are the union's members.
   const parts = (Object.keys(wordings) as Kind[]).flatMap((kind) => {
     const count = kinds.filter((each) => each === kind).length;
@@ -72,4 +79,26 @@ function isStaleness(status: string): status is Staleness {
 
 function isOutcome(outcome: string): outcome is OutcomeKind {
   return Object.hasOwn(outcomeWording, outcome);
+}
+
+/** The name of a container for people: `nas/web` where there are several engines. */
+export function shownName({ name, engine }: { readonly name: string; readonly engine?: string | undefined }): string {
+  return engine === undefined ? name : `${engine}/${name}`;
+}
+
+/** `2 of 4 tasks`. */
+export function sayTasks({ running, wanted }: TaskProgress): string {
+  return `${running} of ${countOf(wanted, 'task')}`;
+}
+
+/** `down for 6.6s, 6s of it stopping`; empty if nothing was stopped. */
+export function sayDowntime(downtimeMs: number | undefined, stoppingMs: number | undefined): string {
+  if (downtimeMs === undefined) return '';
+  const down = `down for ${sayRoughly(downtimeMs)}`;
+  return stoppingMs === undefined ? down : `${down}, ${sayRoughly(stoppingMs)} of it stopping`;
+}
+
+/** Whole milliseconds below a second, tenths of a second above. */
+export function sayRoughly(ms: number): string {
+  return formatDuration(ms < 1000 ? Math.round(ms) : Math.round(ms / 100) * 100);
 }

@@ -1,9 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import { frameOf, numberOf, stepFrameOf } from './event-frame.ts';
-import { createPullPace } from './pull-pace.ts';
-import type { HttpLimits, RunOptions } from '../service/parts.ts';
-import type { EventLog } from '../service/service.ts';
+import type { HttpLimits, RunOptions, EventLog, StepEvent } from '../service/parts.ts';
 
 /** The open streams of events. */
 export type EventStreams = {
@@ -154,3 +152,20 @@ function nextTurn(): Promise<void> {
     setImmediate(resolve);
   });
 }
+
+/** Decides which steps are sent: all, but at most four a second about one container's pull. */
+function createPullPace(clock: Pick<Clock, 'monotonicMs'>): (event: StepEvent) => boolean {
+  const toldAtMs = new Map<string, number>();
+  return (event) => {
+    const key = `${event.engine ?? ''}/${event.container}`;
+    if (event.kind === 'phase_entered') toldAtMs.delete(key);
+    if (event.kind !== 'pull_progress') return true;
+    const nowMs = clock.monotonicMs();
+    const lastMs = toldAtMs.get(key);
+    if (lastMs !== undefined && nowMs - lastMs < shortestMs) return false;
+    toldAtMs.set(key, nowMs);
+    return true;
+  };
+}
+
+const shortestMs = 250;

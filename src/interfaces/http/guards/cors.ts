@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isAllowedOrigin, type OriginPattern, parseOriginPattern } from '../../../domain/settings/web-origin.ts';
+import { isAllowedOrigin, parseOriginPattern } from '../../../domain/settings/web-origin.ts';
 
 /** Controls which pages browsers let read our replies. */
 export type Cors = {
@@ -50,8 +50,6 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
 /** The host of the request. The scheme may differ, because TLS may end at a proxy. */
 function isOwn(origin: string, host: string): boolean {
   const [scheme = ''] = origin.split('://', 1);
-  const own: readonly OriginPattern[] = [parseOriginPattern(`${scheme}://${host}`)].flatMap((pattern) =>
-    pattern?.kind === 'exact' ? pattern : [],
-  );
-  return isAllowedOrigin(origin, own);
+  const own = parseOriginPattern(`${scheme}://${host}`);
+  return own?.kind === 'exact' && isAllowedOrigin(origin, [own]);
 }

@@ -1,7 +1,5 @@
 import { holds } from '../../../domain/decision/hold.ts';
-import { array, choice, integer, type JsonSchema, map, object, text, time } from './schemas.ts';
-
-type Fields = Readonly<Record<string, JsonSchema>>;
+import { array, choice, type Fields, integer, map, object, text, time } from './schemas.ts';
 
 /** The running version and the newer one; all may be absent. */
 export const versionFields: Fields = {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { type ErrorCode, ServiceError } from '../../../domain/errors.ts';
 import { toWholeSeconds } from '../../json/timestamps.ts';
 
@@ -5,7 +6,7 @@ import { toWholeSeconds } from '../../json/timestamps.ts';
 export type Problem = {
   readonly status: number;
   readonly message: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
 /** A request that cannot be answered; thrown by routes. */
@@ -15,7 +16,7 @@ export class HttpError extends Error {
 
   constructor(status: number, message: string, headers?: Problem['headers']) {
     super(message);
-    this.problem = headers === undefined ? { status, message } : { status, message, headers };
+    this.problem = { status, message, headers };
   }
 }
 
@@ -29,6 +30,18 @@ export const notFound: Problem = { status: 404, message: 'not found' };
 
 /** Reply for a bug. */
 export const internalError: Problem = { status: 500, message: 'internal error' };
+
+/** Answers with a problem, which caches must not store. */
+export function writeProblem(
+  response: ServerResponse,
+  { status, message, headers = {} }: Problem,
+  nowMs: number,
+): void {
+  const body = errorBody(message, nowMs);
+  const own = { 'Content-Type': jsonType, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store' };
+  response.writeHead(status, { ...headers, ...own });
+  response.end(body);
+}
 
 /** The body of every reply other than success, except the rate limiter's. */
 export function errorBody(message: string, nowMs: number): string {

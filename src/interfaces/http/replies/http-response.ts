@@ -1,5 +1,4 @@
 import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { securityHeaders } from './security-headers.ts';
 
 type Given = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
@@ -19,3 +18,22 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
     return super.writeHead(status, head);
   }
 }
+
+/**
+ * Headers of every reply, names and values alternating. A page has its own content security policy.
+ * https://owasp.org/www-project-secure-headers/
+ */
+function securityHeaders(own: OutgoingHttpHeaders): readonly string[] {
+  return own['Content-Security-Policy'] === undefined ? withPolicy : withoutPolicy;
+}
+
+const withoutPolicy = [
+  ...['X-Content-Type-Options', 'nosniff'],
+  ...['X-Frame-Options', 'DENY'],
+  ...['Referrer-Policy', 'no-referrer'],
+  ...['Cross-Origin-Opener-Policy', 'same-origin'],
+  ...['Cross-Origin-Embedder-Policy', 'require-corp'],
+  ...['Cross-Origin-Resource-Policy', 'same-origin'],
+];
+
+const withPolicy = [...withoutPolicy, 'Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"];

@@ -10,7 +10,7 @@ export type JsonSchema = {
   readonly additionalProperties?: JsonSchema | false;
 };
 
-type Fields = Readonly<Record<string, JsonSchema>>;
+export type Fields = Readonly<Record<string, JsonSchema>>;
 
 /** An object with all required fields, optional ones, and no others. */
 export function object(required: Fields, optional: Fields = {}): JsonSchema {

@@ -1,7 +1,10 @@
+import type { EngineState } from '../../../domain/fleet/engine-state.ts';
+import { matchesReference, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
 import { parseDuration } from '../../../domain/text/duration.ts';
 import { sizeOfPatterns } from '../../../domain/text/name-pattern.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import { HttpError } from '../replies/errors.ts';
-import { list, misspelling, type Parameter } from './query.ts';
+import { list, misspelling, type Parameter, text, unlisted } from './query.ts';
 
 /** Parameters that select the containers of a check or an update. */
 export const selectionParameters = {
@@ -65,3 +68,58 @@ function withinBudget({ documentation, read }: ListParameter): ListParameter {
 
 /** Instructions of all patterns of a request together: a hundred short ones, or two of the largest size. */
 const largestPatterns = 3000;
+
+/** The parameter of routes about containers. */
+export const engineParameter = {
+  engine: unlisted(list('Of several engines, only these; separated by commas, and repeatable')),
+} as const;
+
+/**
+ * The engines of a request; empty: all. Throws 400 for an unknown name, because ignoring it would include all engines.
+ */
+export function enginesIn(
+  { engine: names }: { readonly engine: readonly string[] },
+  { engines }: { readonly engines?: () => readonly Pick<EngineState, 'name'>[] },
+): readonly string[] {
+  if (names.length === 0) return names;
+  if (engines === undefined)
+    throw new HttpError(400, 'invalid query parameter "engine": this service works on one engine alone');
+  const known = new Set(engines().map(({ name }) => name));
+  const strange = names.find((name) => !known.has(name));
+  if (strange !== undefined)
+    throw new HttpError(400, `invalid query parameter "engine": no engine is called ${quoted(strange, 100)}`);
+  return names;
+}
+
+/** Filters of a list of containers. */
+export const containerParameters = {
+  name: text('Only the container with exactly this name'),
+  image: text('Only containers of this image; without a tag, any tag'),
+} as const;
+
+type Wanted = { readonly name: string | undefined; readonly image: string | undefined };
+
+type Shown = { readonly name: string; readonly image: string; readonly engine?: string };
+
+/** Undefined when all of them are. */
+export function containerFilter(
+  { name, image }: Wanted,
+  engines: readonly string[],
+): ((container: Shown) => boolean) | undefined {
+  if (name === undefined && image === undefined && engines.length === 0) return undefined;
+  return (container) =>
+    isOnOneOf(engines, container) &&
+    (name === undefined || container.name === name) &&
+    (image === undefined || isOfImage(container.image, image));
+}
+
+/** Whether something is on one of these engines; empty: on any. */
+export function isOnOneOf(engines: readonly string[], { engine }: { readonly engine?: string }): boolean {
+  return engines.length === 0 || (engine !== undefined && engines.includes(engine));
+}
+
+/** Whether a filter matches the shown image reference. A malformed filter matches nothing. */
+export function isOfImage(shown: string, filter: string): boolean {
+  const reference = tryParseImageReference(shown);
+  return reference !== undefined && matchesReference(filter, reference);
+}

@@ -2,7 +2,7 @@ import { configurationEntry } from '../../json/configuration.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, object, stamped, text, truth } from '../replies/schemas.ts';
-import { stamp } from '../replies/stamp.ts';
+import { stamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/config`: the effective settings without secrets. */
 export function configRoute({ configuration, clock }: HttpParts): Route {
@@ -14,7 +14,7 @@ export function configRoute({ configuration, clock }: HttpParts): Route {
     description: 'Shows the settings in effect, and every option with the origin of its value. Secrets are redacted.',
     query: {},
     replies: { 200: { description: 'The settings', schema: replySchema } },
-    answer: () => ({ ...configurationEntry(configuration()), ...stamp(clock) }),
+    answer: () => ({ ...configurationEntry(configuration()), ...stamp(clock.nowMs()) }),
   });
 }
 

@@ -1,40 +1,85 @@
-import { known } from '../../json/known.ts';
-import { engineField, kindField } from '../replies/container-schemas.ts';
+import { detailsEntry } from '../../json/container-details.ts';
+import { unfinishedField } from '../../json/entries.ts';
+import {
+  engineField,
+  holdFields,
+  kindField,
+  outcomeFields,
+  outcomeKinds,
+  versionFields,
+} from '../replies/container-schemas.ts';
+import {
+  array,
+  choice,
+  integer,
+  type JsonSchema,
+  map,
+  object,
+  stamped,
+  text,
+  time,
+  truth,
+} from '../replies/schemas.ts';
+import { containerFilter, containerParameters, engineParameter, enginesIn } from '../requests/selection.ts';
 import { createCachedList } from '../service/cached-list.ts';
-import { containerFilter, containerParameters } from '../requests/container-filter.ts';
-import { engineParameter, enginesIn } from '../requests/engines.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
-import { array, integer, object, stamped, text } from '../replies/schemas.ts';
 
-/** `GET /v1/containers`: watched containers, from memory. */
-export function containersRoute({ service, clock }: HttpParts): Route {
+/** `GET /v1/containers` and `GET /v1/containers/details`: the watched containers, from memory. */
+export function containerRoutes({ service, clock }: HttpParts): readonly Route[] {
   const list = createCachedList(
     {
       name: 'containers',
       items: ({ containers }) => containers,
       entry: ({ name, engine, image, imageId, digest, kind }) => ({
-        ...{ name, image, image_id: imageId, digest },
-        ...known(engine, () => ({ engine })),
-        ...known(kind, () => ({ kind })),
+        name,
+        image,
+        image_id: imageId,
+        digest,
+        engine,
+        kind,
       }),
     },
     service,
     clock,
   );
-  return defineRoute({
-    group: 'containers',
-    path: '/v1/containers',
-    access: 'api token',
-    summary: 'List watched containers',
-    description: 'Lists the watched containers, from memory.',
-    query: { ...containerParameters, ...engineParameter },
-    replies: {
-      200: { description: 'The watched containers', schema: listSchema },
-      500: { description: 'The engine cannot be reached, and its events have ended' },
+  const detailedList = createCachedList(
+    {
+      name: 'containers',
+      items: ({ containers }) => containers,
+      entry: detailsEntry,
+      beside: ({ unfinished }) => unfinishedField(unfinished),
     },
-    answer: ({ query }, reply) => list(reply, containerFilter({ ...query, ...enginesIn(query, service) })),
+    service,
+    clock,
+  );
+  const shared = {
+    group: 'containers',
+    access: 'api token',
+    query: { ...containerParameters, ...engineParameter },
+  } as const;
+  const repliesWith = (schema: JsonSchema) => ({
+    200: { description: 'The watched containers', schema },
+    500: { description: 'The engine cannot be reached, and its events have ended' },
   });
+  return [
+    defineRoute({
+      ...shared,
+      path: '/v1/containers',
+      summary: 'List watched containers',
+      description: 'Lists the watched containers, from memory.',
+      replies: repliesWith(listSchema),
+      answer: ({ query }, reply) => list(reply, containerFilter(query, enginesIn(query, service))),
+    }),
+    defineRoute({
+      ...shared,
+      path: '/v1/containers/details',
+      summary: 'List watched containers in detail',
+      description: 'Lists the watched containers with their state and the settings in effect, from memory.',
+      replies: repliesWith(detailsListSchema),
+      answer: ({ query }, reply) => detailedList(reply, containerFilter(query, enginesIn(query, service))),
+    }),
+  ];
 }
 
 const listSchema = stamped({
@@ -51,3 +96,91 @@ const listSchema = stamped({
   ),
   count: integer('Number of entries'),
 });
+
+const states = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
+
+const modes = ['replicated', 'global', 'replicated-job', 'global-job'] as const;
+
+const updateWords = [
+  'updating',
+  'paused',
+  'completed',
+  'rollback_started',
+  'rollback_paused',
+  'rollback_completed',
+] as const;
+
+const settingSchema = object({
+  name: text('Name of the option; of the label where there is no option'),
+  value: text('Its value for this container'),
+  source: text('The label that sets it'),
+});
+
+const verdicts = ['fresh', 'stale', 'held', 'pinned', 'local', 'unknown'] as const;
+
+const lastSchema = object(
+  {
+    outcome: choice(outcomeKinds, 'Newest outcome of an update, other than fresh'),
+    at: time('When it was reached'),
+    reason: text('Why; empty when there is nothing to explain'),
+    run_id: text('Id of the run in history'),
+  },
+  outcomeFields,
+);
+
+const detailsSchema = object(
+  {
+    name: text('Name of the container'),
+    image: text('Image reference with tag'),
+    image_id: text('Local image config id'),
+    digest: text('Registry digest of the image; empty for a locally built image'),
+    running: truth('Whether it runs'),
+    watchtower: truth('Whether it is this service itself'),
+    self: truth('Whether it is this service itself'),
+    monitor_only: truth('Newer images are reported, and not applied'),
+    no_pull: truth('No registry is asked for it'),
+    enabled: truth('It may be updated'),
+    stale: truth('A newer image would be applied by an update'),
+    scope: text('Its scope; empty when it has none'),
+    id: text('Container id'),
+    created: time('When the container was created'),
+    status: choice(states, 'State of the container'),
+    health: choice(['none', 'starting', 'healthy', 'unhealthy'], 'Result of its HEALTHCHECK'),
+    update_available: truth('A newer image is available'),
+    latest_digest: text('Newest registry digest, when known'),
+    reason: text('Result of the last check'),
+    depends_on: array(text('Name of a container')),
+    labels_in_effect: map(text('Value of the label')),
+    settings: array(settingSchema),
+    can_roll_back: truth('Whether POST /v1/rollback has something to go back to'),
+  },
+  {
+    started_at: time('When its process was started; absent where it has none, or where that is not known'),
+    checked_at: time('When it was last checked; absent before the first check'),
+    project: text('Its Compose project'),
+    verdict: choice(verdicts, 'Result of the last check; absent before the first'),
+    ...versionFields,
+    ...holdFields,
+    ...engineField,
+    ...kindField,
+    mode: choice(modes, 'Of a service: its mode'),
+    replicas: object({ wanted: integer('Tasks that should run'), running: integer('Tasks that run') }),
+    update_state: choice(updateWords, 'Of a service: the state of its last update in the swarm'),
+    last: lastSchema,
+  },
+);
+
+const unfinishedSchema = object({
+  name: text('Name of the container'),
+  image: text('Image reference as the engine lists it'),
+  state: choice(
+    ['in progress', 'repair pending'],
+    'in progress: a running process works on it; repair pending: the next run or start repairs it',
+  ),
+  reason: text('Why the container is in this state'),
+});
+
+const detailsListSchema = stamped(
+  { containers: array(detailsSchema), count: integer('Number of entries') },
+  { unfinished: array(unfinishedSchema) },
+);

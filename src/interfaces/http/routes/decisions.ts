@@ -1,11 +1,10 @@
 import type { DecisionFault, DecisionKind } from '../../../domain/decision/decisions.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
-import { decisionEntry } from '../../json/decision.ts';
-import { parseTimestamp } from '../../json/timestamps.ts';
+import { decisionEntry } from '../../json/entries.ts';
+import { parseTimestamp, stamp } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, choice, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
-import { stamp } from '../replies/stamp.ts';
 import { keptObject } from '../requests/kept-body.ts';
 import { engineField } from '../replies/container-schemas.ts';
 import type { HttpParts } from '../service/parts.ts';
@@ -49,7 +48,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     },
     answer: async () => {
       const decisions = (await service.decisions.list()).map(decisionEntry);
-      return { decisions, count: decisions.length, ...stamp(clock) };
+      return { decisions, count: decisions.length, ...stamp(clock.nowMs()) };
     },
   });
   const take = defineRoute({
@@ -79,17 +78,17 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       const kind = kinds.find((each) => each === body['decision']);
       if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
       const engine = body['engine'] === undefined ? undefined : engineIn(body, service);
-      const order = {
+      const taken = await service.decisions.take({
         kind,
         container,
         ...(engine !== undefined && { engine }),
         digest: textIn(body, 'digest'),
         untilMs: timeIn(body, 'until'),
-      };
-      const taken = await service.decisions.take({ ...order, by: request.tokenName ?? 'API token' });
+        by: request.tokenName ?? 'API token',
+      });
       if ('fault' in taken) throw refusal(taken, kind, isKnown(container, engine));
       reply.code(201);
-      return { ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock) };
+      return { ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock.nowMs()) };
     },
   });
   const withdraw = defineRoute({
@@ -106,7 +105,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     answer: async ({ request }) => {
       const ended = await service.decisions.withdraw(request.rest);
       if (ended === undefined) throw new HttpError(404, 'there is no decision with this id');
-      return { ...decisionEntry(ended), kept: ended.isKept, ...stamp(clock) };
+      return { ...decisionEntry(ended), kept: ended.isKept, ...stamp(clock.nowMs()) };
     },
   });
   return [list, take, withdraw];

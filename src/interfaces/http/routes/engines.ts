@@ -1,8 +1,6 @@
 import type { EngineState } from '../../../domain/fleet/engine-state.ts';
-import { known } from '../../json/known.ts';
-import { toTimestamp } from '../../json/timestamps.ts';
+import { toTimestamp, stamp } from '../../json/timestamps.ts';
 import { array, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
-import { stamp } from '../replies/stamp.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
@@ -19,7 +17,7 @@ export function enginesRoutes({ service: { engines }, clock }: HttpParts): reado
     replies: { 200: { description: 'The engines', schema: listSchema } },
     answer: () => {
       const entries = engines().map(entryOf);
-      return { engines: entries, count: entries.length, ...stamp(clock) };
+      return { engines: entries, count: entries.length, ...stamp(clock.nowMs()) };
     },
   });
   return [route];
@@ -28,14 +26,13 @@ export function enginesRoutes({ service: { engines }, clock }: HttpParts): reado
 function entryOf({ name, address, kind, version, reachable, sinceMs, error, lastRunAtMs, ...counts }: EngineState) {
   return {
     ...{ name, address },
-    ...known(kind, (it) => ({ kind: it })),
-    ...known(version, (it) => ({ version: it })),
+    ...{ kind, version },
     reachable: reachable === true,
-    ...known(sinceMs, (ms) => ({ since: toTimestamp(ms) })),
-    ...known(error, (why) => ({ error: why })),
+    since: toTimestamp(sinceMs),
+    error,
     containers: counts.containers,
     updates_available: counts.updatesAvailable,
-    ...known(lastRunAtMs, (ms) => ({ last_run: toTimestamp(ms) })),
+    last_run: toTimestamp(lastRunAtMs),
   };
 }
 

@@ -1,14 +1,12 @@
 import { describeError } from '../../../domain/errors.ts';
 import { startDeadline } from '../requests/deadline.ts';
 import { HttpError, internalError, problemOf } from '../replies/errors.ts';
-import { limitsOf } from '../guards/limits.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, choice, object, text, truth } from '../replies/schemas.ts';
 
 /** `/livez`, `/startupz` and `/readyz`: an orchestrator's probes. */
-export function healthRoutes({ service, clock, log, ...parts }: HttpParts): readonly Route[] {
-  const { readinessTimeoutMs } = limitsOf(parts);
+export function healthRoutes({ service, clock, log }: HttpParts, readinessTimeoutMs: number): readonly Route[] {
   const open = { group: 'health', access: 'open' } as const;
   return [
     defineRoute({

@@ -1,13 +1,11 @@
 import { HttpError } from '../replies/errors.ts';
-import type { HttpParts } from '../service/parts.ts';
+import type { HttpParts, HistoryEntry } from '../service/parts.ts';
 import { count, moment } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, choice, integer, object, stamped, text, time } from '../replies/schemas.ts';
-import type { HistoryEntry } from '../service/service.ts';
 import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
 import { engineField, enginesField, outcomeSchema } from '../replies/container-schemas.ts';
-import { stamp } from '../replies/stamp.ts';
-import { toTimestamp } from '../../json/timestamps.ts';
+import { stamp, toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/history`: the runs of this process's life, at most 500. */
 export function historyRoute({ service, clock }: HttpParts): Route {
@@ -33,7 +31,7 @@ export function historyRoute({ service, clock }: HttpParts): Route {
         .filter(({ timestampMs }) => timestampMs >= since && timestampMs <= until)
         .slice(-limit)
         .map(entryOf);
-      return { entries, count: entries.length, ...stamp(clock) };
+      return { entries, count: entries.length, ...stamp(clock.nowMs()) };
     },
   });
 }
@@ -70,17 +68,17 @@ const listSchema = stamped({
   count: integer('Number of entries'),
 });
 
-function entryOf({ timestampMs, runId, rolledBack, durationMs, failures, containers, engines, ...rest }: HistoryEntry) {
-  const { scanned, updated, failed, restarted, skipped, trigger } = rest;
+function entryOf(entry: HistoryEntry) {
+  const { scanned, updated, failed, restarted, skipped, trigger, failures } = entry;
   return {
-    timestamp: toTimestamp(timestampMs),
+    timestamp: toTimestamp(entry.timestampMs),
     ...{ scanned, updated, failed, restarted, skipped },
-    rolled_back: rolledBack,
-    run_id: runId,
+    rolled_back: entry.rolledBack,
+    run_id: entry.runId,
     trigger,
-    duration_ms: Math.round(durationMs),
+    duration_ms: Math.round(entry.durationMs),
     failures,
-    containers: containers.map(outcomeEntry),
-    ...enginesEntry({ ...(engines && { engines }) }),
+    containers: entry.containers.map(outcomeEntry),
+    ...enginesEntry(entry),
   };
 }

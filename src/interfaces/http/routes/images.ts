@@ -1,9 +1,7 @@
 import type { TrackedImage } from '../../../domain/inventory/inventory.ts';
-import { known } from '../../json/known.ts';
 import { engineField } from '../replies/container-schemas.ts';
-import { engineParameter, enginesIn } from '../requests/engines.ts';
+import { engineParameter, enginesIn, isOfImage, isOnOneOf } from '../requests/selection.ts';
 import { createCachedList } from '../service/cached-list.ts';
-import { isOfImage } from '../requests/container-filter.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { text as textParameter } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
@@ -29,13 +27,13 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
     },
     answer: ({ query }, reply) => {
       const { name, id } = query;
-      const { engines } = enginesIn(query, service);
-      if (name === undefined && id === undefined && engines === undefined) return list(reply);
+      const engines = enginesIn(query, service);
+      if (name === undefined && id === undefined && engines.length === 0) return list(reply);
       const wanted = id === undefined ? undefined : imageIdMeant(id, service.inventory().images);
       return list(
         reply,
         (image) =>
-          (engines === undefined || (image.engine !== undefined && engines.includes(image.engine))) &&
+          isOnOneOf(engines, image) &&
           (name === undefined || image.name === name || isOfImage(image.name, name)) &&
           (id === undefined || image.imageId === wanted),
       );
@@ -59,7 +57,7 @@ const listSchema = stamped({
 });
 
 function entryOf({ name, engine, imageId, digest, containers }: TrackedImage) {
-  return { name, image_id: imageId, digest, containers, ...known(engine, () => ({ engine })) };
+  return { name, image_id: imageId, digest, containers, engine };
 }
 
 function imagesByName({ images }: { readonly images: readonly TrackedImage[] }): readonly TrackedImage[] {

@@ -4,24 +4,27 @@ import type { HttpParts } from '../service/parts.ts';
 import type { Route } from '../service/route.ts';
 import { checkRoute } from './actions/check.ts';
 import { configRoute } from './config.ts';
-import { containerDetailsRoute } from './container-details.ts';
-import { containersRoute } from './containers.ts';
-import { dashboardRoutes } from '../pages/dashboard.ts';
+import { containerRoutes } from './containers.ts';
+import { dashboardRoutes } from './dashboard.ts';
 import { decisionRoutes } from './decisions.ts';
 import { enginesRoutes } from './engines.ts';
 import { eventsRoute } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { historyRoute } from './history.ts';
 import { imagesRoute } from './images.ts';
-import { metricsRoute } from './metrics.ts';
-import { notificationMetricsRoute } from './notification-metrics.ts';
+import { metricsRoutes } from './metrics.ts';
 import { rollbackRoute } from './actions/rollback.ts';
 import { statusRoute } from './status.ts';
 import { swaggerRoute } from './swagger.ts';
 import { updateRoute } from './actions/update.ts';
 import type { UpdateRuns } from '../service/update-runs.ts';
 
-export type RouteParts = HttpParts & { readonly cors: Cors; readonly streams: EventStreams; readonly runs: UpdateRuns };
+export type RouteParts = HttpParts & {
+  readonly cors: Cors;
+  readonly streams: EventStreams;
+  readonly runs: UpdateRuns;
+  readonly readinessTimeoutMs: number;
+};
 
 /** The endpoints of the groups that are on. */
 export function enabledRoutes(parts: RouteParts): readonly Route[] {
@@ -29,8 +32,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     updateRoute(parts, parts.runs),
     rollbackRoute(parts, parts.runs),
     checkRoute(parts),
-    containersRoute(parts),
-    containerDetailsRoute(parts),
+    ...containerRoutes(parts),
     ...enginesRoutes(parts),
     historyRoute(parts),
     imagesRoute(parts),
@@ -38,10 +40,9 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     configRoute(parts),
     eventsRoute(parts.cors, parts.streams),
     statusRoute(parts),
-    metricsRoute(parts),
-    notificationMetricsRoute(parts),
+    ...metricsRoutes(parts),
     swaggerRoute(parts, () => enabled),
-    ...healthRoutes(parts),
+    ...healthRoutes(parts, parts.readinessTimeoutMs),
     ...dashboardRoutes(parts),
   ];
   const enabled = routes.filter(({ group }) => parts.settings.groups.includes(group));

@@ -2,19 +2,15 @@ import type { TargetStatus } from '../../../domain/notification/status.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import { createAuthentication } from '../guards/auth.ts';
-import type { HttpParts } from '../service/parts.ts';
+import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
-import { array, integer, object, stamped, summarySchema, text, time, truth } from '../replies/schemas.ts';
+import { array, choice, integer, object, stamped, summarySchema, text, time, truth } from '../replies/schemas.ts';
 import { countUnwatched } from '../../../domain/check/unwatched.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { known } from '../../json/known.ts';
 import { internalError, problemOf } from '../replies/errors.ts';
-import { engineSchema, runSchema, unwatchedSchema } from '../replies/status-schemas.ts';
-import type { RunUnderWay, ServiceStatus } from '../../../domain/run/service-status.ts';
+import type { RunUnderWay } from '../../../domain/run/service-status.ts';
 import { flag, unlisted } from '../requests/query.ts';
-import type { Service } from '../service/service.ts';
-import { stamp } from '../replies/stamp.ts';
-import { toTimestamp } from '../../json/timestamps.ts';
+import { stamp, toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/status`: the result of the last update, and the time of the next one. */
 export function statusRoute({ settings, service, clock, log, notifications }: HttpParts): Route {
@@ -37,19 +33,20 @@ export function statusRoute({ settings, service, clock, log, notifications }: Ht
       if (lastRun === undefined && !repairing && !extra) return reply.code(204).send();
       return {
         summary: lastRun?.summary ?? nothingYet,
-        ...(lastRun === undefined ? {} : { last_run: toTimestamp(lastRun.atMs) }),
-        ...(nextRunAtMs === undefined ? {} : { next_run: toTimestamp(nextRunAtMs) }),
+        last_run: toTimestamp(lastRun?.atMs),
+        next_run: toTimestamp(nextRunAtMs),
         running,
         repairing,
         updates_available: updatesAvailable,
         ...(extra && {
-          ...scheduleEntry(status),
-          ...known(status.run, (run) => ({ run: runEntry(run) })),
+          schedule: status.schedule,
+          schedule_off: status.scheduleOff,
+          run: status.run && runEntry(status.run),
           ...watchEntry(service),
           reads_events: readsEvents(request),
         }),
-        ...(notifications && { notifications: notifications().map(notifiedEntry) }),
-        ...stamp(clock),
+        notifications: notifications?.().map(notifiedEntry),
+        ...stamp(clock.nowMs()),
       };
     },
   });
@@ -76,15 +73,9 @@ function notifiedEntry({ name, service, pending, sent, failed, lost, lastSentAtM
     pending,
     sent,
     failed: failed + lost,
-    ...(lastSentAtMs !== undefined && { last_sent: toTimestamp(lastSentAtMs) }),
-    ...(lastFailure && { last_failure: lastFailure.reason, last_failure_at: toTimestamp(lastFailure.atMs) }),
-  };
-}
-
-function scheduleEntry({ schedule, scheduleOff }: ServiceStatus) {
-  return {
-    ...known(schedule, (words) => ({ schedule: words })),
-    ...known(scheduleOff, (words) => ({ schedule_off: words })),
+    last_sent: toTimestamp(lastSentAtMs),
+    last_failure: lastFailure?.reason,
+    last_failure_at: toTimestamp(lastFailure?.atMs),
   };
 }
 
@@ -100,15 +91,15 @@ function watchEntry({
 }: Pick<Service, 'inventory' | 'unwatched' | 'engineVersion' | 'inventoryFailure'>) {
   const { known: isListed, containers } = inventory();
   const failure = inventoryFailure();
-  const error = failure && (problemOf(failure) ?? internalError).message;
-  const engine = {
-    name: 'local',
-    ...known(engineVersion(), (version) => ({ version: printable(version, 60) })),
-    reachable: isListed && failure === undefined,
-  };
+  const version = engineVersion();
   return {
     ...(isListed && { watched: containers.length, unwatched: countUnwatched(unwatched()) }),
-    engine: { ...engine, ...known(error, (words) => ({ error: words })) },
+    engine: {
+      name: 'local',
+      version: version === undefined ? undefined : printable(version, 60),
+      reachable: isListed && failure === undefined,
+      error: failure && (problemOf(failure) ?? internalError).message,
+    },
   };
 }
 
@@ -126,6 +117,57 @@ const notifiedSchema = object(
     last_sent: time('When a message was sent last'),
     last_failure: text('Why the last attempt failed; absent when a message has been sent since'),
     last_failure_at: time('When that was'),
+  },
+);
+
+const phases = [
+  'waiting',
+  'pulling',
+  'preparing',
+  'stopping',
+  'starting',
+  'checking health',
+  'committing',
+  'rolling back',
+] as const;
+
+/** The update under way. */
+const runSchema = object({
+  run_id: text('Id of the run in history and events'),
+  trigger: choice(['command', 'schedule', 'start', 'http'], 'The origin of the run'),
+  started_at: time('When it began'),
+  containers: array(
+    object(
+      {
+        name: text('Name of a container whose update has begun'),
+        phase: choice(phases, 'The current step of its update'),
+      },
+      {
+        percent: integer('How much of its image has been pulled, from 0 to 100'),
+        tasks: object({
+          running: integer('How many tasks of a service run the version that this phase brings'),
+          wanted: integer('How many are to'),
+        }),
+      },
+    ),
+  ),
+});
+
+/** Containers that are not watched, by reason. */
+const unwatchedSchema = object({
+  reason: text('Kind of reason'),
+  count: integer('How many containers'),
+  remedy: text('How to have them watched'),
+});
+
+const engineSchema = object(
+  {
+    name: text('Name of the engine'),
+    reachable: truth('Whether it answers, and tells of changes'),
+  },
+  {
+    version: text('Its version; absent before it has answered'),
+    error: text('Why it does not answer'),
   },
 );
 

@@ -20,7 +20,6 @@ export type Connections = {
   /** Closes connections that wait for nothing, silent ones included, and each other one after its reply. */
   readonly closeIdle: () => void;
   readonly closeAll: () => void;
-  readonly count: () => number;
 };
 
 /**
@@ -114,7 +113,6 @@ export function trackConnections(server: Server, mostConnections: number): Conne
     closeAll() {
       for (const { socket } of open.values()) socket.destroy();
     },
-    count: () => open.size,
   };
 }
 

@@ -1,17 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { AccessLog } from '../guards/access-log.ts';
 import { passBody } from '../guards/body-limit.ts';
+import { type Authenticate, createAuthentication } from '../guards/auth.ts';
 import { createCallerReader } from '../guards/client-address.ts';
 import type { Cors } from '../guards/cors.ts';
 import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
-import type { Problem } from '../replies/errors.ts';
+import { HttpError, internalError, type Problem, problemOf, writeProblem } from '../replies/errors.ts';
 import type { HttpResponse } from '../replies/http-response.ts';
-import { writeProblem } from '../replies/write-problem.ts';
+import { RouteReply } from '../replies/route-reply.ts';
 import { keepBody } from '../requests/kept-body.ts';
-import { requestIdOf } from '../requests/request-id.ts';
-import { createAnswer } from './answer.ts';
+import { parseQuery } from '../requests/query.ts';
+import type { Route } from '../service/route.ts';
 import type { Connections } from './connections.ts';
 import type { Found, Refused, RouteTable } from './route-table.ts';
 
@@ -87,6 +89,11 @@ export function createDoor(parts: DoorParts): Door {
   }
 }
 
+/** The caller's own id if it is short and printable, so that both logs can be matched. Otherwise a new one. */
+export function requestIdOf(given: string | readonly string[] | undefined): string {
+  return typeof given === 'string' && /^[\x20-\x7e]{1,256}$/.test(given) ? given : randomUUID();
+}
+
 /** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node would answer by itself, without a body. */
 function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === '1.1';
@@ -104,4 +111,52 @@ function end(response: ServerResponse, status: number): void {
   response.statusCode = status;
   if (status !== 204) response.setHeader('Content-Length', 0);
   response.end();
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse, found: Found) => Promise<void>;
+
+/** Answers a request by its route: checks token and query, calls the route, and replies to its errors. */
+function createAnswer({ settings, clock, log }: DoorParts): Answer {
+  const authenticate = createAuthenticators(settings, log);
+
+  return async (raw, response, { route, rest }) => {
+    try {
+      const query = parseQuery(raw.url ?? '');
+      const tokenName = authenticate[route.access](raw, query);
+      const reply = new RouteReply(response, route.path);
+      const result = await route.answer({ raw, query, rest, tokenName }, reply);
+      if (!(result instanceof RouteReply)) reply.send(result);
+    } catch (error) {
+      fail(error, response);
+    }
+  };
+
+  function fail(error: unknown, response: ServerResponse): void {
+    const problem = problemOf(error);
+    if (problem === undefined)
+      log.error('A request failed because of an internal error', { error, stack: stackOf(error) });
+    // A reply that has begun can only be aborted.
+    if (response.headersSent) response.destroy();
+    else writeProblem(response, problem ?? internalError, clock.nowMs());
+  }
+}
+
+/** Without a token, a group that needs one is off. */
+function createAuthenticators(
+  { token, eventsToken }: HttpSettings,
+  log: Log,
+): Readonly<Record<Route['access'], Authenticate>> {
+  const refuse: Authenticate = () => {
+    throw new HttpError(401, 'no token is configured', { 'WWW-Authenticate': 'Bearer' });
+  };
+  return {
+    'api token': token === undefined ? refuse : createAuthentication({ source: token, inQuery: false, log }),
+    'events token':
+      eventsToken === undefined ? refuse : createAuthentication({ source: eventsToken, inQuery: true, log }),
+    open: () => undefined,
+  };
+}
+
+function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
 }

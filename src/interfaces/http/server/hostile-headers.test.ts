@@ -9,8 +9,8 @@ import { createCors } from '../guards/cors.ts';
 import { HttpError } from '../replies/errors.ts';
 import { numberOf } from '../events/event-frame.ts';
 import { count, flag, list, moment, parseQuery, readQuery, text } from '../requests/query.ts';
-import { requestIdOf } from '../requests/request-id.ts';
 import { normalTarget, pathOf } from '../requests/request-target.ts';
+import { requestIdOf } from './door.ts';
 
 const pieces = [
   'a',

@@ -29,7 +29,7 @@ export type HttpServer = {
 /** Builds the HTTP server with the groups in its settings. */
 export function createHttpServer(parts: HttpParts): HttpServer {
   const { settings, service, clock, log } = parts;
-  const limits = limitsOf(parts);
+  const limits = limitsOf(parts.limits);
   const cors = createCors(settings.corsOrigins);
   const runs = createUpdateRuns(clock);
   const streams = createEventStreams({
@@ -41,7 +41,9 @@ export function createHttpServer(parts: HttpParts): HttpServer {
     epoch: randomBytes(6).toString('hex'),
   });
   const accessLog = createAccessLog(clock, log);
-  const routes = createRouteTable(enabledRoutes({ ...parts, cors, streams, runs }));
+  const routes = createRouteTable(
+    enabledRoutes({ ...parts, cors, streams, runs, readinessTimeoutMs: limits.readinessTimeoutMs }),
+  );
   const shared = { routes, clock, connections: () => connections };
   const door = createDoor({ ...shared, settings, log, accessLog, cors });
   const server = serverFor(door, shared, parts);

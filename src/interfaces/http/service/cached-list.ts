@@ -2,8 +2,8 @@ import type { Inventory } from '../../../domain/inventory/inventory.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
 import type { RouteReply } from '../replies/route-reply.ts';
-import type { Service } from './service.ts';
-import { stamp } from '../replies/stamp.ts';
+import type { Service } from './parts.ts';
+import { stamp } from '../../json/timestamps.ts';
 
 export type ListOf<Item> = {
   /** Field name of the list in the reply. */
@@ -46,7 +46,7 @@ export function createCachedList<Item>(
     const more = fields === '' ? '' : `,${fields}`;
     return `{"${name}":${JSON.stringify(chosen.map(entry))},"count":${chosen.length}${more}`;
   };
-  const finish = (text: string): string => `${text},${JSON.stringify(stamp(clock)).slice(1)}`;
+  const finish = (text: string): string => `${text},${JSON.stringify(stamp(clock.nowMs())).slice(1)}`;
 
   const all = (): Buffer => {
     const view = known();

@@ -1,8 +1,9 @@
+import type { Application } from '../../../application/application.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { TargetStatus } from '../../../domain/notification/status.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/settings.ts';
 import type { Configuration } from '../../json/configuration.ts';
-import type { Service } from './service.ts';
 
 /** The parts of the HTTP API. */
 export type HttpParts = {
@@ -41,16 +42,40 @@ export type HttpLimits = {
   readonly graceMs: number;
 };
 
-export type RunOptions = {
-  readonly cleanup: boolean;
-  readonly noRestart: boolean;
-  readonly monitorOnly: boolean;
-  readonly lifecycleHooks: boolean;
-  readonly rollingRestart: boolean;
-  readonly labelPrecedence: boolean;
-  readonly noPull: boolean;
-  readonly runOnce: boolean;
-  readonly useComposeDependsOn: boolean;
-  readonly skipSelfUpdate: boolean;
-  readonly reviveStopped: boolean;
-};
+export type RunOptions = Pick<
+  ServiceSettings,
+  | 'cleanup'
+  | 'noRestart'
+  | 'monitorOnly'
+  | 'lifecycleHooks'
+  | 'rollingRestart'
+  | 'labelTakesPrecedence'
+  | 'noPull'
+  | 'useComposeDependsOn'
+  | 'reviveStopped'
+> & { readonly runOnce: boolean; readonly skipSelfUpdate: boolean };
+
+/** Part of the application that the HTTP interface uses. */
+export type Service = Pick<
+  Application,
+  | 'check'
+  | 'plan'
+  | 'update'
+  | 'rollBack'
+  | 'decisions'
+  | 'containerNames'
+  | 'inventory'
+  | 'unwatched'
+  | 'engineVersion'
+  | 'inventoryFailure'
+  | 'history'
+  | 'status'
+  | 'engines'
+  | 'eventLog'
+  | 'ready'
+>;
+
+export type HistoryEntry = ReturnType<Service['history']>[number];
+export type EventLog = Service['eventLog'];
+export type LoggedEvent = ReturnType<EventLog['since']>[number];
+export type StepEvent = Parameters<Parameters<EventLog['subscribeToSteps']>[0]>[0];

@@ -5,10 +5,14 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Session } from '../../../domain/run/session.ts';
 import { startDeadline } from '../requests/deadline.ts';
 import { HttpError } from '../replies/errors.ts';
+import type { RouteReply } from '../replies/route-reply.ts';
+import { resultOf } from '../replies/update-result.ts';
+import { stamp } from '../../json/timestamps.ts';
 
 /** The updates that requests have started, including those whose requests were already answered. */
 export type UpdateRuns = {
-  readonly start: (request: RunRequest) => UpdateRun;
+  /** Starts one. Answers with its result, or in the background once it has its turn. */
+  readonly answer: (request: RunRequest, reply: RouteReply) => Promise<RouteReply | object>;
   /** Stops all of them at the next safe point. Resolves when they have ended. */
   readonly stop: () => Promise<void>;
 };
@@ -18,16 +22,10 @@ export type RunRequest = {
   readonly begin: (onBegin: (runId: string) => void, signal: AbortSignal) => Promise<Session>;
   /** Whether it waits for its turn, as a targeted update does. */
   readonly waitsForItsTurn: boolean;
+  /** Whether it is answered at once. */
+  readonly inBackground: boolean;
   /** For waiting, the run and the reply together. */
   readonly timeoutMs: number;
-  readonly response: ServerResponse;
-};
-
-export type UpdateRun = {
-  /** The run's id, once it has its turn. */
-  readonly begun: Promise<string>;
-  /** Rejects with 408 when the time is over, though the run may still be on its way to a safe point. */
-  readonly finished: Promise<Session>;
 };
 
 /**
@@ -37,32 +35,42 @@ export type UpdateRun = {
 export function createUpdateRuns(clock: Clock): UpdateRuns {
   const running = new Map<Promise<unknown>, (reason: ServiceError) => void>();
 
+  /**
+   * `begun` is the run's id, once it has its turn. Both reject with 408 when the time is over, though the run may still
+   * be on its way to a safe point.
+   */
+  function start({ begin, waitsForItsTurn, timeoutMs }: RunRequest, response: ServerResponse) {
+    const deadline = startDeadline(clock, timeoutMs, 'update');
+    let hear: (runId: string) => void = () => undefined;
+    const began = new Promise<string>((resolve) => (hear = resolve));
+    const onClose = (): void => deadline.abort(new ServiceError('cancelled', 'Cannot wait: the client has gone'));
+    response.once('close', onClose);
+    const onBegin = (runId: string): void => {
+      response.off('close', onClose);
+      hear(runId);
+    };
+    const work = begin(onBegin, deadline.signal);
+    running.set(work, deadline.abort);
+    const orLate = async <Result>(result: Promise<Result>): Promise<Result> => {
+      try {
+        return await Promise.race([result, deadline.passed]);
+      } catch (error) {
+        if (deadline.hasPassed()) throw tooLate(timeoutMs);
+        throw waitsForItsTurn && isBusy(error) ? tooManyWait() : error;
+      }
+    };
+    const finished = orLate(work);
+    const begun = orLate(Promise.race([began, work.then(() => began)]));
+    for (const promise of [begun, finished]) promise.catch(() => undefined);
+    void end(work).then(deadline.clear);
+    return { begun, finished };
+  }
+
   return {
-    start({ begin, waitsForItsTurn, timeoutMs, response }) {
-      const deadline = startDeadline(clock, timeoutMs, 'update');
-      let hear: (runId: string) => void = () => undefined;
-      const began = new Promise<string>((resolve) => (hear = resolve));
-      const onClose = (): void => deadline.abort(new ServiceError('cancelled', 'Cannot wait: the client has gone'));
-      response.once('close', onClose);
-      const onBegin = (runId: string): void => {
-        response.off('close', onClose);
-        hear(runId);
-      };
-      const work = begin(onBegin, deadline.signal);
-      running.set(work, deadline.abort);
-      const orLate = async <Result>(result: Promise<Result>): Promise<Result> => {
-        try {
-          return await Promise.race([result, deadline.passed]);
-        } catch (error) {
-          if (deadline.hasPassed()) throw tooLate(timeoutMs);
-          throw waitsForItsTurn && isBusy(error) ? tooManyWait() : error;
-        }
-      };
-      const finished = orLate(work);
-      const begun = orLate(Promise.race([began, work.then(() => began)]));
-      for (const promise of [begun, finished]) promise.catch(() => undefined);
-      void end(work).then(deadline.clear);
-      return { begun, finished };
+    async answer(request, reply) {
+      const { begun, finished } = start(request, reply.raw);
+      if (!request.inBackground) return { ...resultOf(await finished), ...stamp(clock.nowMs()) };
+      return reply.code(202).send({ status: 'accepted', run_id: await begun, ...stamp(clock.nowMs()) });
     },
     stop: async () => {
       const reason = new ServiceError('cancelled', 'Cannot go on: the service is stopping');

@@ -3,8 +3,7 @@ import { applyRecords, emptyOutbox, type OutboxEntry } from '../../../../domain/
 import { printable } from '../../../../domain/text/printable.ts';
 import { toTimestamp } from '../../../json/timestamps.ts';
 import { exitCodes } from '../../context/context.ts';
-import { printDocument, printLines, styleFor } from '../../render/print.ts';
-import { printTable } from '../../terminal/print-table.ts';
+import { printDocument, printLines, styleFor, printTable } from '../../render/print.ts';
 import { problemLines } from './chosen-targets.ts';
 
 /** `upkeep notify list`: each target, and with --state-dir its waiting messages. */

@@ -6,9 +6,8 @@ import type { HttpParts } from '../../service/parts.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
 import { engineField, enginesField, holdFields, kindField, versionFields } from '../../replies/container-schemas.ts';
 import { array, choice, integer, object, stamped, text, time, truth } from '../../replies/schemas.ts';
-import { engineParameter, enginesIn } from '../../requests/engines.ts';
-import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
-import { stamp } from '../../replies/stamp.ts';
+import { engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
+import { stamp } from '../../../json/timestamps.ts';
 
 /** `POST /v1/check`: asks the registries. It changes nothing and waits for no update. */
 export function checkRoute({ settings, service, clock }: HttpParts): Route {
@@ -28,13 +27,13 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
     },
     answer: async ({ query }, reply) => {
       const { image: images, container: containers, timeout: timeoutMs } = query;
-      const chosen = enginesIn(query, service);
+      const engines = enginesIn(query, service);
       const deadline = startDeadline(clock, timeoutMs, 'check');
       reply.raw.once('close', () => deadline.abort(new ServiceError('cancelled', 'Cannot check: the client has gone')));
       try {
-        const report = await service.check({ images, containers, ...chosen, trigger: 'http' }, deadline.signal);
+        const report = await service.check({ images, containers, engines, trigger: 'http' }, deadline.signal);
         const entries = report.containers.map((container) => checkedEntry(container, clock.nowMs()));
-        return { containers: entries, count: entries.length, ...enginesEntry(report), ...stamp(clock) };
+        return { containers: entries, count: entries.length, ...enginesEntry(report), ...stamp(clock.nowMs()) };
       } catch (error) {
         throw deadline.hasPassed() ? new HttpError(408, 'the check timed out') : error;
       } finally {

@@ -1,15 +1,12 @@
 import { ServiceError } from '../../../../domain/errors.ts';
 import type { Clock } from '../../../../domain/outside/outside.ts';
 import { HttpError } from '../../replies/errors.ts';
-import { acceptedSchema, resultOf, resultSchema } from '../../replies/update-result.ts';
-import { stamp } from '../../replies/stamp.ts';
+import { acceptedSchema, resultSchema } from '../../replies/update-result.ts';
 import { flag, text } from '../../requests/query.ts';
-import { engineParameter, enginesIn } from '../../requests/engines.ts';
-import { timeoutUpTo } from '../../requests/selection.ts';
-import type { HttpParts } from '../../service/parts.ts';
+import { engineParameter, enginesIn, timeoutUpTo } from '../../requests/selection.ts';
+import type { HttpParts, Service } from '../../service/parts.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
-import type { Service } from '../../service/service.ts';
-import type { UpdateRuns } from '../../service/update-runs.ts';
+import type { RunRequest, UpdateRuns } from '../../service/update-runs.ts';
 
 /** `POST /v1/rollback`: returns containers to the image before their last update. */
 export function rollbackRoute({ settings, service, clock }: HttpParts, runs: UpdateRuns): Route {
@@ -46,17 +43,15 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
       const name = container?.replace(/^\//, '') ?? '';
       if (name === '')
         throw new HttpError(400, 'invalid query parameter "container": the name of a container is needed');
-      const chosen = enginesIn(query, service);
-      const run = runs.start({
-        begin: (onBegin, signal) => service.rollBack([name], signal, { trigger: 'http', onBegin, ...chosen }),
+      const engines = enginesIn(query, service);
+      const run: RunRequest = {
+        begin: (onBegin, signal) => service.rollBack([name], signal, { trigger: 'http', onBegin, engines }),
         waitsForItsTurn: true,
+        inBackground,
         timeoutMs,
-        response: reply.raw,
-      });
+      };
       try {
-        if (!inBackground) return { ...resultOf(await run.finished), ...stamp(clock) };
-        const runId = await run.begun;
-        return reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock) });
+        return await runs.answer(run, reply);
       } catch (error) {
         throw await problemWith(name, error, service, clock);
       }

@@ -2,16 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../../../domain/errors.ts';
 import { planEntries } from '../../../json/plan.ts';
 import { HttpError } from '../../replies/errors.ts';
-import { acceptedSchema, resultOf, resultOrPlanSchema } from '../../replies/update-result.ts';
+import { acceptedSchema, resultOrPlanSchema } from '../../replies/update-result.ts';
 import { startDeadline } from '../../requests/deadline.ts';
-import type { Service } from '../../service/service.ts';
-import type { HttpParts } from '../../service/parts.ts';
+import type { Service, HttpParts } from '../../service/parts.ts';
 import { flag, unlisted } from '../../requests/query.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
-import { engineParameter, enginesIn } from '../../requests/engines.ts';
-import { selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
-import { stamp } from '../../replies/stamp.ts';
-import type { UpdateRuns } from '../../service/update-runs.ts';
+import { engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
+import { stamp } from '../../../json/timestamps.ts';
+import type { RunRequest, UpdateRuns } from '../../service/update-runs.ts';
 
 /** `POST /v1/update`. With the option for old clients, `GET` acts the same. */
 export function updateRoute({ settings, service, clock }: HttpParts, runs: UpdateRuns): Route {
@@ -72,30 +70,21 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
           400,
           'invalid query parameter "approved": it is for dry_run=true; POST /v1/decisions takes approvals',
         );
-      const chosen = enginesIn(query, service);
-      const request = {
-        images,
-        containers,
-        ...chosen,
-        retryFailed,
-        ...(now && { ignoreWindows: true }),
-        ...(ignoreWaves && { ignoreWaves }),
-      };
+      const engines = enginesIn(query, service);
+      const request = { images, containers, engines, retryFailed, ignoreWindows: now, ignoreWaves };
       if (isRehearsed)
         return {
           dry_run: true,
           plan: await planOf({ ...request, asApproved: approved }, timeoutMs, reply.raw),
-          ...stamp(clock),
+          ...stamp(clock.nowMs()),
         };
-      const run = runs.start({
+      const run: RunRequest = {
         begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', onBegin }, signal),
         waitsForItsTurn: images.length > 0 || containers.length > 0,
+        inBackground,
         timeoutMs,
-        response: reply.raw,
-      });
-      if (!inBackground) return { ...resultOf(await run.finished), ...stamp(clock) };
-      const runId = await run.begun;
-      return reply.code(202).send({ status: 'accepted', run_id: runId, ...stamp(clock) });
+      };
+      return runs.answer(run, reply);
     },
   });
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defaultSettings } from '../../domain/settings/settings.ts';
-import { loadConfiguration } from './load.ts';
+import { loadConfiguration } from '../read/load.ts';
 import { optionEntries } from '../table/options.ts';
-import { describeSelection } from '../show/selection-words.ts';
+import { describeSelection } from './shown-configuration.ts';
 
 describe('showOptions()', () => {
   test('names every option, its value, and the flag or variable it came from', () => {

@@ -1,26 +1,10 @@
-import type { RunningService } from '../../../domain/run/running-service.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import { engineOf, listOf, numberOf, rawTextOf } from './fields.ts';
-import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun, Sources } from './views.ts';
+import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun } from './views.ts';
 
-/**
- * The data of a running service. It may be older, newer, or of the Watchtower family, so missing fields are tolerated.
- */
-export function createRemoteSources({ read, follow }: Pick<RunningService, 'read' | 'follow'>): Sources {
-  const ask = async <View>(what: Parameters<typeof read>[0], view: (from: JsonObject) => View, signal: AbortSignal) => {
-    const document = await read(what, signal);
-    return { document, view: view(document) };
-  };
-  return {
-    containers: (signal) => ask('containers/details', readContainers, signal),
-    history: (signal) => ask('history', (document) => listOf(document, 'entries').map(readRun), signal),
-    config: (signal) => ask('config', readConfig, signal),
-    follow,
-  };
-}
-
-function readContainers(document: JsonObject): ContainersView {
+/** The containers of an answer. Services may be older, newer, or of the Watchtower family, so missing fields are tolerated. */
+export function readContainers(document: JsonObject): ContainersView {
   const unfinished = document['unfinished'] === undefined ? [] : listOf(document, 'unfinished');
   const nameIn = (entry: JsonObject) => `${rawTextOf(entry, 'engine')}/${rawTextOf(entry, 'name')}`;
   const held = new Set(unfinished.map(nameIn));
@@ -92,6 +76,11 @@ function naming(entry: JsonObject) {
   };
 }
 
+/** The runs of an answer, oldest first. */
+export function readHistory(document: JsonObject): readonly PastRun[] {
+  return listOf(document, 'entries').map(readRun);
+}
+
 /** Services of the Watchtower family send only counts; older ones of Upkeep only the failures. */
 function readRun(entry: JsonObject): PastRun {
   const list = ['containers', 'failures'].find((name) => entry[name] !== undefined);
@@ -124,7 +113,7 @@ function readOutcome(entry: JsonObject): PastOutcome {
 }
 
 /** Services of the Watchtower family send settings but no list of options. */
-function readConfig(document: JsonObject): ConfigView {
+export function readConfig(document: JsonObject): ConfigView {
   const { config, options } = document;
   const hasOptions = options !== undefined || !isJsonObject(config);
   const listed = hasOptions

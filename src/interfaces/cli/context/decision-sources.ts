@@ -1,13 +1,61 @@
-import type { Decision } from '../../../domain/decision/decisions.ts';
+import type { Application } from '../../../application/application.ts';
+import { refuseUnmatched } from '../../../domain/check/filters.ts';
+import type { Decision, DecisionFault, DecisionRequest } from '../../../domain/decision/decisions.ts';
 import { ServiceError } from '../../../domain/errors.ts';
-import { parseDigest } from '../../../domain/reference/digest.ts';
-import type { RunningService } from '../../../domain/run/running-service.ts';
+import { type Digest, parseDigest } from '../../../domain/reference/digest.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
+import type { RunningService } from '../../../domain/run/running-service.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { parseTimestamp, toTimestamp } from '../../json/timestamps.ts';
-import type { DecisionSource, KeptDecision } from './decision-source.ts';
 import { engineOf, listOf, rawTextOf } from './fields.ts';
+
+/** `isKept` false: the decision ends with the process that has taken it. */
+export type KeptDecision = Decision & { readonly isKept: boolean };
+
+/** A container that was named, and the version that it waits for. */
+export type DecisionCandidate = {
+  readonly name: string;
+  /** Present where there are several. */
+  readonly engine?: string;
+  readonly digest: Digest | undefined;
+};
+
+/** `engines`: only of these; none: of all. */
+export type CandidateQuery = { readonly names: readonly string[]; readonly engines: readonly string[] };
+
+/** Where decisions are taken: in this process, with the file that it shares with a service, or in a running service. */
+export type DecisionSource = {
+  /** The named containers, and what each waits for; throws `not-found` for a name that means none. */
+  readonly candidates: (query: CandidateQuery, signal: AbortSignal) => Promise<readonly DecisionCandidate[]>;
+  readonly take: (request: DecisionRequest, signal: AbortSignal) => Promise<KeptDecision | DecisionFault>;
+  /** Of these engines; without a name of all. */
+  readonly list: (engines: readonly string[], signal: AbortSignal) => Promise<readonly Decision[]>;
+  /** Undefined: there is none with this id. */
+  readonly withdraw: (id: string, signal: AbortSignal) => Promise<KeptDecision | undefined>;
+};
+
+/** Decides in this process, with a check that finds the candidates. */
+export function createLocalDecisions({ check, decisions }: Pick<Application, 'check' | 'decisions'>): DecisionSource {
+  return {
+    async candidates({ names, engines }, signal) {
+      const report = await check({ images: [], containers: names, engines }, signal);
+      refuseUnmatched(report, 'decide about');
+      return report.containers.map(({ name, engine }) => ({
+        name,
+        ...(engine !== undefined && { engine }),
+        digest: decisions.candidateOf(name, engine)?.digest,
+      }));
+    },
+    take: decisions.take,
+    async list(engines) {
+      const all = await decisions.list();
+      // The decisions of one engine alone do not name it.
+      return all.filter(({ engine }) => engines.length === 0 || engine === undefined || engines.includes(engine));
+    },
+    withdraw: decisions.withdraw,
+  };
+}
 
 /** Decides in a running service, which knows the candidates from its last check. */
 export function createRemoteDecisions({ read, send }: Pick<RunningService, 'read' | 'send'>): DecisionSource {
@@ -23,8 +71,7 @@ export function createRemoteDecisions({ read, send }: Pick<RunningService, 'read
       });
     },
     async take({ kind, container, engine, digest, untilMs }, signal) {
-      const until = untilMs === undefined ? {} : { until: toTimestamp(untilMs) };
-      const body = { container, ...(engine !== undefined && { engine }), decision: kind, digest, ...until };
+      const body = { container, engine, decision: kind, digest, until: toTimestamp(untilMs) };
       const answer = await send({ method: 'POST', what: 'decisions', body }, signal);
       return kept(answer);
     },
