@@ -5,7 +5,6 @@ import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { canaryUrls } from '../../../test/support/notify/notify-canaries.ts';
 import { startRig } from '../../../test/support/notify/notify-rig.ts';
-import { listTargets } from './list.ts';
 import type { NotifyDeps } from './service/service.ts';
 import { services } from './services/table.ts';
 import { parseTargets, readTarget, type ParsedTargets } from './targets.ts';
@@ -121,13 +120,13 @@ test('parseTargets() keeps a Home Assistant apart, which gets no messages', () =
   ]);
 });
 
-test('listTargets() shows name, service and what is no secret', () => {
+test('parseTargets() shows name, service and what is no secret', () => {
   const all = parsed('ops=gotify://push.example.com/T0kenT0ken logger:// homeassistant+mqtt://me:s3cret@h');
-  expect(listTargets(all)).toEqual([
-    { name: 'ops', service: 'Gotify', shown: 'gotify://push.example.com/[redacted]' },
-    { name: 'logger', service: 'The log', shown: 'logger://' },
-    { name: 'homeassistant', service: 'Home Assistant', shown: 'homeassistant+mqtt://[redacted]@h' },
+  expect(all.targets).toMatchObject([
+    { name: 'ops', service: 'gotify', shown: 'gotify://push.example.com/[redacted]' },
+    { name: 'logger', service: 'logger', shown: 'logger://' },
   ]);
+  expect(all.homeAssistants).toMatchObject([{ shown: 'homeassistant+mqtt://[redacted]@h' }]);
 });
 
 describe('a URL of each service', () => {
