@@ -77,7 +77,7 @@ export type SendOutcome =
       readonly kind: 'failed';
       readonly failure: SendFailure;
       readonly reason: string;
-      readonly retryAfterMs?: number;
+      readonly retryAfterMs?: number | undefined;
       /** The request was sent, and its answer was lost. */
       readonly mayHaveArrived?: boolean;
     };
