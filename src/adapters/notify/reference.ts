@@ -89,7 +89,7 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
 }
 
 function code(text: string): string {
-  return `\`${text.replaceAll('|', String.raw`\|`)}\``;
+  return `\`${escaped(text)}\``;
 }
 
 function escaped(text: string): string {

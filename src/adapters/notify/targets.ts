@@ -94,7 +94,7 @@ export function readTarget(url: string): Outcome {
 function expanded(values: readonly string[], problems: string[]): readonly WrittenTarget[] {
   return values.flatMap((value) => {
     try {
-      return writtenTargets([value]);
+      return writtenTargets(value);
     } catch (error) {
       problems.push(`Cannot read the file of notification targets: ${printable(describeError(error), 200)}`);
       return [];

@@ -132,7 +132,8 @@ export function jsonObject(about: string): Parameter<object | undefined> {
   });
 }
 
-function define<Value>(
+/** A parameter of a kind that the functions above do not have. */
+export function define<Value>(
   kind: Omit<Parameter<Value>, 'aliases' | 'isRequired' | 'isSecret'>,
   options: Options<Value> = {},
 ): Parameter<Value> {

@@ -83,15 +83,13 @@ async function attempt(wanted: HttpRequest, options: ExchangeOptions, signal: Ab
       },
     });
     const fail = (error: unknown): void =>
-      reject(signal.aborted ? (signal.reason as Error) : new Refused('network', networkWords(error, url.host)));
+      reject(
+        signal.aborted ? (signal.reason as Error) : new Refused('network', readNetworkError(error, url.host).message),
+      );
     request.on('error', fail);
     request.on('response', (response) => readAnswer(response, resolve, fail));
     request.end(body);
   });
-}
-
-function networkWords(error: unknown, host: string): string {
-  return readNetworkError(error, host).message;
 }
 
 /** The same as in the client for registries: Node's default of 250 ms is too short for a distant address. */
