@@ -131,11 +131,10 @@ async function connectAs(
     switch (packet.kind) {
       case 'connack':
         return packet.reason === 0 ? opened.resolve() : end(refusedBy(version, packet.reason));
+      case 'pubrec':
+        if (packet.reason >= 0x80) return settle(packet.id, packet.reason);
+        return void socket.write(acknowledgement(packetTypes.pubrel, packet.id));
       case 'ack':
-        if (packet.type === packetTypes.pubrec && packet.reason < 0x80)
-          return void socket.write(acknowledgement(packetTypes.pubrel, packet.id));
-        return settle(packet.id, packet.reason);
-      case 'suback':
         return settle(packet.id, packet.reason);
       case 'pubrel':
         return void socket.write(acknowledgement(packetTypes.pubcomp, packet.id));
@@ -192,8 +191,8 @@ type Waiter<Value> = {
   readonly reject: (error: Error) => void;
 };
 
-/** A rejection without a waiter is ignored. */
-function waiter<Value>(): Waiter<Value> {
+/** A promise with its ends. A rejection that nobody waits for is ignored. */
+export function waiter<Value>(): Waiter<Value> {
   let [resolve, reject]: [Waiter<Value>['resolve'], Waiter<Value>['reject']] = [() => undefined, () => undefined];
   const promise = new Promise<Value>((...both) => {
     [resolve, reject] = both;

@@ -5,7 +5,7 @@ export type Qos = 0 | 1 | 2;
 
 export type Publication = {
   readonly topic: string;
-  readonly payload: string | Buffer;
+  readonly payload: string;
   readonly qos: Qos;
   readonly retain: boolean;
 };
@@ -51,20 +51,15 @@ export function connectPacket(version: MqttVersion, options: ConnectOptions): Bu
     uint16(keepAliveSeconds),
     noProperties(version),
     text(clientId),
-    ...(will === undefined ? [] : [noProperties(version), text(will.topic), bytes(will.payload)]),
+    ...(will === undefined ? [] : [noProperties(version), text(will.topic), text(will.payload)]),
     ...(user === '' ? [] : [text(user)]),
     ...(hasPassword ? [text(password)] : []),
   ]);
 }
 
 /** `id` is only used with QoS 1 and 2. */
-export function publishPacket(
-  version: MqttVersion,
-  { topic, payload, qos, retain }: Publication,
-  id: number,
-  isRepeat = false,
-): Buffer {
-  const flags = (isRepeat ? 8 : 0) | (qos << 1) | (retain ? 1 : 0);
+export function publishPacket(version: MqttVersion, { topic, payload, qos, retain }: Publication, id: number): Buffer {
+  const flags = (qos << 1) | (retain ? 1 : 0);
   const numbered = qos === 0 ? [] : [uint16(id)];
   return packet(packetTypes.publish, flags, [text(topic), ...numbered, noProperties(version), Buffer.from(payload)]);
 }
@@ -101,11 +96,8 @@ function noProperties(version: MqttVersion): Buffer {
   return version === 5 ? Buffer.from([0]) : Buffer.alloc(0);
 }
 
+/** The bytes of a text, after their number. */
 function text(value: string): Buffer {
-  return bytes(value);
-}
-
-function bytes(value: string | Buffer): Buffer {
   const content = Buffer.from(value);
   return Buffer.concat([uint16(content.length), content]);
 }
