@@ -1,5 +1,5 @@
 import type { SecureContext } from 'node:tls';
-import type { Fleet } from '../../../domain/home-assistant/container-entity.ts';
+import type { Fleet } from '../../../domain/home-assistant/fleet.ts';
 import { connectMqtt, type Incoming, type MqttConnection, waiter } from '../mqtt/connection.ts';
 import type { Publication } from '../mqtt/packets.ts';
 import { createCutting } from '../wire/secrets.ts';

@@ -1,4 +1,4 @@
-import type { ContainerEntity, Fleet } from '../../../domain/home-assistant/container-entity.ts';
+import type { ContainerEntity, Fleet } from '../../../domain/home-assistant/fleet.ts';
 import type { Publication } from '../mqtt/packets.ts';
 import { slugsOf, type Topics } from './names.ts';
 
@@ -49,7 +49,6 @@ function discovery(container: ContainerEntity, slugged: string, shown: Shown): o
     state_topic: topics.state(slugged),
     json_attributes_topic: topics.attributes(slugged),
     ...(shown.hearsCommands && container.mayInstall ? command : {}),
-    ...(container.picture === undefined ? {} : { entity_picture: container.picture }),
     ...(container.releaseUrl === undefined ? {} : { release_url: container.releaseUrl }),
     ...common(shown),
   };
@@ -57,14 +56,13 @@ function discovery(container: ContainerEntity, slugged: string, shown: Shown): o
 
 /** The schema is closed: a message with an additional key, or with null instead of a text, is rejected as a whole. */
 function stateOf(container: ContainerEntity): object {
-  const { installedVersion, latestVersion, title, releaseUrl, releaseSummary, picture, isUpdating } = container;
+  const { installedVersion, latestVersion, title, releaseUrl, releaseSummary, isUpdating } = container;
   return {
     installed_version: installedVersion,
     latest_version: latestVersion,
     title,
     release_url: releaseUrl,
     release_summary: releaseSummary?.slice(0, longestSummary),
-    entity_picture: picture,
     in_progress: isUpdating,
     update_percentage: null,
   };
