@@ -1,5 +1,7 @@
-/** The severity of a message or of one of its lines, as log levels name them. */
-export type MessageLevel = 'debug' | 'info' | 'warn' | 'error';
+/** The severities of a message or of one of its lines, as log levels name them, in rising order. */
+export const messageLevels = ['debug', 'info', 'warn', 'error'] as const;
+
+export type MessageLevel = (typeof messageLevels)[number];
 
 /** One message for one target. Its texts are UTF-8 of any length: the service splits or cuts them to its own limit. */
 export type Message = {

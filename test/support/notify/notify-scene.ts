@@ -1,6 +1,6 @@
 import type { Message, SendOutcome, Target } from '../../../src/domain/notification/message.ts';
-import type { OutboxRecord } from '../../../src/domain/notification/outbox/record.ts';
-import type { OutboxStore } from '../../../src/domain/notification/outbox/store.ts';
+import type { OutboxRecord, OutboxStore } from '../../../src/domain/notification/outbox/record.ts';
+import type { NotificationSettings } from '../../../src/domain/notification/settings.ts';
 import type { Log } from '../../../src/domain/outside/outside.ts';
 
 export type TestTarget = Target & {
@@ -61,3 +61,27 @@ export function createTestLog(): Log & { readonly lines: readonly LogLine[] } {
       void lines.push({ level, message, fields });
   return { lines, debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }
+
+/** The settings without any target. */
+export const noNotifications: NotificationSettings = {
+  urls: [],
+  legacyUrls: [],
+  legacySecrets: [],
+  style: 'upkeep',
+  level: 'info',
+  levelOf: {},
+  delayMs: 0,
+  hostname: undefined,
+  template: undefined,
+  report: false,
+  splitByContainer: false,
+  titleTag: '',
+  logStdout: false,
+  skipTitle: false,
+  startupMessage: true,
+  repeat: false,
+  digest: undefined,
+  quietHours: undefined,
+  retryMs: 30_000,
+  timeZone: undefined,
+};
