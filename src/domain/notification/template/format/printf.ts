@@ -1,5 +1,4 @@
-import type { FunctionContext } from '../values/function-context.ts';
-import type { Sink } from '../values/limits.ts';
+import type { FunctionContext, Sink } from '../values/limits.ts';
 import { typeName } from '../values/truth.ts';
 import { Named, type Value } from '../values/value.ts';
 import { formatInteger, formatReal } from './number.ts';
