@@ -39,7 +39,7 @@ export function reportOf(
 }
 
 function containerItem(outcome: ContainerOutcome, category: Category, at: RunTime): Item {
-  const { name, reason, oldImageId, containerId: id = '', newContainerId = '' } = outcome;
+  const { name, reason, oldImageId, containerId = '', newContainerId = '' } = outcome;
   const isWell = category === 'Updated' || category === 'Restarted' || category === 'Fresh' || category === 'Stale';
   const [error, latest, imageName] = [isWell ? '' : reason, latestOf(outcome) || oldImageId, imageNameOf(outcome)];
   const fields = {
@@ -47,52 +47,36 @@ function containerItem(outcome: ContainerOutcome, category: Category, at: RunTim
     ImageName: imageName,
     State: category,
     Error: error,
-    ID: id,
+    ID: containerId,
     CurrentImageID: oldImageId,
     LatestImageID: latest,
     NewContainerID: newContainerId,
     IsMonitorOnly: category === 'Stale',
     ...cooldownFields(outcome, at),
   };
-  return new Item('container', fields, {
-    text: name,
-    json: containerJson({ id, name, imageName, category, error, current: oldImageId, latest }),
-    porcelain: containerPorcelain({ id, name, imageName, category, error, current: oldImageId, latest }),
-  });
-}
-
-type Shown = {
-  /** The id of the container. */
-  readonly id: string;
-  readonly name: string;
-  readonly imageName: string;
-  readonly category: Category;
-  readonly error: string;
-  readonly current: string;
-  readonly latest: string;
-};
-
-function containerJson({ id, name, imageName, category, error, current, latest }: Shown): Value {
-  const entries: [string, Value][] = [
-    ['currentImageId', shortId(current)],
-    ['id', shortId(id)],
-    ['imageName', imageName],
-    ['latestImageId', shortId(latest)],
-    ['name', name],
-    ['state', category],
-  ];
-  return new Map(error === '' ? entries : [...entries, ['error', error]]);
-}
-
-function containerPorcelain({ name, imageName, category, error, current, latest }: Shown): Item {
-  return new Item('container', {
+  const failure = error === '' ? {} : { error };
+  const json = {
+    currentImageId: shortId(oldImageId),
+    id: shortId(containerId),
+    imageName,
+    latestImageId: shortId(latest),
+    name,
+    state: category,
+    ...failure,
+  };
+  const porcelain = {
     name,
     image: imageName,
-    image_id: shortId(current),
+    image_id: shortId(oldImageId),
     latest_image_id: shortId(latest),
     state: category,
-    update_available: current !== latest,
-    ...(error === '' ? {} : { error }),
+    update_available: oldImageId !== latest,
+    ...failure,
+  };
+  return new Item('container', fields, {
+    text: name,
+    json: new Map(Object.entries(json)),
+    porcelain: new Item('container', porcelain),
   });
 }
 
