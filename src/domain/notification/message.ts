@@ -3,6 +3,16 @@ export const messageLevels = ['debug', 'info', 'warn', 'error'] as const;
 
 export type MessageLevel = (typeof messageLevels)[number];
 
+export function isAtLeast(level: MessageLevel, least: MessageLevel): boolean {
+  return messageLevels.indexOf(level) >= messageLevels.indexOf(least);
+}
+
+/** The most severe level; `info` for an empty list. */
+export function gravestLevel(lines: readonly { readonly level: MessageLevel }[]): MessageLevel {
+  const levels = lines.map(({ level }) => level);
+  return messageLevels.findLast((level) => levels.includes(level)) ?? 'info';
+}
+
 /** One message for one target. Its texts are UTF-8 of any length: the service splits or cuts them to its own limit. */
 export type Message = {
   /** Stays the same over retries and restarts; services with an idempotency key get it. */

@@ -1,6 +1,5 @@
 import { boundedDraft } from '../bounded-draft.ts';
-import { gravestLevel } from '../level.ts';
-import { type Heading, headings, type Message, type MessageItem, type MessageLine } from '../message.ts';
+import { gravestLevel, type Heading, headings, type Message, type MessageItem, type MessageLine } from '../message.ts';
 import type { Draft } from '../run-facts.ts';
 import type { OutboxEntry } from './outbox.ts';
 import type { OutboxRecord } from './record.ts';

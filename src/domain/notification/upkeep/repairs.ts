@@ -1,6 +1,5 @@
 import type { RecoveredTransaction } from '../../run/recovery-report.ts';
-import { isAtLeast, gravestLevel } from '../level.ts';
-import type { MessageLevel, MessageLine } from '../message.ts';
+import { gravestLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import { repairLevels, repairSentence } from '../repair-wording.ts';
 import type { Draft, RepairFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';

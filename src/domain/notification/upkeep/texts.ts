@@ -1,11 +1,10 @@
 import { formatDuration } from '../../text/duration.ts';
 import { printable } from '../../text/printable.ts';
 import type { OutcomeKind } from '../../run/session.ts';
-import type { MessageLevel, MessageLine } from '../message.ts';
+import { gravestLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
-import { gravestLevel, isAtLeast } from '../level.ts';
 import { messageTitle } from '../watchtower/title.ts';
 import { repairDraft } from './repairs.ts';
 import { type Section, sectionsOf } from './paragraphs.ts';

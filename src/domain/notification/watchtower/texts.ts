@@ -1,6 +1,5 @@
-import type { MessageLevel, MessageLine } from '../message.ts';
+import { gravestLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import { madeUpRun, madeUpStart } from '../made-up-run.ts';
-import { gravestLevel, isAtLeast } from '../level.ts';
 import { repairLevels, repairSentence } from '../repair-wording.ts';
 import type { Composer, Draft, RepairFacts, RunFacts, StartFacts } from '../run-facts.ts';
 import { defaultLimits } from '../template/values/limits.ts';
