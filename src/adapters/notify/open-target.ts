@@ -8,12 +8,10 @@ import { Refused } from './wire/refused.ts';
 import { createCutting } from './wire/secrets.ts';
 import { wordsOf } from './wire/words.ts';
 
-export type OpenTarget = Target & { readonly close: () => Promise<void> };
-
 type Naming = Pick<Target, 'name' | 'service' | 'hearsStart'>;
 
 /** A target that sends. After a message was accepted in part, the next attempt sends the other parts. */
-export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange, deps: NotifyDeps): OpenTarget {
+export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange, deps: NotifyDeps): Target {
   const { deadlineMs = 10_000 } = deps;
   const delivery = read.open(deps);
   const cut = createCutting(read.secrets);
@@ -42,7 +40,6 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
         return failed(error.failure, `${cut(error.message)}${said}`, error.retryAfterMs);
       }
     },
-    close: async () => ('deliver' in delivery ? delivery.close?.() : undefined),
   };
 }
 

@@ -51,7 +51,7 @@ function keyTable(parameters: ParameterTable): string {
 }
 
 /** Not a target for messages, but described like one. */
-export const homeAssistant: Described = {
+const homeAssistant: Described = {
   title: 'Home Assistant',
   form: homeAssistantForm,
   about:

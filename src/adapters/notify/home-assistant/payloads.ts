@@ -31,9 +31,7 @@ export function publicationsOf(fleet: Fleet, shown: Shown): ReadonlyMap<string, 
 
 /** Messages that remove an entity and everything retained for it. */
 export function removalsOf(slugged: string, topics: Topics): readonly Publication[] {
-  return [topics.config(slugged), topics.state(slugged), topics.attributes(slugged)].map((topic) => ({
-    ...{ topic, payload: '', qos: 1, retain: true },
-  }));
+  return [topics.config(slugged), topics.state(slugged), topics.attributes(slugged)].map((topic) => text(topic, ''));
 }
 
 /** https://www.home-assistant.io/integrations/update.mqtt/ */
@@ -49,7 +47,7 @@ function discovery(container: ContainerEntity, slugged: string, shown: Shown): o
     state_topic: topics.state(slugged),
     json_attributes_topic: topics.attributes(slugged),
     ...(shown.hearsCommands && container.mayInstall ? command : {}),
-    ...(container.releaseUrl === undefined ? {} : { release_url: container.releaseUrl }),
+    release_url: container.releaseUrl,
     ...common(shown),
   };
 }

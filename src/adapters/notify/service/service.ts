@@ -40,8 +40,6 @@ export type Delivery =
   | {
       /** Resolves to the service's answer; throws `Refused`. */
       readonly deliver: (message: Message, exchange: Exchange, signal: AbortSignal) => Promise<string>;
-      /** Closes connections that are kept open. */
-      readonly close?: () => Promise<void>;
     };
 
 export type Given<Table extends ParameterTable, Address> = {
