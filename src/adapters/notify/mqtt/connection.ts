@@ -6,6 +6,7 @@ import {
   acknowledgement,
   connectPacket,
   disconnectPacket,
+  keepAliveSeconds,
   packetTypes,
   pingPacket,
   publishPacket,
@@ -17,7 +18,7 @@ import {
 import { refusedBy } from './reasons.ts';
 import { createPacketReader, type ReceivedPacket } from './received.ts';
 
-export type Broker = Omit<ConnectOptions, 'keepAliveSeconds'> & {
+export type Broker = ConnectOptions & {
   readonly host: string;
   readonly port: number;
   /** Undefined: no TLS. */
@@ -54,8 +55,6 @@ export async function connectMqtt(
   }
 }
 
-/** A broker publishes the will after one and a half of these intervals without a packet. */
-const keepAliveSeconds = 30;
 const highestId = 0xffff;
 
 async function connectAs(
@@ -101,7 +100,7 @@ async function connectAs(
   socket.once('error', (error) => end(new Refused('network', readNetworkError(error, broker.host).message)));
   socket.once('close', () => end(new Refused('network', 'the connection was closed')));
   socket.once(broker.secureContext === undefined ? 'connect' : 'secureConnect', () =>
-    socket.write(connectPacket(version, { ...broker, keepAliveSeconds })),
+    socket.write(connectPacket(version, broker)),
   );
   await opened.promise;
 

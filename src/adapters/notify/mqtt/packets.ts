@@ -31,13 +31,15 @@ export type ConnectOptions = {
   readonly user: string;
   readonly password: string;
   readonly cleanSession: boolean;
-  readonly keepAliveSeconds: number;
   /** The last will: the broker publishes it when the connection breaks. */
   readonly will?: Publication;
 };
 
+/** A broker publishes the will after one and a half of these intervals without a packet. */
+export const keepAliveSeconds = 30;
+
 export function connectPacket(version: MqttVersion, options: ConnectOptions): Buffer {
-  const { clientId, user, password, cleanSession, keepAliveSeconds, will } = options;
+  const { clientId, user, password, cleanSession, will } = options;
   // In 3.1.1 a password without a user has no meaning, and brokers ignore it.
   const hasPassword = user !== '' && password !== '';
   const flags =
