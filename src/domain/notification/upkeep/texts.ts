@@ -5,19 +5,13 @@ import { gravestLevel, isAtLeast, type MessageLevel, type MessageLine } from '..
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
-import { messageTitle } from '../watchtower/title.ts';
+import { messageTitle, type TitleOptions } from '../watchtower/title.ts';
 import { repairDraft } from './repairs.ts';
 import { type Section, sectionsOf } from './paragraphs.ts';
 import { countsOf, datedSection, escapeMarkdown, markdownSection, plainParagraph, plainSection } from './print.ts';
 
-export type UpkeepTextOptions = {
-  /** Empty: none. */
-  readonly hostname: string;
-  readonly titleTag: string;
-  readonly skipTitle: boolean;
-  /** The IANA name of the time zone in messages. */
-  readonly timeZone: string;
-};
+/** `timeZone`: the IANA name of the time zone in messages. */
+export type UpkeepTextOptions = Omit<TitleOptions, 'product'> & { readonly timeZone: string };
 
 /**
  * One message per run: failures that need attention, rollbacks with their reason, updates with their rollback command.
