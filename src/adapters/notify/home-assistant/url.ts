@@ -57,9 +57,7 @@ export function readHomeAssistant(parts: UrlParts): HomeAssistantSettings {
     node,
     mayInstall: install,
     skipsVerification: disabletlsverification,
-    shown: shownUrl({ ...parts, query: queryPairs(homeAssistantParameters, { ...query, others: [] }) }, [
-      parts.password,
-    ]),
+    shown: shownUrl({ ...parts, query: queryPairs(homeAssistantParameters, query) }, [parts.password]),
     unknownKeys: unknownKeysOf(query),
   };
 }
