@@ -4,7 +4,7 @@ import type { MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { type Category, categoryOf, isCooling, latestOf } from './category.ts';
-import { cooldownFields, type RunTime } from './cooldown.ts';
+import { cooldownFields, type RunTime } from './report.ts';
 
 /** One element of `.Entries` in templates of the Watchtower family. */
 export type Entry = {

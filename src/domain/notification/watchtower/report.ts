@@ -1,13 +1,17 @@
 import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
 import type { ContainerOutcome } from '../../run/session.ts';
 import { shortId } from '../../container/container.ts';
+import { formatDuration } from '../../text/duration.ts';
 import type { RunFacts } from '../run-facts.ts';
+import { Moment, zeroUnixMs } from '../template/time/moment.ts';
 import { Item, type Value } from '../template/values/value.ts';
-import { type Category, categoryOf, latestOf } from './category.ts';
-import { cooldownFields, type RunTime } from './cooldown.ts';
+import { type Category, categoryOf, isCooling, latestOf } from './category.ts';
 
 /** `.Report` of a template, and its JSON form. */
 export type Report = { readonly item: Item; readonly json: Value; readonly failed: number };
+
+/** The time of a run, and the zone in which its times are shown. */
+export type RunTime = { readonly startedAtMs: number; readonly timeZone: string };
 
 /** The family's report of a run: lists of containers by state, in listing order. */
 export function reportOf(
@@ -78,6 +82,34 @@ function containerItem(outcome: ContainerOutcome, category: Category, at: RunTim
     json: new Map(Object.entries(json)),
     porcelain: new Item('container', porcelain),
   });
+}
+
+/** The fields of a container in a template. Without a cooldown they are empty, and the time is Go's zero time. */
+export function cooldownFields(container: ContainerOutcome, { startedAtMs, timeZone }: RunTime) {
+  if (container.cooldown === undefined) return noCooldown;
+  const { ageMs, delayMs } = container.cooldown;
+  const remainsMs = delayMs - ageMs;
+  return {
+    CooldownAge: sayAge(ageMs),
+    CooldownDelay: formatDuration(delayMs),
+    CooldownRemaining: isCooling(container) ? sayAge(remainsMs) : '',
+    CooldownPassed: !isCooling(container),
+    CooldownEligibleAt: new Moment(startedAtMs + remainsMs, timeZone),
+  };
+}
+
+const noCooldown = {
+  CooldownAge: '',
+  CooldownDelay: '',
+  CooldownRemaining: '',
+  CooldownPassed: false,
+  CooldownEligibleAt: new Moment(zeroUnixMs, 'UTC'),
+};
+
+/** In minutes, or in seconds below one minute. */
+function sayAge(ms: number): string {
+  const unit = ms < 60_000 ? 1000 : 60_000;
+  return formatDuration(Math.floor(ms / unit) * unit);
 }
 
 function imageNameOf({ image }: ContainerOutcome): string {
