@@ -45,7 +45,7 @@ export async function openNotifications(
     ...notifications,
     close: async () => {
       await Promise.all([notifications.close(), closeHomeAssistants()]);
-      await Promise.all([...targets.map((target) => target.close()), state?.close()]);
+      await state?.close();
     },
     announceStart: async (start: ServiceStart) => {
       const engineApiVersion = await engine.info(AbortSignal.timeout(2000)).then(
@@ -83,10 +83,8 @@ export async function runNotify(
     version: surroundings.program.version,
   }));
   const code = await cli.carryOut(notify, { settings, ...surroundings, signal: interrupt.signal });
-  await targets.then(
-    (opened) => Promise.all(opened.targets.map((target) => target.close())),
-    () => undefined,
-  );
+  // For an unknown action, nobody has waited for them.
+  await targets.catch(() => undefined);
   return interrupt.exitCode() ?? code;
 }
 

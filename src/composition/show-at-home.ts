@@ -1,7 +1,7 @@
 import type { HomeAssistantDeps } from '../adapters/notify/home-assistant/home-assistant.ts';
 import type { HomeAssistantSettings } from '../adapters/notify/home-assistant/url.ts';
 import type { Settings } from '../config/read/settings.ts';
-import type { Fleet } from '../domain/home-assistant/container-entity.ts';
+import type { Fleet } from '../domain/home-assistant/fleet.ts';
 import type { Service } from './service.ts';
 import type { Surroundings } from './surroundings.ts';
 

@@ -1,8 +1,7 @@
 import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
-import { type OutboxRecord, readRecord } from '../../domain/notification/outbox/record.ts';
-import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
+import { type OutboxRecord, type OutboxStore, readRecord } from '../../domain/notification/outbox/record.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { codeOf } from '../../domain/text/error-code.ts';

@@ -8,22 +8,17 @@ import { Refused } from './wire/refused.ts';
 import { createCutting } from './wire/secrets.ts';
 import { wordsOf } from './wire/words.ts';
 
-export type OpenTarget = Target & { readonly close: () => Promise<void> };
-
-type Naming = { readonly name: string; readonly service: string; readonly hearsStart: boolean };
+type Naming = Pick<Target, 'name' | 'service' | 'hearsStart'>;
 
 /** A target that sends. After a message was accepted in part, the next attempt sends the other parts. */
-export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange, deps: NotifyDeps): OpenTarget {
+export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange, deps: NotifyDeps): Target {
   const { deadlineMs = 10_000 } = deps;
   const delivery = read.open(deps);
   const cut = createCutting(read.secrets);
   const progress = createProgress<number>();
-  const { name, service, hearsStart } = naming;
   return {
-    name,
-    service,
+    ...naming,
     shown: read.shown,
-    ...(hearsStart ? { hearsStart } : {}),
     async send(message, signal) {
       const late = AbortSignal.timeout(deadlineMs);
       const either = AbortSignal.any([signal, late]);
@@ -45,7 +40,6 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
         return failed(error.failure, `${cut(error.message)}${said}`, error.retryAfterMs);
       }
     },
-    close: async () => ('deliver' in delivery ? delivery.close?.() : undefined),
   };
 }
 
@@ -57,7 +51,7 @@ function unanswered(words: string): SendOutcome {
 function failed(failure: Refused['failure'], words: string, retryAfterMs?: number): SendOutcome {
   const remedy = remedies[failure];
   const reason = remedy === undefined ? words : `${words} (${remedy})`;
-  return { kind: 'failed', failure, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { kind: 'failed', failure, reason, retryAfterMs };
 }
 
 const remedies: Partial<Record<Refused['failure'], string>> = {
@@ -121,7 +115,7 @@ function together(refusals: readonly Refused[], receivers: number): Refused {
   if (first === undefined || receivers === 1) return first ?? new Refused('rejected', 'it has no recipient');
   const { failure, said, retryAfterMs } = first;
   const why = `${refusals.length} of ${receivers} receivers: ${first.message}`;
-  return new Refused(failure, why, { said, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+  return new Refused(failure, why, { said, retryAfterMs });
 }
 
 /** A sender that ignores the signal is abandoned. */

@@ -51,7 +51,7 @@ function keyTable(parameters: ParameterTable): string {
 }
 
 /** Not a target for messages, but described like a service. */
-export const homeAssistant: Described = {
+const homeAssistant: Described = {
   title: 'Home Assistant',
   form: homeAssistantForm,
   about:
@@ -89,7 +89,7 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
 }
 
 function code(text: string): string {
-  return `\`${text.replaceAll('|', String.raw`\|`)}\``;
+  return `\`${escaped(text)}\``;
 }
 
 function escaped(text: string): string {

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { canaryUrls } from '../../../test/support/notify/notify-canaries.ts';
 import { startRig } from '../../../test/support/notify/notify-rig.ts';
-import { listTargets } from './list.ts';
+import { printedUrl } from '../../../test/support/notify/printed-url.ts';
 import type { NotifyDeps } from './service/service.ts';
 import { services } from './services/table.ts';
 import { parseTargets, readTarget, type ParsedTargets } from './targets.ts';
@@ -121,13 +121,13 @@ test('parseTargets() keeps a Home Assistant apart, which gets no messages', () =
   ]);
 });
 
-test('listTargets() shows name, service and what is no secret', () => {
+test('parseTargets() shows name, service and what is no secret', () => {
   const all = parsed('ops=gotify://push.example.com/T0kenT0ken logger:// homeassistant+mqtt://me:s3cret@h');
-  expect(listTargets(all)).toEqual([
-    { name: 'ops', service: 'Gotify', shown: 'gotify://push.example.com/[redacted]' },
-    { name: 'logger', service: 'The log', shown: 'logger://' },
-    { name: 'homeassistant', service: 'Home Assistant', shown: 'homeassistant+mqtt://[redacted]@h' },
+  expect(all.targets).toMatchObject([
+    { name: 'ops', service: 'gotify', shown: 'gotify://push.example.com/[redacted]' },
+    { name: 'logger', service: 'logger', shown: 'logger://' },
   ]);
+  expect(all.homeAssistants).toMatchObject([{ shown: 'homeassistant+mqtt://[redacted]@h' }]);
 });
 
 describe('a URL of each service', () => {
@@ -136,12 +136,12 @@ describe('a URL of each service', () => {
   test.each(examples)('%s: the example is read without a word, and printed whole it reads back the same', (_, url) => {
     const { problems, warnings } = parsed(url);
     expect([problems, warnings]).toEqual([[], []]);
-    expect(printed(printed(url))).toBe(printed(url));
+    expect(printedUrl(printedUrl(url))).toBe(printedUrl(url));
   });
 
   test.each(examples)('%s: the example asks for the same after printing', async (_, url) => {
     const sent: unknown[] = [];
-    for (const each of [url, printed(url)]) {
+    for (const each of [url, printedUrl(url)]) {
       const rig = await startRig(() => ({ status: 418 }));
       if (/^(?:smtp|mqtts?|logger):/.test(url)) return;
       await rig.send(each);
@@ -161,8 +161,9 @@ describe('a URL of each service', () => {
       fc.property(fc.constantFrom(...keys), value, ({ service, key }, text) => {
         const url = new URL(service.example);
         const search = [`${key}=${encodeURIComponent(text)}`, url.search.slice(1)].filter(Boolean).join('&');
-        const outcome = readTarget(`${service.example.replace(/[?#].*$/, '')}?${search}`);
-        if (outcome.kind === 'usable') expect(printed(outcome.read.whole)).toBe(outcome.read.whole);
+        const given = `${service.example.replace(/[?#].*$/, '')}?${search}`;
+        if (readTarget(given).kind !== 'usable') return;
+        expect(printedUrl(printedUrl(given))).toBe(printedUrl(given));
       }),
       { numRuns: 500 },
     );
@@ -235,9 +236,3 @@ describe('a malformed URL', () => {
       }
   });
 });
-
-function printed(url: string): string {
-  const outcome = readTarget(url);
-  if (outcome.kind !== 'usable') throw new Error(outcome.kind === 'unusable' ? outcome.why : outcome.kind);
-  return outcome.read.whole;
-}

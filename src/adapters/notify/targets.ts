@@ -1,7 +1,8 @@
 import { describeError } from '../../domain/errors.ts';
+import type { Target } from '../../domain/notification/message.ts';
 import { printable } from '../../domain/text/printable.ts';
 import { homeAssistantParameters, readHomeAssistant, type HomeAssistantSettings } from './home-assistant/url.ts';
-import { openTarget, type OpenTarget } from './open-target.ts';
+import { openTarget } from './open-target.ts';
 import type { NotifyDeps, ReadTarget, Service } from './service/service.ts';
 import { serviceOf, services } from './services/table.ts';
 import type { ParameterTable } from './url/parameters.ts';
@@ -12,7 +13,7 @@ import { recognised } from './url/webhooks.ts';
 import { createExchange } from './wire/exchange.ts';
 
 export type ParsedTargets = {
-  readonly targets: readonly OpenTarget[];
+  readonly targets: readonly Target[];
   /** Home Assistants show containers and get no messages. openHomeAssistant() connects them. */
   readonly homeAssistants: readonly HomeAssistantSettings[];
   /** Why some values cannot be used: one sentence each, without secrets. */
@@ -26,7 +27,7 @@ export type ParsedTargets = {
  * the path of a file with one URL per line. Nothing is connected before the first message.
  */
 export function parseTargets(values: readonly string[], deps: NotifyDeps): ParsedTargets {
-  const targets: OpenTarget[] = [];
+  const targets: Target[] = [];
   const problems: string[] = [];
   const warnings: string[] = [];
   const homeAssistants: HomeAssistantSettings[] = [];
@@ -70,6 +71,7 @@ type Outcome =
 /** Never throws. Its messages contain no part of the URL except the scheme. */
 export function readTarget(url: string): Outcome {
   let scheme = '';
+  let hint = '';
   try {
     const parts = readParts(recognised(url));
     ({ scheme } = parts);
@@ -78,23 +80,19 @@ export function readTarget(url: string): Outcome {
     if (service === undefined) return { kind: 'unusable', why: unknownService(scheme) };
     if (parts.variant !== '' && service.variants?.includes(parts.variant) !== true)
       return { kind: 'unusable', why: `${scheme}: its scheme takes nothing after a +` };
-    try {
-      return { kind: 'usable', scheme, service, read: service.read(parts) };
-    } catch (error) {
-      if (!(error instanceof UrlProblem)) throw error;
-      return { kind: 'unusable', why: `${scheme}: ${error.message}; the form is ${service.form}` };
-    }
+    hint = `; the form is ${service.form}`;
+    return { kind: 'usable', scheme, service, read: service.read(parts) };
   } catch (error) {
-    const about = scheme === 'homeassistant' ? `${scheme}: ` : '';
-    if (error instanceof UrlProblem) return { kind: 'unusable', why: `${about}${error.message}` };
-    return { kind: 'unusable', why: `${shownScheme(scheme)}: it cannot be read` };
+    if (!(error instanceof UrlProblem)) return { kind: 'unusable', why: `${shownScheme(scheme)}: it cannot be read` };
+    const about = scheme === '' ? '' : `${scheme}: `;
+    return { kind: 'unusable', why: `${about}${error.message}${hint}` };
   }
 }
 
 function expanded(values: readonly string[], problems: string[]): readonly WrittenTarget[] {
   return values.flatMap((value) => {
     try {
-      return writtenTargets([value]);
+      return writtenTargets(value);
     } catch (error) {
       problems.push(`Cannot read the file of notification targets: ${printable(describeError(error), 200)}`);
       return [];

@@ -1,11 +1,10 @@
-import { type BackOff, nextAttemptAtMs } from '../../domain/notification/outbox/back-off.ts';
+import { nextAttemptAtMs } from '../../domain/notification/outbox/back-off.ts';
 import { merge } from '../../domain/notification/outbox/merge.ts';
 import { messageToSend, type OutboxEntry } from '../../domain/notification/outbox/outbox.ts';
 import { nextStep, type QueueStep } from '../../domain/notification/outbox/queue.ts';
 import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import type { SendOutcome, Target } from '../../domain/notification/message.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
-import { createBell } from './bell.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { OutboxKeeper } from './outbox-keeper.ts';
 
@@ -13,7 +12,8 @@ export type CourierParts = {
   readonly target: Target;
   readonly outbox: OutboxKeeper;
   readonly counts: DeliveryCounts;
-  readonly backOff: BackOff;
+  /** The pause before the second attempt. */
+  readonly retryMs: number;
   readonly clock: Clock;
   readonly log: Log;
   /** A random number from 0 up to 1. */
@@ -30,7 +30,7 @@ export type Courier = {
   readonly stop: () => void;
 };
 
-export function startCourier({ target, outbox, counts, backOff, clock, log, chance }: CourierParts): Courier {
+export function startCourier({ target, outbox, counts, retryMs, clock, log, chance }: CourierParts): Courier {
   const bell = createBell(clock);
   const ending = new AbortController();
   const sending = new AbortController();
@@ -41,7 +41,7 @@ export function startCourier({ target, outbox, counts, backOff, clock, log, chan
 
   async function serve(): Promise<void> {
     while (!ending.signal.aborted) {
-      const step = nextStep(outbox.read(), target.name, clock.nowMs(), backOff);
+      const step = nextStep(outbox.read(), target.name, clock.nowMs());
       if (step.kind === 'wait') await bell.wait(step.ms);
       else await take(step);
     }
@@ -87,19 +87,19 @@ export function startCourier({ target, outbox, counts, backOff, clock, log, chan
     const { id, createdAtMs } = entry.message;
     const which = { target: target.name, id };
     if (outcome.kind === 'sent') {
-      counts.noteSent(target, nowMs);
+      counts.noteSent(target.name, nowMs);
       log.debug('Notification sent', { ...which, answer: outcome.answer });
       return { kind: 'end', ...which, end: 'sent' };
     }
     const { failure, reason, retryAfterMs, mayHaveArrived = false } = outcome;
     const attempts = entry.attempts + 1;
-    const dueAtMs = nextAttemptAtMs({ failure, retryAfterMs, attempts, createdAtMs, nowMs, chance: chance() }, backOff);
+    const dueAtMs = nextAttemptAtMs({ failure, retryAfterMs, attempts, createdAtMs, nowMs, chance: chance() }, retryMs);
     if (dueAtMs === undefined) {
-      counts.noteFailed(target, nowMs, reason, 'failed');
+      counts.noteFailed(target.name, nowMs, reason, 'failed');
       log.error(`Cannot notify ${target.name}: ${reason}; the message is given up`, { ...which, failure, attempts });
       return { kind: 'end', ...which, end: 'failed' };
     }
-    counts.noteFailed(target, nowMs, reason, 'retry');
+    counts.noteFailed(target.name, nowMs, reason, 'retry');
     const again = { ...which, failure, attempts, nextAttemptInMs: Math.max(0, dueAtMs - nowMs) };
     log[attempts === 1 ? 'warn' : 'debug'](`Cannot notify ${target.name}: ${reason}; it is tried again`, again);
     return { kind: 'retry', ...which, attempts, dueAtMs, reason, mayHaveArrived };
@@ -136,3 +136,36 @@ const unanswered: SendOutcome = {
   reason: 'there was no answer in time',
   mayHaveArrived: true,
 };
+
+/** A wait that other code can end. */
+type Bell = {
+  /** Resolves at a ring, or after `ms`; undefined means no limit. A ring without a waiter ends the next wait. */
+  readonly wait: (ms: number | undefined) => Promise<void>;
+  readonly ring: () => void;
+};
+
+function createBell({ sleep }: Pick<Clock, 'sleep'>): Bell {
+  let hasRung = false;
+  let wake: () => void = () => undefined;
+  return {
+    async wait(ms) {
+      if (!hasRung) {
+        const rung = new AbortController();
+        const heard = new Promise<void>((resolve) => {
+          wake = () => {
+            rung.abort();
+            resolve();
+          };
+        });
+        const late = ms === undefined ? heard : sleep(Math.max(1, ms), rung.signal).catch(() => undefined);
+        await Promise.race([heard, late]);
+        wake = () => undefined;
+      }
+      hasRung = false;
+    },
+    ring() {
+      hasRung = true;
+      wake();
+    },
+  };
+}

@@ -1,15 +1,9 @@
 import type { Composer } from '../../domain/notification/run-facts.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import { createUpkeepComposer } from '../../domain/notification/upkeep/texts.ts';
-import { createWatchtowerComposer } from '../../domain/notification/watchtower/texts.ts';
+import { createWatchtowerComposer, type WatchtowerTextOptions } from '../../domain/notification/watchtower/texts.ts';
 
-export type ComposerParts = {
-  readonly hostname: string;
-  /** The IANA name of the time zone for times in messages. */
-  readonly timeZone: string;
-  /** Called when a template could not be rendered. The message is then sent with the default text. */
-  readonly onTemplateFailure: (reason: string) => void;
-};
+export type ComposerParts = Pick<WatchtowerTextOptions, 'hostname' | 'timeZone' | 'onTemplateFailure'>;
 
 /** Writes messages in the style of the settings. Templates get the data of the Watchtower family in every style. */
 export function createComposer(settings: NotificationSettings, parts: ComposerParts): Composer {

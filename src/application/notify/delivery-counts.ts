@@ -1,28 +1,25 @@
-import type { Target } from '../../domain/notification/message.ts';
 import type { TargetCounts } from '../../domain/notification/status.ts';
 
+/** The counts of all targets, by their names. */
 export type DeliveryCounts = {
-  readonly noteSent: (target: Named, atMs: number) => void;
-  readonly noteFailed: (target: Named, atMs: number, reason: string, then: 'retry' | 'failed') => void;
-  readonly noteLost: (target: Named) => void;
-  readonly of: (target: Named) => TargetCounts;
+  readonly noteSent: (name: string, atMs: number) => void;
+  readonly noteFailed: (name: string, atMs: number, reason: string, then: 'retry' | 'failed') => void;
+  readonly noteLost: (name: string) => void;
+  readonly of: (name: string) => TargetCounts;
 };
-
-type Named = Pick<Target, 'name'>;
 
 export function createDeliveryCounts(): DeliveryCounts {
   const all = new Map<string, TargetCounts>();
-  const of = ({ name }: Named) => all.get(name) ?? none;
-  const note = (target: Named, change: Partial<TargetCounts>) =>
-    void all.set(target.name, { ...of(target), ...change });
+  const of = (name: string) => all.get(name) ?? none;
+  const note = (name: string, change: Partial<TargetCounts>) => void all.set(name, { ...of(name), ...change });
   return {
-    noteSent: (target, atMs) => note(target, { sent: of(target).sent + 1, lastSentAtMs: atMs, lastFailure: undefined }),
-    noteFailed(target, atMs, reason, then) {
-      const { retried, failed } = of(target);
+    noteSent: (name, atMs) => note(name, { sent: of(name).sent + 1, lastSentAtMs: atMs, lastFailure: undefined }),
+    noteFailed(name, atMs, reason, then) {
+      const { retried, failed } = of(name);
       const counted = then === 'retry' ? { retried: retried + 1 } : { failed: failed + 1 };
-      note(target, { ...counted, lastFailure: { atMs, reason } });
+      note(name, { ...counted, lastFailure: { atMs, reason } });
     },
-    noteLost: (target) => note(target, { lost: of(target).lost + 1 }),
+    noteLost: (name) => note(name, { lost: of(name).lost + 1 }),
     of,
   };
 }

@@ -5,9 +5,8 @@ import { createTestStore, createTestTarget, networkFailure, sent } from '../../.
 import { createTestLog } from '../../../test/support/test-log.ts';
 import { messageOf } from '../../../test/support/notify/outbox-arbitrary.ts';
 import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
-import { defaultBackOff } from '../../domain/notification/outbox/back-off.ts';
 import { outboxBounds } from '../../domain/notification/outbox/overflow.ts';
-import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
+import type { OutboxStore } from '../../domain/notification/outbox/record.ts';
 import { type DeliveryParts, openDelivery } from './delivery.ts';
 
 type Parts = Partial<DeliveryParts> & { readonly clock: FakeClock; readonly targets: readonly Target[] };
@@ -15,8 +14,7 @@ type Parts = Partial<DeliveryParts> & { readonly clock: FakeClock; readonly targ
 const open = (parts: Parts) =>
   openDelivery({
     store: undefined,
-    backOff: defaultBackOff,
-    bounds: outboxBounds,
+    retryMs: 30_000,
     log: createTestLog(),
     chance: () => 0.5,
     ...parts,

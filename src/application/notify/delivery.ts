@@ -1,13 +1,9 @@
 import type { Message, Target } from '../../domain/notification/message.ts';
-import type { BackOff } from '../../domain/notification/outbox/back-off.ts';
-import type { OutboxBounds } from '../../domain/notification/outbox/overflow.ts';
 import type { Hold, OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import type { TargetStatus } from '../../domain/notification/status.ts';
-import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
-import type { Clock, Log } from '../../domain/outside/outside.ts';
-import { type Courier, startCourier } from './courier.ts';
+import { type Courier, type CourierParts, startCourier } from './courier.ts';
 import { createDeliveryCounts } from './delivery-counts.ts';
-import { openOutbox } from './outbox-keeper.ts';
+import { type KeeperParts, openOutbox } from './outbox-keeper.ts';
 
 /** Messages on their way to targets: queued at once, sent one after another, kept until they have arrived. */
 export type Delivery = {
@@ -29,16 +25,8 @@ export type Post = {
   readonly hold?: Hold;
 };
 
-export type DeliveryParts = {
-  readonly targets: readonly Target[];
-  readonly store: OutboxStore | undefined;
-  readonly backOff: BackOff;
-  readonly bounds: OutboxBounds;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** A random number from 0 up to 1. */
-  readonly chance: () => number;
-};
+export type DeliveryParts = KeeperParts &
+  Pick<CourierParts, 'retryMs' | 'clock' | 'log' | 'chance'> & { readonly targets: readonly Target[] };
 
 export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
   const { targets, clock, log } = parts;
@@ -66,7 +54,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
   function tellLost(lost: readonly OutboxRecord[]): void {
     for (const record of lost) {
       if (record.kind !== 'end') continue;
-      counts.noteLost({ name: record.target });
+      counts.noteLost(record.target);
       log.error(`A notification for ${record.target} is given up: too many wait`, { id: record.id });
     }
   }
@@ -85,7 +73,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
         service: target.service,
         shown: target.shown,
         pending: entries.filter((entry) => entry.target === target.name).length,
-        ...counts.of(target),
+        ...counts.of(target.name),
       }));
     },
     async close() {

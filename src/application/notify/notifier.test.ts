@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
-import { createTestTarget } from '../../../test/support/notify/notify-scene.ts';
 import { createTestLog } from '../../../test/support/test-log.ts';
+import { createTestTarget, noNotifications } from '../../../test/support/notify/notify-scene.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Target } from '../../domain/notification/message.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
-import { noNotifications, type NotificationSettings } from '../../domain/notification/settings.ts';
+import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { Post } from './delivery.ts';
 import { createNotifier, type NotifierParts } from './notifier.ts';

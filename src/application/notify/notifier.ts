@@ -5,9 +5,14 @@ import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
 import { type Release, releaseOf } from '../../domain/notification/outbox/calm.ts';
 import { findingOf, findingOfRepair, isHappening, isNews } from '../../domain/notification/findings.ts';
 import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';
-import { partOfRun } from '../../domain/notification/part-of-run.ts';
 import { isFor, leastLevelOf, watchesRuns } from '../../domain/notification/routing.ts';
-import type { Composer, Draft, RunFacts, StartFacts } from '../../domain/notification/run-facts.ts';
+import {
+  type Composer,
+  type Draft,
+  partOfRun,
+  type RunFacts,
+  type StartFacts,
+} from '../../domain/notification/run-facts.ts';
 import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { Delivery } from './delivery.ts';
@@ -88,9 +93,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   function tellPart(facts: RunFacts, target: Target, recipients: GatheredRun['recipients']): void {
-    const own = partOfRun(facts, (name) =>
-      isFor(target, Object.hasOwn(recipients, name) ? recipients[name] : undefined, targets),
-    );
+    const own = partOfRun(facts, (name) => isRecipient(target, name, recipients));
     if (own.containers.length === 0 && facts.containers.length > 0) return;
     if (own.news.size === 0 && facts.error === undefined && !settings.repeat) return;
     const type = own.error === undefined ? 'session.completed' : 'session.failed';
@@ -120,9 +123,11 @@ export function createNotifier(parts: NotifierParts): Notifier {
 
   /** A recipient of one container gets the message about its whole transaction. */
   function isAbout(target: Target, { containers, recipients = {} }: RecoveredTransaction): boolean {
-    return containers.some((name) =>
-      isFor(target, Object.hasOwn(recipients, name) ? recipients[name] : undefined, targets),
-    );
+    return containers.some((name) => isRecipient(target, name, recipients));
+  }
+
+  function isRecipient(target: Target, name: string, recipients: GatheredRun['recipients']): boolean {
+    return isFor(target, Object.hasOwn(recipients, name) ? recipients[name] : undefined, targets);
   }
 
   function newsIn({ containers }: Pick<RunFacts, 'containers'>): News {
@@ -155,10 +160,10 @@ export function createNotifier(parts: NotifierParts): Notifier {
     put(target, draft, { ...of, id }, release);
   }
 
-  function put(target: Target, draft: Draft, of: About, release: Release = { dueAtMs: clock.nowMs() }): void {
+  function put(target: Target, draft: Draft, of: About, release?: Release): void {
     // Only a merged message is split again later, so only it keeps its sections.
     const { sections, ...whole } = boundedDraft(draft);
-    const parts = release.hold === undefined || sections === undefined ? {} : { sections };
+    const parts = release?.hold === undefined || sections === undefined ? {} : { sections };
     const message: Message = { ...whole, ...parts, ...of, createdAtMs: clock.nowMs(), isRepeat: false };
     delivery.put({ target: target.name, message, ...release });
   }

@@ -1,16 +1,9 @@
 import { describeError } from '../../domain/errors.ts';
-import type { Target } from '../../domain/notification/message.ts';
-import { defaultBackOff } from '../../domain/notification/outbox/back-off.ts';
-import { outboxBounds } from '../../domain/notification/outbox/overflow.ts';
-import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
-import type { Composer } from '../../domain/notification/run-facts.ts';
-import type { NotificationSettings } from '../../domain/notification/settings.ts';
 import type { TargetStatus } from '../../domain/notification/status.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { openDelivery } from './delivery.ts';
+import { type DeliveryParts, openDelivery } from './delivery.ts';
 import { createNotifier, type Notifier, type NotifierParts } from './notifier.ts';
 
-/** The targets, settings and adapters of notifications. */
 export type Notifications = Pick<Notifier, 'hear' | 'started' | 'failed'> & {
   readonly status: () => readonly TargetStatus[];
   /** Takes at most 5 s. */
@@ -18,25 +11,14 @@ export type Notifications = Pick<Notifier, 'hear' | 'started' | 'failed'> & {
 };
 
 export type NotificationParts = Pick<Outside, 'clock' | 'log' | 'newId'> &
-  Pick<NotifierParts, 'dataOfRun'> & {
-    readonly targets: readonly Target[];
-    readonly settings: NotificationSettings;
-    readonly composer: Composer;
-    readonly store: OutboxStore | undefined;
-    readonly engine: Pick<Outside['engine'], 'inspectImage'>;
-    /** A random number from 0 up to 1. */
-    readonly chance: () => number;
-  };
+  Pick<NotifierParts, 'targets' | 'settings' | 'composer' | 'dataOfRun'> &
+  Pick<DeliveryParts, 'store' | 'chance'> & { readonly engine: Pick<Outside['engine'], 'inspectImage'> };
 
+/** Makes messages from events, and sends them. */
 export async function openNotifications(parts: NotificationParts): Promise<Notifications> {
   const { settings, engine, log, clock } = parts;
-  const { retryMs } = settings;
   const closing = new AbortController();
-  const delivery = await openDelivery({
-    ...parts,
-    backOff: { ...defaultBackOff, firstMs: retryMs },
-    bounds: outboxBounds,
-  });
+  const delivery = await openDelivery({ ...parts, retryMs: settings.retryMs });
   const notifier = createNotifier({ ...parts, delivery, labelsOfImage });
 
   async function labelsOfImage(imageId: string): Promise<Readonly<Record<string, string>> | undefined> {

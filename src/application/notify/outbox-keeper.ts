@@ -1,8 +1,7 @@
 import { describeError } from '../../domain/errors.ts';
 import { applyRecords, emptyOutbox, type Outbox, recordsOf } from '../../domain/notification/outbox/outbox.ts';
-import { type OutboxBounds, overflowOf } from '../../domain/notification/outbox/overflow.ts';
-import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
-import type { OutboxStore } from '../../domain/notification/outbox/store.ts';
+import { type OutboxBounds, outboxBounds, overflowOf } from '../../domain/notification/outbox/overflow.ts';
+import type { OutboxRecord, OutboxStore } from '../../domain/notification/outbox/record.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 
 /** The outbox in memory, and in a file if there is one. */
@@ -20,11 +19,12 @@ export type OutboxKeeper = {
 export type KeeperParts = {
   /** Undefined: in memory only. */
   readonly store: OutboxStore | undefined;
-  readonly bounds: OutboxBounds;
+  /** Smaller in tests. */
+  readonly bounds?: OutboxBounds;
   readonly log: Pick<Log, 'warn'>;
 };
 
-export async function openOutbox({ store, bounds, log }: KeeperParts): Promise<OutboxKeeper> {
+export async function openOutbox({ store, bounds = outboxBounds, log }: KeeperParts): Promise<OutboxKeeper> {
   const loaded = (await store?.load()) ?? [];
   let outbox = applyRecords(emptyOutbox, loaded);
   let written = loaded.length;

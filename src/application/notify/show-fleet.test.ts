@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createFakeApplication, containerOutcome } from '../../../test/support/scene/fake-application.ts';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
-import type { Fleet } from '../../domain/home-assistant/container-entity.ts';
+import type { Fleet } from '../../domain/home-assistant/fleet.ts';
 import { showFleet } from './show-fleet.ts';
 
 const digest = (letter: string) => `sha256:${letter.repeat(64)}`;

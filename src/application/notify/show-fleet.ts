@@ -1,6 +1,5 @@
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import type { Fleet } from '../../domain/home-assistant/container-entity.ts';
-import { fleetOf } from '../../domain/home-assistant/fleet.ts';
+import { type Fleet, fleetOf } from '../../domain/home-assistant/fleet.ts';
 import type { Inventory } from '../../domain/inventory/inventory.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import type { Listen } from '../events/publisher.ts';

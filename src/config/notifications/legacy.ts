@@ -1,5 +1,5 @@
 import type { Given } from '../given/given.ts';
-import type { OptionKey, OptionValues } from '../table/options.ts';
+import { notificationOptions } from '../table/notifications.ts';
 
 /** The URLs for the deprecated options, one for each kind, in the order of `--notifications`. */
 export type LegacyNotifications = {
@@ -43,10 +43,11 @@ const conversions: Readonly<Record<string, (given: Given) => Read>> = {
 /** The colour of Watchtower's own conversion. */
 const colour = '#406170';
 
-function email({ values, ...given }: Given): Read {
+function email(given: Given): Read {
+  const { values } = given;
   const { emailFrom: from, emailTo: to, emailServer: server } = values;
   if (from === undefined || to === undefined || server === undefined)
-    return missing('email', ['emailFrom', 'emailTo', 'emailServer'], { values, ...given });
+    return missing('email', ['emailFrom', 'emailTo', 'emailServer'], given);
   const { emailServerUser: user = '', emailServerPassword: password } = values;
   const login = user === '' ? '' : `${encode(user)}${password === undefined ? '' : `:${encode(password)}`}@`;
   const query = new URLSearchParams({
@@ -61,15 +62,15 @@ function email({ values, ...given }: Given): Read {
   return { url: `smtp://${login}${hostOf(server)}:${values.emailServerPort}/?${query.toString()}` };
 }
 
-function slack({ values, ...given }: Given): Read {
-  const { slackHookUrl: hook, slackIdentifier: name = 'watchtower', slackIconUrl, slackIconEmoji } = values;
-  if (hook === undefined) return missing('slack', ['slackHookUrl'], { values, ...given });
+function slack(given: Given): Read {
+  const { slackHookUrl: hook, slackIdentifier: name = 'watchtower', slackIconUrl, slackIconEmoji } = given.values;
+  if (hook === undefined) return missing('slack', ['slackHookUrl'], given);
   const url = parseUrl(hook);
-  if (url === undefined) return notAnAddress('slackHookUrl', given.sourceOf);
+  if (url === undefined) return notAnAddress('slackHookUrl', given);
   const parts = url.pathname.split('/').filter((part) => part !== '');
   if (/(?:^|\.)discord(?:app)?\.com$/.test(url.hostname)) {
     const [, , id, token] = parts;
-    if (id === undefined || token === undefined) return notAnAddress('slackHookUrl', given.sourceOf);
+    if (id === undefined || token === undefined) return notAnAddress('slackHookUrl', given);
     const avatar = slackIconUrl === undefined ? {} : { avatar: slackIconUrl };
     const query = new URLSearchParams({ color: '0x406170', splitlines: 'Yes', username: name, ...avatar });
     return { url: `discord://${token}@${id}?${query.toString()}` };
@@ -80,11 +81,11 @@ function slack({ values, ...given }: Given): Read {
     const query = new URLSearchParams({ botname: name, color: colour, ...(icon !== undefined && { icon }) });
     return { url: `slack://hook:${token}@webhook?${query.toString()}` };
   }
-  return otherHook(url, parts, name, given.sourceOf);
+  return otherHook(url, parts, name) ?? notAnAddress('slackHookUrl', given);
 }
 
 /** Mattermost and Rocket.Chat accept Slack's format, each at its own address. */
-function otherHook(url: URL, parts: readonly string[], name: string, sourceOf: Given['sourceOf']): Read {
+function otherHook(url: URL, parts: readonly string[], name: string): Read | undefined {
   const at = parts.indexOf('hooks');
   const tokens = at === -1 ? [] : parts.slice(at + 1);
   const disabled = url.protocol === 'http:' ? '?disabletls=Yes' : '';
@@ -93,25 +94,25 @@ function otherHook(url: URL, parts: readonly string[], name: string, sourceOf: G
       url: `mattermost://${encode(name)}@${url.host}/${[...parts.slice(0, at), ...tokens].join('/')}${disabled}`,
     };
   if (tokens.length === 2) return { url: `rocketchat://${encode(name)}@${url.host}/${tokens.join('/')}` };
-  return notAnAddress('slackHookUrl', sourceOf);
+  return undefined;
 }
 
-function teams({ values, ...given }: Given): Read {
-  if (values.msteamsHook === undefined) return missing('msteams', ['msteamsHook'], { values, ...given });
-  if (parseUrl(values.msteamsHook)?.protocol !== 'https:') return notAnAddress('msteamsHook', given.sourceOf);
-  return { url: `teams://?${new URLSearchParams({ host: values.msteamsHook, color: colour }).toString()}` };
+function teams(given: Given): Read {
+  const { msteamsHook: host } = given.values;
+  if (host === undefined) return missing('msteams', ['msteamsHook'], given);
+  if (parseUrl(host)?.protocol !== 'https:') return notAnAddress('msteamsHook', given);
+  return { url: `teams://?${new URLSearchParams({ host, color: colour }).toString()}` };
 }
 
-function gotify({ values, ...given }: Given): Read {
-  const { gotifyUrl, gotifyToken: token } = values;
-  if (gotifyUrl === undefined || token === undefined)
-    return missing('gotify', ['gotifyUrl', 'gotifyToken'], { values, ...given });
+function gotify(given: Given): Read {
+  const { gotifyUrl, gotifyToken: token, gotifyTlsSkipVerify } = given.values;
+  if (gotifyUrl === undefined || token === undefined) return missing('gotify', ['gotifyUrl', 'gotifyToken'], given);
   const url = parseUrl(gotifyUrl);
-  if (url === undefined) return notAnAddress('gotifyUrl', given.sourceOf);
+  if (url === undefined) return notAnAddress('gotifyUrl', given);
   const isPlain = url.protocol === 'http:';
   const query = new URLSearchParams({
     ...(isPlain && { disabletls: 'Yes' }),
-    ...(values.gotifyTlsSkipVerify && { insecureskipverify: 'Yes' }),
+    ...(gotifyTlsSkipVerify && { insecureskipverify: 'Yes' }),
   }).toString();
   const path = url.pathname.replace(/\/+$/, '');
   const address = `gotify://${url.host}${path}/${encode(token)}${query === '' ? '' : `?${query}`}`;
@@ -119,28 +120,17 @@ function gotify({ values, ...given }: Given): Read {
   return { url: address, ...(isPlain && { warning }) };
 }
 
-function missing(kind: string, keys: readonly (OptionKey & keyof typeof flags)[], { values, sourceOf }: Given): Read {
-  const absent = keys.filter((key) => values[key] === undefined).map((key) => flags[key]);
+type Key = keyof typeof notificationOptions;
+
+function missing(kind: string, keys: readonly Key[], { values, sourceOf }: Given): Read {
+  const absent = keys.filter((key) => values[key] === undefined).map((key) => `--${notificationOptions[key].flag}`);
   const verb = absent.length === 1 ? 'is' : 'are';
   return { problem: `Cannot use ${sourceOf('notifications')} "${kind}": ${absent.join(', ')} ${verb} missing` };
 }
 
-const flags = {
-  emailFrom: '--notification-email-from',
-  emailTo: '--notification-email-to',
-  emailServer: '--notification-email-server',
-  slackHookUrl: '--notification-slack-hook-url',
-  msteamsHook: '--notification-msteams-hook',
-  gotifyUrl: '--notification-gotify-url',
-  gotifyToken: '--notification-gotify-token',
-} as const satisfies Partial<Record<keyof OptionValues, string>>;
-
 /** The whole value may be a secret, so it is not shown. */
-function notAnAddress(key: keyof typeof flags, sourceOf: Given['sourceOf']): Read {
-  const source = sourceOf(key);
-  return {
-    problem: `Cannot use ${source === key ? flags[key] : source}: its value is not the address of such a service`,
-  };
+function notAnAddress(key: Key, { sourceOf }: Given): Read {
+  return { problem: `Cannot use ${sourceOf(key)}: its value is not the address of such a service` };
 }
 
 function parseUrl(text: string): URL | undefined {

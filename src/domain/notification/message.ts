@@ -1,5 +1,17 @@
-/** The severity of a message or of one of its lines, as log levels name them. */
-export type MessageLevel = 'debug' | 'info' | 'warn' | 'error';
+/** The severities of a message or of one of its lines, as log levels name them, in rising order. */
+export const messageLevels = ['debug', 'info', 'warn', 'error'] as const;
+
+export type MessageLevel = (typeof messageLevels)[number];
+
+export function isAtLeast(level: MessageLevel, least: MessageLevel): boolean {
+  return messageLevels.indexOf(level) >= messageLevels.indexOf(least);
+}
+
+/** The most severe level; `info` for an empty list. */
+export function gravestLevel(lines: readonly { readonly level: MessageLevel }[]): MessageLevel {
+  const levels = lines.map(({ level }) => level);
+  return messageLevels.findLast((level) => levels.includes(level)) ?? 'info';
+}
 
 /** One message for one target. Its texts are UTF-8 of any length: the service splits or cuts them to its own limit. */
 export type Message = {
@@ -77,7 +89,7 @@ export type SendOutcome =
       readonly kind: 'failed';
       readonly failure: SendFailure;
       readonly reason: string;
-      readonly retryAfterMs?: number;
+      readonly retryAfterMs?: number | undefined;
       /** The request was sent, and its answer was lost. */
       readonly mayHaveArrived?: boolean;
     };

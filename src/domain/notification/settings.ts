@@ -42,27 +42,3 @@ export type NotificationSettings = {
 export type NextTime = (ms: number) => number | undefined;
 
 export type QuietHours = { readonly from: NextTime; readonly until: NextTime };
-
-/** The settings without any target. */
-export const noNotifications: NotificationSettings = {
-  urls: [],
-  legacyUrls: [],
-  legacySecrets: [],
-  style: 'upkeep',
-  level: 'info',
-  levelOf: {},
-  delayMs: 0,
-  hostname: undefined,
-  template: undefined,
-  report: false,
-  splitByContainer: false,
-  titleTag: '',
-  logStdout: false,
-  skipTitle: false,
-  startupMessage: true,
-  repeat: false,
-  digest: undefined,
-  quietHours: undefined,
-  retryMs: 30_000,
-  timeZone: undefined,
-};

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { afterEach } from 'vitest';
-import type { OpenTarget } from '../../../src/adapters/notify/open-target.ts';
 import type { NotifyDeps } from '../../../src/adapters/notify/service/service.ts';
 import { parseTargets } from '../../../src/adapters/notify/targets.ts';
-import type { Message, SendOutcome } from '../../../src/domain/notification/message.ts';
+import type { Message, SendOutcome, Target } from '../../../src/domain/notification/message.ts';
 import { startHttpServer, type Answer, type SeenRequest } from '../http/http-server.ts';
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../../fixtures/notify-tls/${name}`, import.meta.url));
@@ -25,7 +24,7 @@ export type NotifyRig = {
   readonly tunnels: () => readonly string[];
   readonly deps: NotifyDeps;
   readonly logged: string[];
-  readonly target: (url: string) => OpenTarget;
+  readonly target: (url: string) => Target;
   /** From the URL to the outcome. */
   readonly send: (url: string, message?: Partial<Message>) => Promise<SendOutcome>;
 };
@@ -55,7 +54,7 @@ export async function startRig(answer: Answer, changes: Partial<NotifyDeps> = {}
     writeLog: (text) => void logged.push(text),
     ...changes,
   };
-  const target = (url: string): OpenTarget => {
+  const target = (url: string): Target => {
     const { targets, problems } = parseTargets([url], deps);
     const [found] = targets;
     if (found === undefined) throw new Error(problems.join('\n'));

@@ -1,6 +1,6 @@
 import type { Message, SendOutcome, Target } from '../../../src/domain/notification/message.ts';
-import type { OutboxRecord } from '../../../src/domain/notification/outbox/record.ts';
-import type { OutboxStore } from '../../../src/domain/notification/outbox/store.ts';
+import type { OutboxRecord, OutboxStore } from '../../../src/domain/notification/outbox/record.ts';
+import type { NotificationSettings } from '../../../src/domain/notification/settings.ts';
 
 export type TestTarget = Target & {
   /** Received messages, in order. */
@@ -49,3 +49,27 @@ export function createTestStore(records: OutboxRecord[] = []): TestStore {
   };
   return store;
 }
+
+/** The settings without any target. */
+export const noNotifications: NotificationSettings = {
+  urls: [],
+  legacyUrls: [],
+  legacySecrets: [],
+  style: 'upkeep',
+  level: 'info',
+  levelOf: {},
+  delayMs: 0,
+  hostname: undefined,
+  template: undefined,
+  report: false,
+  splitByContainer: false,
+  titleTag: '',
+  logStdout: false,
+  skipTitle: false,
+  startupMessage: true,
+  repeat: false,
+  digest: undefined,
+  quietHours: undefined,
+  retryMs: 30_000,
+  timeZone: undefined,
+};

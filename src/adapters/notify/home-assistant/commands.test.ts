@@ -7,7 +7,7 @@ const topics = topicsOf('homeassistant', 'upkeep', 'h1');
 test('createCommands() hears presses of now, of buttons that there are, and each at most once in 30 s', () => {
   let nowMs = 0;
   const heard: string[] = [];
-  const { hear } = createCommands({
+  const hear = createCommands({
     topics,
     containerOf: (slugged) => (slugged === 'web' ? 'Web' : undefined),
     nowMs: () => nowMs,

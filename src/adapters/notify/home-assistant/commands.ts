@@ -1,11 +1,6 @@
 import type { Incoming } from '../mqtt/connection.ts';
 import { levelIn, type Topics } from './names.ts';
 
-export type Commands = {
-  /** Reads a message of the broker. Everything that is not a current command is ignored. */
-  readonly hear: (message: Incoming) => void;
-};
-
 export type CommandOptions = {
   readonly topics: Topics;
   /** The container with the slug, if it may be updated; else undefined. */
@@ -15,20 +10,20 @@ export type CommandOptions = {
   readonly onCheck: () => void;
 };
 
-export function createCommands({ topics, containerOf, nowMs, onInstall, onCheck }: CommandOptions): Commands {
+/** Reads messages of the broker. Everything that is not a current command is ignored. */
+export function createCommands(options: CommandOptions): (message: Incoming) => void {
+  const { topics, containerOf, nowMs, onInstall, onCheck } = options;
   const lastAtMs = new Map<string, number>();
-  return {
-    hear({ topic, payload, isRetained }) {
-      // A retained command would be repeated with every connection.
-      if (isRetained) return;
-      if (topic === topics.check) {
-        if (payload === 'check' && isDue(topic)) onCheck();
-        return;
-      }
-      const slugged = levelIn(topics.anyInstall, topic);
-      const container = slugged === undefined || payload !== 'install' ? undefined : containerOf(slugged);
-      if (container !== undefined && isDue(container)) onInstall(container);
-    },
+  return ({ topic, payload, isRetained }) => {
+    // A retained command would be repeated with every connection.
+    if (isRetained) return;
+    if (topic === topics.check) {
+      if (payload === 'check' && isDue(topic)) onCheck();
+      return;
+    }
+    const slugged = levelIn(topics.anyInstall, topic);
+    const container = slugged === undefined || payload !== 'install' ? undefined : containerOf(slugged);
+    if (container !== undefined && isDue(container)) onInstall(container);
   };
 
   /** At most one command for each container in 30 s. */

@@ -1,12 +1,12 @@
 import type { SecureContext } from 'node:tls';
-import type { Fleet } from '../../../domain/home-assistant/container-entity.ts';
-import { connectMqtt, type Incoming, type MqttConnection } from '../mqtt/connection.ts';
+import type { Fleet } from '../../../domain/home-assistant/fleet.ts';
+import { connectMqtt, type Incoming, type MqttConnection, waiter } from '../mqtt/connection.ts';
 import type { Publication } from '../mqtt/packets.ts';
 import { createCutting } from '../wire/secrets.ts';
 import { createCommands } from './commands.ts';
 import { levelIn, slug, slugsOf, topicsOf } from './names.ts';
 import { publicationsOf, removalsOf } from './payloads.ts';
-import { inTurns, later, waitFor } from './waiting.ts';
+import { inTurns, later } from './waiting.ts';
 import type { HomeAssistantSettings } from './url.ts';
 
 export type HomeAssistantDeps = {
@@ -91,33 +91,27 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   async function session(onOpen: () => void): Promise<void> {
     const left = new Set<string>();
     const shown = new Map<string, string>();
-    const self = waitFor();
+    const self = waiter<void>();
     let hearsCommands = false;
-    const commands = createCommands({ ...deps, topics, containerOf: installable });
+    const hearCommand = createCommands({ ...deps, topics, containerOf: installable });
     const hear = (message: Incoming): void => {
       const slugged = levelIn(topics.anyConfig, message.topic);
       if (message.topic === topics.selfTest) self.resolve();
       else if (slugged !== undefined) learn(slugged, message.payload);
       else if (message.topic === topics.birth) void born(message, shown);
-      else if (hearsCommands) commands.hear(message);
+      else if (hearsCommands) hearCommand(message);
     };
     const learn = (slugged: string, payload: string): void => {
       if (payload === '' || left.has(slugged)) return;
       left.add(slugged);
       wake();
     };
-    const { host, port, user, password, isSecure, skipsVerification } = settings;
-    const secureContext = isSecure ? await deps.contextFor(`${host}:${port}`) : undefined;
-    const clientId = `${topics.device}_${Math.floor(deps.random() * 0xffffff).toString(16)}`;
+    const { host, port, isSecure } = settings;
     const broker = {
-      host,
-      port,
-      user,
-      password,
-      clientId,
+      ...settings,
+      clientId: `${topics.device}_${Math.floor(deps.random() * 0xffffff).toString(16)}`,
       cleanSession: true,
-      secureContext,
-      skipsVerification,
+      secureContext: isSecure ? await deps.contextFor(`${host}:${port}`) : undefined,
       will: offline,
     };
     const open = await connectMqtt(broker, stop.signal, hear);
@@ -174,7 +168,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
         const changed = [...wanted.values()].filter(({ topic, payload }) => shown.get(topic) !== payload);
         const removals = gone.flatMap((slugged) => removalsOf(slugged, topics));
         await inTurns([...removals, ...changed], mostInFlight, (publication) => open.publish(publication));
-        for (const { topic, payload } of changed) shown.set(topic, String(payload));
+        for (const { topic, payload } of changed) shown.set(topic, payload);
         for (const { topic } of removals) shown.delete(topic);
         for (const slugged of gone) left.delete(slugged);
         for (const slugged of here) left.add(slugged);

@@ -1,4 +1,4 @@
-import type { ContainerEntity, Fleet } from '../../../domain/home-assistant/container-entity.ts';
+import type { ContainerEntity, Fleet } from '../../../domain/home-assistant/fleet.ts';
 import type { Publication } from '../mqtt/packets.ts';
 import { slugsOf, type Topics } from './names.ts';
 
@@ -31,9 +31,7 @@ export function publicationsOf(fleet: Fleet, shown: Shown): ReadonlyMap<string, 
 
 /** Messages that remove an entity and everything retained for it. */
 export function removalsOf(slugged: string, topics: Topics): readonly Publication[] {
-  return [topics.config(slugged), topics.state(slugged), topics.attributes(slugged)].map((topic) => ({
-    ...{ topic, payload: '', qos: 1, retain: true },
-  }));
+  return [topics.config(slugged), topics.state(slugged), topics.attributes(slugged)].map((topic) => text(topic, ''));
 }
 
 /** https://www.home-assistant.io/integrations/update.mqtt/ */
@@ -49,22 +47,20 @@ function discovery(container: ContainerEntity, slugged: string, shown: Shown): o
     state_topic: topics.state(slugged),
     json_attributes_topic: topics.attributes(slugged),
     ...(shown.hearsCommands && container.mayInstall ? command : {}),
-    ...(container.picture === undefined ? {} : { entity_picture: container.picture }),
-    ...(container.releaseUrl === undefined ? {} : { release_url: container.releaseUrl }),
+    release_url: container.releaseUrl,
     ...common(shown),
   };
 }
 
 /** The schema is closed: a message with an additional key, or with null instead of a text, is rejected as a whole. */
 function stateOf(container: ContainerEntity): object {
-  const { installedVersion, latestVersion, title, releaseUrl, releaseSummary, picture, isUpdating } = container;
+  const { installedVersion, latestVersion, title, releaseUrl, releaseSummary, isUpdating } = container;
   return {
     installed_version: installedVersion,
     latest_version: latestVersion,
     title,
     release_url: releaseUrl,
     release_summary: releaseSummary?.slice(0, longestSummary),
-    entity_picture: picture,
     in_progress: isUpdating,
     update_percentage: null,
   };

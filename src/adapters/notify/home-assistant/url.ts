@@ -3,7 +3,7 @@ import type { UrlParts } from '../url/parts.ts';
 import { shownUrl } from '../url/print.ts';
 import { UrlProblem } from '../url/problem.ts';
 import { queryPairs, readQuery } from '../url/query.ts';
-import { serverOf } from '../service/address.ts';
+import { endpointOf } from '../service/address.ts';
 import { unknownKeysOf } from '../service/service.ts';
 
 /** The connection to Home Assistant through its broker. */
@@ -40,17 +40,15 @@ export const homeAssistantParameters = {
 export function readHomeAssistant(parts: UrlParts): HomeAssistantSettings {
   if (parts.variant !== 'mqtt' && parts.variant !== 'mqtts')
     throw new UrlProblem('the scheme', 'has no +mqtt or +mqtts');
-  serverOf(parts);
+  const isSecure = parts.variant === 'mqtts';
+  const endpoint = endpointOf(parts, isSecure ? 8883 : 1883);
   if (parts.segments.length > 0) throw new UrlProblem('the path', 'means nothing; give prefix= and base=');
   const query = readQuery(homeAssistantParameters, parts.query);
   const { prefix, base, node, install, disabletlsverification } = query.values;
   for (const [key, value] of Object.entries({ prefix, base }))
     if (!/^[\w-]+(?:\/[\w-]+)*$/.test(value)) throw new UrlProblem(`the key "${key}"`, 'is no topic');
-  const isSecure = parts.variant === 'mqtts';
-  const usualPort = isSecure ? 8883 : 1883;
   return {
-    host: parts.host.replaceAll(/[[\]]/g, ''),
-    port: parts.port === '' ? usualPort : Number(parts.port),
+    ...endpoint,
     isSecure,
     user: parts.user,
     password: parts.password,
@@ -59,9 +57,7 @@ export function readHomeAssistant(parts: UrlParts): HomeAssistantSettings {
     node,
     mayInstall: install,
     skipsVerification: disabletlsverification,
-    shown: shownUrl({ ...parts, query: queryPairs(homeAssistantParameters, { ...query, others: [] }) }, [
-      parts.password,
-    ]),
+    shown: shownUrl({ ...parts, query: queryPairs(homeAssistantParameters, query) }, [parts.password]),
     unknownKeys: unknownKeysOf(query),
   };
 }

@@ -6,6 +6,7 @@ import {
   acknowledgement,
   connectPacket,
   disconnectPacket,
+  keepAliveSeconds,
   packetTypes,
   pingPacket,
   publishPacket,
@@ -17,7 +18,7 @@ import {
 import { refusedBy } from './reasons.ts';
 import { createPacketReader, type ReceivedPacket } from './received.ts';
 
-export type Broker = Omit<ConnectOptions, 'keepAliveSeconds'> & {
+export type Broker = ConnectOptions & {
   readonly host: string;
   readonly port: number;
   /** Undefined: no TLS. */
@@ -54,8 +55,6 @@ export async function connectMqtt(
   }
 }
 
-/** A broker publishes the will after one and a half of these intervals without a packet. */
-const keepAliveSeconds = 30;
 const highestId = 0xffff;
 
 async function connectAs(
@@ -101,7 +100,7 @@ async function connectAs(
   socket.once('error', (error) => end(new Refused('network', readNetworkError(error, broker.host).message)));
   socket.once('close', () => end(new Refused('network', 'the connection was closed')));
   socket.once(broker.secureContext === undefined ? 'connect' : 'secureConnect', () =>
-    socket.write(connectPacket(version, { ...broker, keepAliveSeconds })),
+    socket.write(connectPacket(version, broker)),
   );
   await opened.promise;
 
@@ -131,11 +130,10 @@ async function connectAs(
     switch (packet.kind) {
       case 'connack':
         return packet.reason === 0 ? opened.resolve() : end(refusedBy(version, packet.reason));
+      case 'pubrec':
+        if (packet.reason >= 0x80) return settle(packet.id, packet.reason);
+        return void socket.write(acknowledgement(packetTypes.pubrel, packet.id));
       case 'ack':
-        if (packet.type === packetTypes.pubrec && packet.reason < 0x80)
-          return void socket.write(acknowledgement(packetTypes.pubrel, packet.id));
-        return settle(packet.id, packet.reason);
-      case 'suback':
         return settle(packet.id, packet.reason);
       case 'pubrel':
         return void socket.write(acknowledgement(packetTypes.pubcomp, packet.id));
@@ -192,8 +190,8 @@ type Waiter<Value> = {
   readonly reject: (error: Error) => void;
 };
 
-/** A rejection without a waiter is ignored. */
-function waiter<Value>(): Waiter<Value> {
+/** A promise with its ends. A rejection that nobody waits for is ignored. */
+export function waiter<Value>(): Waiter<Value> {
   let [resolve, reject]: [Waiter<Value>['resolve'], Waiter<Value>['reject']] = [() => undefined, () => undefined];
   const promise = new Promise<Value>((...both) => {
     [resolve, reject] = both;

@@ -5,7 +5,7 @@ export type Qos = 0 | 1 | 2;
 
 export type Publication = {
   readonly topic: string;
-  readonly payload: string | Buffer;
+  readonly payload: string;
   readonly qos: Qos;
   readonly retain: boolean;
 };
@@ -31,13 +31,15 @@ export type ConnectOptions = {
   readonly user: string;
   readonly password: string;
   readonly cleanSession: boolean;
-  readonly keepAliveSeconds: number;
   /** The last will: the broker publishes it when the connection breaks. */
   readonly will?: Publication;
 };
 
+/** A broker publishes the will after one and a half of these intervals without a packet. */
+export const keepAliveSeconds = 30;
+
 export function connectPacket(version: MqttVersion, options: ConnectOptions): Buffer {
-  const { clientId, user, password, cleanSession, keepAliveSeconds, will } = options;
+  const { clientId, user, password, cleanSession, will } = options;
   // In 3.1.1 a password without a user has no meaning, and brokers ignore it.
   const hasPassword = user !== '' && password !== '';
   const flags =
@@ -51,20 +53,15 @@ export function connectPacket(version: MqttVersion, options: ConnectOptions): Bu
     uint16(keepAliveSeconds),
     noProperties(version),
     text(clientId),
-    ...(will === undefined ? [] : [noProperties(version), text(will.topic), bytes(will.payload)]),
+    ...(will === undefined ? [] : [noProperties(version), text(will.topic), text(will.payload)]),
     ...(user === '' ? [] : [text(user)]),
     ...(hasPassword ? [text(password)] : []),
   ]);
 }
 
 /** `id` is only used with QoS 1 and 2. */
-export function publishPacket(
-  version: MqttVersion,
-  { topic, payload, qos, retain }: Publication,
-  id: number,
-  isRepeat = false,
-): Buffer {
-  const flags = (isRepeat ? 8 : 0) | (qos << 1) | (retain ? 1 : 0);
+export function publishPacket(version: MqttVersion, { topic, payload, qos, retain }: Publication, id: number): Buffer {
+  const flags = (qos << 1) | (retain ? 1 : 0);
   const numbered = qos === 0 ? [] : [uint16(id)];
   return packet(packetTypes.publish, flags, [text(topic), ...numbered, noProperties(version), Buffer.from(payload)]);
 }
@@ -101,11 +98,8 @@ function noProperties(version: MqttVersion): Buffer {
   return version === 5 ? Buffer.from([0]) : Buffer.alloc(0);
 }
 
+/** The bytes of a text, after their number. */
 function text(value: string): Buffer {
-  return bytes(value);
-}
-
-function bytes(value: string | Buffer): Buffer {
   const content = Buffer.from(value);
   return Buffer.concat([uint16(content.length), content]);
 }

@@ -3,9 +3,10 @@ import { packetTypes, type MqttVersion, type Qos } from './packets.ts';
 /** The packets of a broker that are used here. A reason code below 0x80 is a success. */
 export type ReceivedPacket =
   | { readonly kind: 'connack'; readonly reason: number }
-  | { readonly kind: 'ack'; readonly type: 4 | 5 | 7; readonly id: number; readonly reason: number }
+  /** PUBACK, PUBCOMP or SUBACK: the broker has dealt with our packet of that id. */
+  | { readonly kind: 'ack'; readonly id: number; readonly reason: number }
+  | { readonly kind: 'pubrec'; readonly id: number; readonly reason: number }
   | { readonly kind: 'pubrel'; readonly id: number }
-  | { readonly kind: 'suback'; readonly id: number; readonly reason: number }
   | {
       readonly kind: 'publish';
       readonly topic: string;
@@ -44,15 +45,14 @@ function readPacket(version: MqttVersion, head: number, body: Buffer): ReceivedP
     case packetTypes.connack:
       return { kind: 'connack', reason: body[1] ?? 0xff };
     case packetTypes.puback:
-      return { kind: 'ack', type: 4, id, reason: body[2] ?? 0 };
-    case packetTypes.pubrec:
-      return { kind: 'ack', type: 5, id, reason: body[2] ?? 0 };
     case packetTypes.pubcomp:
-      return { kind: 'ack', type: 7, id, reason: body[2] ?? 0 };
+      return { kind: 'ack', id, reason: body[2] ?? 0 };
+    case packetTypes.pubrec:
+      return { kind: 'pubrec', id, reason: body[2] ?? 0 };
     case packetTypes.pubrel:
       return { kind: 'pubrel', id };
     case packetTypes.suback:
-      return { kind: 'suback', id, reason: body[afterProperties(version, body, 2)] ?? 0xff };
+      return { kind: 'ack', id, reason: body[afterProperties(version, body, 2)] ?? 0xff };
     case packetTypes.publish:
       return readPublish(version, head, body);
     case packetTypes.disconnect:

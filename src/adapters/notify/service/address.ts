@@ -10,6 +10,15 @@ export function serverOf(parts: UrlParts, defaultPort = ''): string {
   return server;
 }
 
+/** Host and port of a server without HTTP; an IPv6 address has no brackets. Throws if it is not a valid host. */
+export function endpointOf(parts: UrlParts, defaultPort: number): { readonly host: string; readonly port: number } {
+  serverOf(parts);
+  return {
+    host: parts.host.replaceAll(/[[\]]/g, ''),
+    port: parts.port === '' ? defaultPort : Number(parts.port),
+  };
+}
+
 /** A required part. */
 export function needed(value: string | undefined, part: string): string {
   if (value === undefined || value === '') throw new UrlProblem(part, 'is missing');

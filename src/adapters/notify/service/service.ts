@@ -2,7 +2,7 @@ import type { Message, MessageLevel } from '../../../domain/notification/message
 import { queryPairs, readQuery, type Query } from '../url/query.ts';
 import type { ParameterTable, ValuesOf } from '../url/parameters.ts';
 import type { UrlParts } from '../url/parts.ts';
-import { shownUrl, wholeUrl } from '../url/print.ts';
+import { shownUrl } from '../url/print.ts';
 import type { Exchange, ExchangeOptions, HttpAnswer, HttpRequest } from '../wire/exchange.ts';
 import type { Judge } from '../wire/judge.ts';
 
@@ -40,8 +40,6 @@ export type Delivery =
   | {
       /** Resolves to the service's answer; throws `Refused`. */
       readonly deliver: (message: Message, exchange: Exchange, signal: AbortSignal) => Promise<string>;
-      /** Closes connections that are kept open. */
-      readonly close?: () => Promise<void>;
     };
 
 export type Given<Table extends ParameterTable, Address> = {
@@ -84,8 +82,6 @@ export type Service = Omit<ServiceDefinition<ParameterTable, never>, 'readAddres
 export type ReadTarget = {
   readonly secrets: readonly string[];
   readonly shown: string;
-  /** The URL again, with the same meaning. */
-  readonly whole: string;
   /** Keys without a meaning for the service. Empty for keys that may be secrets. */
   readonly unknownKeys: readonly string[];
   readonly open: (deps: NotifyDeps) => Delivery;
@@ -102,12 +98,10 @@ export function defineService<Table extends ParameterTable, Address>(
       const query = readQuery(parameters, parts.query);
       const given = { address: readAddress(parts, query.values), parts, ...query };
       const secrets = [...secretsOf(given), ...secretValues(parameters, query)].filter((secret) => secret !== '');
-      const pairs = queryPairs(parameters, query);
-      const shownPairs = pairs.slice(0, query.given.size).filter(([key]) => parameters[key]?.isSecret !== true);
+      const pairs = queryPairs(parameters, query).filter(([key]) => parameters[key]?.isSecret !== true);
       return {
         secrets,
-        shown: shownUrl({ ...parts, query: shownPairs }, [...secrets, ...(hiddenOf?.(given) ?? [])]),
-        whole: wholeUrl({ ...parts, query: pairs }),
+        shown: shownUrl({ ...parts, query: pairs }, [...secrets, ...(hiddenOf?.(given) ?? [])]),
         unknownKeys: otherKeys === 'told' ? unknownKeysOf(query) : [],
         open: (deps) => open(given, deps),
       };

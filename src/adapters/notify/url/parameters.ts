@@ -1,3 +1,5 @@
+import { parsedOrUndefined } from '../wire/words.ts';
+
 /**
  * One key of a service's query: its parser and its meaning. `read` throws an error whose message says what was
  * expected.
@@ -132,7 +134,8 @@ export function jsonObject(about: string): Parameter<object | undefined> {
   });
 }
 
-function define<Value>(
+/** A parameter of a kind that the functions above do not have. */
+export function define<Value>(
   kind: Omit<Parameter<Value>, 'aliases' | 'isRequired' | 'isSecret'>,
   options: Options<Value> = {},
 ): Parameter<Value> {
@@ -149,12 +152,4 @@ function readFlag(given: string): boolean {
   if (['true', '1', 'yes', 'y'].includes(word)) return true;
   if (['false', '0', 'no', 'n'].includes(word)) return false;
   throw new Error('is neither yes nor no');
-}
-
-function parsedOrUndefined(given: string): unknown {
-  try {
-    return JSON.parse(given) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,16 +1,5 @@
 import type { UrlParts } from './parts.ts';
 
-/** The whole URL with its secrets, for other programs. Parsing it gives the same parts. */
-export function wholeUrl(parts: UrlParts): string {
-  const login = [parts.user, parts.password].map(encodeURIComponent);
-  const search = parts.query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
-  return (
-    `${schemeOf(parts)}://${login.join(':').replace(/:$/, '')}${parts.user + parts.password === '' ? '' : '@'}` +
-    `${encodeHost(parts.host)}${parts.port === '' ? '' : `:${parts.port}`}${parts.path}` +
-    `${search === '' ? '' : `?${search}`}${parts.fragment === '' ? '' : `#${encodeURIComponent(parts.fragment)}`}`
-  );
-}
-
 /**
  * The URL for people and logs. Each part that contains one of the secrets is `[redacted]`, and so are the user and the
  * password.
@@ -34,9 +23,4 @@ const repeated = /\[redacted\](?:\/\[redacted\])+/g;
 
 function schemeOf({ scheme, variant }: UrlParts): string {
   return variant === '' ? scheme : `${scheme}+${variant}`;
-}
-
-/** An IPv6 address keeps its brackets and colons. */
-function encodeHost(host: string): string {
-  return host.startsWith('[') ? host : encodeURIComponent(host).replaceAll('%2B', '+');
 }

@@ -31,12 +31,12 @@ export function readQuery<Table extends ParameterTable>(table: Table, query: Url
   return { values: values as ValuesOf<Table>, given, others };
 }
 
-/** The reverse: pairs that parse to the same query. */
-export function queryPairs<Table extends ParameterTable>(table: Table, query: Query<Table>): UrlParts['query'] {
-  const keys = keysOf(table);
-  const own = [...query.given].map((key) => [key, table[key]?.print(query.values[key]) ?? ''] as const);
-  const others = query.others.map(([key, value]) => [keys.has(key.toLowerCase()) ? `__${key}` : key, value] as const);
-  return [...own, ...others];
+/** The reverse: pairs that parse to the same values. The other keys are left out. */
+export function queryPairs<Table extends ParameterTable>(
+  table: Table,
+  { given, values }: Pick<Query<Table>, 'given' | 'values'>,
+): UrlParts['query'] {
+  return [...given].map((key) => [key, table[key]?.print(values[key]) ?? '']);
 }
 
 /** From each name and alias, in lower case, to the key. */

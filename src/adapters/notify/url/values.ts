@@ -4,15 +4,13 @@ import { readFileSync, statSync } from 'node:fs';
 export type WrittenTarget = { readonly name: string | undefined; readonly url: string };
 
 /**
- * The URLs in the values of an option, separated by white space and commas. A piece after a comma that does not begin a
+ * The URLs in a value of an option, separated by white space and commas. A piece after a comma that does not begin a
  * URL belongs to the piece before (`…?to=a@x,b@y`). A value that names a file is replaced by its lines, where `#`
  * begins a comment. Throws the file's error.
  */
-export function writtenTargets(values: readonly string[]): readonly WrittenTarget[] {
-  return values.flatMap((value) => {
-    const path = value.trim();
-    return isFile(path) ? linesOf(path).flatMap(inOneText) : inOneText(value);
-  });
+export function writtenTargets(value: string): readonly WrittenTarget[] {
+  const path = value.trim();
+  return isFile(path) ? linesOf(path).flatMap(inOneText) : inOneText(value);
 }
 
 function inOneText(value: string): readonly WrittenTarget[] {

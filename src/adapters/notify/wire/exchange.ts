@@ -83,15 +83,13 @@ async function attempt(wanted: HttpRequest, options: ExchangeOptions, signal: Ab
       },
     });
     const fail = (error: unknown): void =>
-      reject(signal.aborted ? (signal.reason as Error) : new Refused('network', networkWords(error, url.host)));
+      reject(
+        signal.aborted ? (signal.reason as Error) : new Refused('network', readNetworkError(error, url.host).message),
+      );
     request.on('error', fail);
-    request.on('response', (response) => readAnswer(response, resolve, fail));
+    request.on('response', (response) => void readAnswer(response).then(resolve, fail));
     request.end(body);
   });
-}
-
-function networkWords(error: unknown, host: string): string {
-  return readNetworkError(error, host).message;
 }
 
 /** The same as in the client for registries: Node's default of 250 ms is too short for a distant address. */
@@ -138,26 +136,17 @@ function addressOf({ hostname, port, protocol }: URL): { readonly host: string; 
   return { host: hostname.replaceAll(/[[\]]/g, ''), port: port === '' ? usual : port };
 }
 
-function readAnswer(
-  response: http.IncomingMessage,
-  resolve: (answer: HttpAnswer) => void,
-  fail: (error: unknown) => void,
-): void {
+async function readAnswer(response: http.IncomingMessage): Promise<HttpAnswer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  const finish = (): void => {
-    const body = Buffer.concat(chunks).subarray(0, mostBytes).toString();
-    resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
-  };
-  response.on('data', (chunk: Buffer) => {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     size += chunk.length;
-    if (size < mostBytes) return;
-    finish();
-    response.destroy();
-  });
-  response.on('end', finish);
-  response.on('error', fail);
+    // The end of the loop destroys the response.
+    if (size >= mostBytes) break;
+  }
+  const body = Buffer.concat(chunks).subarray(0, mostBytes).toString();
+  return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
 const mostBytes = 65_536;

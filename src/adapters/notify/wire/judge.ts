@@ -2,7 +2,6 @@ import type { SendFailure } from '../../../domain/notification/message.ts';
 import type { HttpAnswer } from './exchange.ts';
 import { fieldOf, jsonOf, wordsOf } from './words.ts';
 import { Refused } from './refused.ts';
-import { retryAfterMs } from './retry-after.ts';
 
 /** Reads an answer first. Returns a refusal, `taken`, or undefined to decide by the status. */
 export type Judge = (answer: HttpAnswer) => Refused | 'taken' | undefined;
@@ -21,10 +20,31 @@ function byStatus(answer: HttpAnswer): Refused | 'taken' {
 /** A refusal with the status and the service's text, and for a rate limit with the time to wait. */
 export function refusal(answer: HttpAnswer, failure: SendFailure, said = wordsOf(answer)): Refused {
   const waitMs = failure === 'rate' || failure === 'network' ? retryAfterMs(answer) : undefined;
-  return new Refused(failure, `status ${answer.status}`, {
-    said,
-    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
-  });
+  return new Refused(failure, `status ${answer.status}`, { said, retryAfterMs: waitMs });
+}
+
+/**
+ * The pause that an answer asks for, in milliseconds: from `Retry-After` in seconds, with a fraction from Discord, else
+ * from Telegram's `parameters.retry_after` (s), Matrix's `retry_after_ms` or Discord's `retry_after` (s). A date is not
+ * read, because none of the services sends one.
+ */
+function retryAfterMs(answer: HttpAnswer): number | undefined {
+  const json = jsonOf(answer);
+  const told = [
+    seconds(Number.parseFloat(answer.headers['retry-after'] ?? '')),
+    seconds(fieldOf(fieldOf(json, 'parameters'), 'retry_after')),
+    fieldOf(json, 'retry_after_ms'),
+    seconds(fieldOf(json, 'retry_after')),
+  ];
+  const ms = told.find((value) => typeof value === 'number' && Number.isFinite(value) && value >= 0);
+  return ms === undefined ? undefined : Math.min(Math.ceil(Number(ms)), longestMs);
+}
+
+/** The longest pause that an answer can cause. One request is tried after it. */
+const longestMs = 3_600_000;
+
+function seconds(value: unknown): number | undefined {
+  return typeof value === 'number' ? value * 1000 : undefined;
 }
 
 /** For services that answer errors with status 200. */

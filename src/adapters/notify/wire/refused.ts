@@ -14,7 +14,7 @@ export class Refused extends Error {
   constructor(
     failure: SendFailure,
     why: string,
-    details: { readonly said?: string; readonly retryAfterMs?: number } = {},
+    details: { readonly said?: string; readonly retryAfterMs?: number | undefined } = {},
   ) {
     super(why);
     this.failure = failure;

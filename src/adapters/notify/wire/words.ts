@@ -3,8 +3,12 @@ import type { HttpAnswer } from './exchange.ts';
 
 /** The body as JSON; undefined if it is not JSON. */
 export function jsonOf({ body }: HttpAnswer): unknown {
+  return parsedOrUndefined(body);
+}
+
+export function parsedOrUndefined(text: string): unknown {
   try {
-    return JSON.parse(body) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }

@@ -1,7 +1,5 @@
 import { boundedDraft } from '../bounded-draft.ts';
-import { digestOf } from '../digest.ts';
-import { gravestLevel } from '../level.ts';
-import type { Message } from '../message.ts';
+import { gravestLevel, type Heading, headings, type Message, type MessageItem, type MessageLine } from '../message.ts';
 import type { Draft } from '../run-facts.ts';
 import type { OutboxEntry } from './outbox.ts';
 import type { OutboxRecord } from './record.ts';
@@ -15,19 +13,69 @@ export function merge(entries: readonly OutboxEntry[], nowMs: number): readonly 
   if (last === undefined) return [];
   const { target } = last;
   const { sections: _, ...alone } = last.message;
-  const message: Message = { ...(entries.length === 1 ? alone : merged(entries)), id: `${last.message.id}-due` };
+  const message: Message = { ...(entries.length === 1 ? alone : merged(entries, last)), id: `${last.message.id}-due` };
   const ends = entries.map(({ message: { id } }): OutboxRecord => ({ kind: 'end', target, id, end: 'merged' }));
   return [{ kind: 'put', target, message, dueAtMs: nowMs }, ...ends];
 }
 
-function merged(entries: readonly OutboxEntry[]): Message {
+function merged(entries: readonly OutboxEntry[], { hold, message: last }: OutboxEntry): Omit<Message, 'id'> {
   const messages = entries.map(({ message }) => message);
   const said = [...new Map(messages.map((message) => [message.text, message])).values()];
-  const last = messages.at(-1);
-  const occasion = entries.at(-1)?.hold === 'quiet' ? 'In quiet hours' : 'Since the last digest';
-  const draft = boundedDraft({ title: last?.title ?? '', ...(digestOf(messages, occasion) ?? joined(said)) });
-  return { ...draft, id: '', createdAtMs: last?.createdAtMs ?? 0, isRepeat: false };
+  const occasion = hold === 'quiet' ? 'In quiet hours' : 'Since the last digest';
+  const draft = boundedDraft({ title: last.title, ...(digestOf(messages, occasion) ?? joined(said)) });
+  return { ...draft, createdAtMs: last.createdAtMs, isRepeat: false };
 }
+
+/**
+ * Combines several messages in Upkeep's own wording, oldest first. Each heading and each item appears once. Undefined
+ * if one of them has no sections.
+ */
+function digestOf(messages: readonly Message[], occasion: string): Omit<Draft, 'title'> | undefined {
+  const told = messages.map(({ sections }) => sections);
+  if (told.includes(undefined)) return undefined;
+  const all = told.flatMap((sections = [], index) =>
+    sections.flatMap(({ heading, items }) => items.map((item) => ({ ...item, heading, index }))),
+  );
+  const latest = new Map(all.map(({ about, index }) => [about, index]));
+  const kept = all.filter(({ heading, about, index }) => !passing.includes(heading) || latest.get(about) === index);
+  const sections = headings.flatMap((heading) => {
+    const items = kept.filter((item) => item.heading === heading);
+    return items.length === 0 ? [] : [{ heading, items }];
+  });
+  const counts = sections.flatMap(({ heading, items }) =>
+    heading === 'Started' ? [] : [`${items.length} ${words[heading]}`],
+  );
+  const summary = counts.length === 0 ? occasion : `${occasion}: ${counts.join(', ')}`;
+  const print = (headingOf: (heading: Heading) => readonly string[], show: (item: MessageItem) => string) =>
+    [summary, ...sections.flatMap(({ heading, items }) => [...headingOf(heading), ...items.map(show)])].join('\n');
+  const lines = sections.flatMap(({ items }) =>
+    items.map(({ level, text, atMs }): MessageLine => ({ level, text, atMs })),
+  );
+  return {
+    text: print(
+      (heading) => ['', `${heading}:`],
+      ({ text }) => text,
+    ),
+    markdown: print(
+      (heading) => ['', `**${heading}**`, ''],
+      ({ markdown }) => markdown,
+    ),
+    level: gravestLevel(messages),
+    lines: [{ level: 'info', text: summary, atMs: messages.at(-1)?.createdAtMs ?? 0 }, ...lines],
+  };
+}
+
+/** True until something else is known about the same container. */
+const passing: readonly Heading[] = ['Needs you', 'Not updated', 'Started'];
+
+const words: Readonly<Record<Exclude<Heading, 'Started'>, string>> = {
+  'Needs you': 'in need of you',
+  'Rolled back': 'rolled back',
+  Updated: 'updated',
+  'Restarted with them': 'restarted',
+  'Not updated': 'not updated',
+  'Earlier updates': 'repaired',
+};
 
 /** Log lines continue from one message to the next. Texts of templates are separated. */
 function joined(messages: readonly Message[]): Omit<Draft, 'title'> {

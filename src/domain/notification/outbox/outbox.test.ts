@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyRecords, messageOf } from '../../../../test/support/notify/outbox-arbitrary.ts';
-import { defaultBackOff, nextAttemptAtMs } from './back-off.ts';
+import { nextAttemptAtMs } from './back-off.ts';
 import type { Heading } from '../message.ts';
 import { merge } from './merge.ts';
 import { applyRecords, emptyOutbox, messageToSend, recordsOf } from './outbox.ts';
@@ -51,7 +51,7 @@ describe('the outbox', () => {
       fc.property(anyRecords, fc.integer({ min: 0, max: 1_000_000 }), (records, nowMs) => {
         const outbox = applyRecords(emptyOutbox, records);
         for (const target of ['a', 'b']) {
-          const step = nextStep(outbox, target, nowMs, defaultBackOff);
+          const step = nextStep(outbox, target, nowMs);
           if (step.kind !== 'send') continue;
           const first = [...outbox.entries.values()].find((one) => one.target === target && one.hold === undefined);
           expect(step.entry).toBe(first);
@@ -62,8 +62,8 @@ describe('the outbox', () => {
 
   test('waits for exactly as long as nothing is due, and not at all after the clock was set far back', () => {
     const put = (dueAtMs: number): OutboxRecord => ({ kind: 'put', target: 'a', message: messageOf('1'), dueAtMs });
-    const stepAt = (dueAtMs: number) => nextStep(applyRecords(emptyOutbox, [put(dueAtMs)]), 'a', 1000, defaultBackOff);
-    expect(nextStep(emptyOutbox, 'a', 1000, defaultBackOff)).toEqual({ kind: 'wait', ms: undefined });
+    const stepAt = (dueAtMs: number) => nextStep(applyRecords(emptyOutbox, [put(dueAtMs)]), 'a', 1000);
+    expect(nextStep(emptyOutbox, 'a', 1000)).toEqual({ kind: 'wait', ms: undefined });
     expect(stepAt(1000)).toMatchObject({ kind: 'send' });
     expect(stepAt(1500)).toEqual({ kind: 'wait', ms: 500 });
     expect(stepAt(1000 + 10 * 86_400_000)).toMatchObject({ kind: 'send' });
@@ -135,22 +135,22 @@ describe('nextAttemptAtMs()', () => {
   } as const;
 
   test('doubles the wait up to its limit, and gives up on what is too old', () => {
-    const waits = [1, 2, 3, 4, 20, 1000].map((attempts) => nextAttemptAtMs({ ...attempt, attempts }, defaultBackOff));
+    const waits = [1, 2, 3, 4, 20, 1000].map((attempts) => nextAttemptAtMs({ ...attempt, attempts }, 30_000));
     expect(waits).toEqual([30_000, 60_000, 120_000, 240_000, 1_800_000, 1_800_000]);
-    expect(nextAttemptAtMs({ ...attempt, nowMs: 3 * 86_400_000 }, defaultBackOff)).toBeUndefined();
+    expect(nextAttemptAtMs({ ...attempt, nowMs: 3 * 86_400_000 }, 30_000)).toBeUndefined();
   });
 
   test('keeps to what the service asks for, within bounds', () => {
     const after = (retryAfterMs: number) =>
-      nextAttemptAtMs({ ...attempt, failure: 'rate', attempts: 99, retryAfterMs }, defaultBackOff);
+      nextAttemptAtMs({ ...attempt, failure: 'rate', attempts: 99, retryAfterMs }, 30_000);
     expect([after(1500), after(-1), after(86_400_000)]).toEqual([1500, 0, 1_800_000]);
   });
 
   test('asks a target that is gone once, and does not repeat for ever what is refused', () => {
-    expect(nextAttemptAtMs({ ...attempt, failure: 'gone' }, defaultBackOff)).toBeUndefined();
-    expect(nextAttemptAtMs({ ...attempt, failure: 'rejected' }, defaultBackOff)).toBe(30_000);
-    expect(nextAttemptAtMs({ ...attempt, failure: 'rejected', attempts: 2 }, defaultBackOff)).toBeUndefined();
-    expect(nextAttemptAtMs({ ...attempt, failure: 'auth', attempts: 4 }, defaultBackOff)).toBeUndefined();
+    expect(nextAttemptAtMs({ ...attempt, failure: 'gone' }, 30_000)).toBeUndefined();
+    expect(nextAttemptAtMs({ ...attempt, failure: 'rejected' }, 30_000)).toBe(30_000);
+    expect(nextAttemptAtMs({ ...attempt, failure: 'rejected', attempts: 2 }, 30_000)).toBeUndefined();
+    expect(nextAttemptAtMs({ ...attempt, failure: 'auth', attempts: 4 }, 30_000)).toBeUndefined();
   });
 });
 
@@ -170,7 +170,7 @@ describe('merge()', () => {
       held('3', { text: 'one\n', level: 'info' }),
     ];
     const outbox = applyRecords(emptyOutbox, records);
-    const step = nextStep(outbox, 'a', 100, defaultBackOff);
+    const step = nextStep(outbox, 'a', 100);
     if (step.kind !== 'merge') throw new Error(step.kind);
     const merged = applyRecords(outbox, merge(step.entries, 100));
     expect([...merged.entries.values()]).toMatchObject([

@@ -1,4 +1,3 @@
-import type { BackOff } from './back-off.ts';
 import type { Outbox, OutboxEntry } from './outbox.ts';
 
 /** The next action for a target's queue: send its first message, merge held messages, or wait. */
@@ -10,9 +9,9 @@ export type QueueStep =
 
 /**
  * In order: the second message is tried after the first has ended. Messages on hold do not block others. The wall clock
- * may have been set, so no attempt waits longer than `mostMs`.
+ * may have been set, so no attempt waits longer than `longestDelayMs`.
  */
-export function nextStep({ entries }: Outbox, target: string, nowMs: number, { mostMs }: BackOff): QueueStep {
+export function nextStep({ entries }: Outbox, target: string, nowMs: number): QueueStep {
   const own = [...entries.values()].filter((entry) => entry.target === target);
   const held = own.filter(({ hold }) => hold !== undefined);
   const dueHeld = held.filter(({ dueAtMs }) => dueAtMs <= nowMs || dueAtMs - nowMs > longestHoldMs);
@@ -21,7 +20,7 @@ export function nextStep({ entries }: Outbox, target: string, nowMs: number, { m
   const waits = held.map(({ dueAtMs }) => Math.min(lookAgainMs, dueAtMs - nowMs));
   if (head !== undefined) {
     const waitMs = head.dueAtMs - nowMs;
-    if (waitMs <= 0 || waitMs > Math.max(mostMs, longestDelayMs)) return { kind: 'send', entry: head };
+    if (waitMs <= 0 || waitMs > longestDelayMs) return { kind: 'send', entry: head };
     waits.push(waitMs);
   }
   return { kind: 'wait', ms: waits.length === 0 ? undefined : Math.min(...waits) };

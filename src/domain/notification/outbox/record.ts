@@ -3,6 +3,7 @@ import {
   type Message,
   type MessageItem,
   type MessageLevel,
+  messageLevels,
   type MessageLine,
   type MessageSection,
   type RunOccasion,
@@ -41,6 +42,17 @@ export type OutboxRecord =
   /** A finding was reported for the first time: see `findings.ts`. */
   | { readonly kind: 'found'; readonly key: string; readonly atMs: number };
 
+/** Keeps the records of an outbox beyond the process. */
+export type OutboxStore = {
+  /** The records of earlier processes, in order. Unreadable lines are skipped and logged. Never throws. */
+  readonly load: () => Promise<readonly OutboxRecord[]>;
+  /** The records are synced when it resolves. Rejects with a readable error when they cannot be written. */
+  readonly append: (records: readonly OutboxRecord[]) => Promise<void>;
+  /** Replaces all earlier records. After a crash, all of the new ones are there or none. */
+  readonly replace: (records: readonly OutboxRecord[]) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
 /** Reads a line of the file. Undefined for any other text, such as a line that was cut by a crash. */
 export function readRecord(line: string): OutboxRecord | undefined {
   const value = parse(line);
@@ -57,7 +69,6 @@ export function readRecord(line: string): OutboxRecord | undefined {
 }
 
 const ends: readonly EntryEnd[] = ['sent', 'failed', 'merged', 'lost'];
-const levels: readonly MessageLevel[] = ['debug', 'info', 'warn', 'error'];
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -127,7 +138,7 @@ function readLine(value: unknown): MessageLine[] {
 }
 
 function readLevel(value: unknown): MessageLevel | undefined {
-  return levels.find((level) => level === value);
+  return messageLevels.find((level) => level === value);
 }
 
 function parse(line: string): unknown {

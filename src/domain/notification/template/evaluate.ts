@@ -1,7 +1,6 @@
-import type { FunctionContext } from './values/function-context.ts';
 import { TemplateFault } from './values/fault.ts';
 import { type TemplateFunction, templateFunctions } from './functions/table.ts';
-import type { Meter } from './values/limits.ts';
+import type { FunctionContext, Meter } from './values/limits.ts';
 import type { Command, Operand, Pipe } from './syntax/nodes.ts';
 import { member } from './values/member.ts';
 import { isTrue } from './values/truth.ts';
@@ -51,23 +50,16 @@ function find({ variables, meter }: State, name: string): State['variables'][num
 function evaluateCommand(state: State, dot: Value, command: Command, piped: readonly Value[]): Value {
   state.meter.spend(1);
   const [first, ...rest] = command.operands;
+  const call = { dot, rest, piped };
   state.at = first.at;
   switch (first.kind) {
     case 'fields':
-      return evaluateMembers(state, dot, first, first.fields, { dot, rest, piped });
+      return evaluateMembers(state, dot, first, first.fields, call);
     case 'variable':
       if (first.fields.length === 0) break;
-      return evaluateMembers(state, evaluateOperand(state, dot, first, true), first, first.fields, {
-        dot,
-        rest,
-        piped,
-      });
+      return evaluateMembers(state, evaluateOperand(state, dot, first, true), first, first.fields, call);
     case 'chain':
-      return evaluateMembers(state, evaluateOperand(state, dot, first.start), first, first.fields, {
-        dot,
-        rest,
-        piped,
-      });
+      return evaluateMembers(state, evaluateOperand(state, dot, first.start), first, first.fields, call);
     case 'function':
       return callFunction(state, dot, first, rest, piped);
     case 'nil':

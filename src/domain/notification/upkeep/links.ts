@@ -1,3 +1,7 @@
+import { shortId } from '../../container/container.ts';
+import type { ContainerOutcome } from '../../run/session.ts';
+import type { RunFacts } from '../run-facts.ts';
+
 /** Web pages about a version, with addresses that are safe to print. */
 export type Links = { readonly releases: string | undefined; readonly page: string | undefined };
 
@@ -15,6 +19,24 @@ export function linksOf(labels: Labels): Links {
 export function versionOf(labels: Labels | undefined): string | undefined {
   const version = labels?.['org.opencontainers.image.version']?.trim() ?? '';
   return /^[\w][\w.+~:-]{0,63}$/.test(version) ? version : undefined;
+}
+
+/**
+ * `1.27.2 → 1.27.3`, or the ids of the images if they have no versions or the same one. Empty when nothing is known.
+ */
+export function versionChange(
+  { oldImageId, newImageId }: ContainerOutcome,
+  imageLabels: RunFacts['imageLabels'],
+): string {
+  if (oldImageId === newImageId || newImageId === '') return '';
+  const [before, after] = [versionOf(imageLabels.get(oldImageId)), versionOf(imageLabels.get(newImageId))];
+  const [oldId, newId] = [shortId(oldImageId), shortId(newImageId)];
+  if (before !== undefined && after !== undefined && before !== after) return `${before} → ${after}`;
+  return `${withId(before, oldId)} → ${withId(after, newId)}`;
+}
+
+function withId(version: string | undefined, id: string): string {
+  return version === undefined ? id : `${version} (${id})`;
 }
 
 /** Hosts with known addresses of release pages: GitHub, Codeberg and GitLab. */

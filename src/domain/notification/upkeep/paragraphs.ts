@@ -4,8 +4,7 @@ import { printable } from '../../text/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../run/session.ts';
 import type { Heading, MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { linksOf } from './links.ts';
-import { versionChange } from './version-change.ts';
+import { linksOf, versionChange } from './links.ts';
 
 /** The text about one container: a line, then links and a helpful command. */
 export type Paragraph = {

@@ -1,5 +1,4 @@
 import type { MessageSection } from '../message.ts';
-import { escapeMarkdown } from './markdown.ts';
 import type { Paragraph, Section } from './paragraphs.ts';
 
 export function plainSection({ heading, paragraphs }: Section): readonly string[] {
@@ -40,4 +39,21 @@ export function datedSection({ heading, paragraphs }: Section, when: string, atM
     };
   });
   return { heading, items };
+}
+
+/**
+ * Escapes one line of text, so that CommonMark shows it unchanged:
+ * https://spec.commonmark.org/0.31.2/#backslash-escapes
+ */
+export function escapeMarkdown(text: string): string {
+  return text.replaceAll(/[\\`*_{}[\]<>#+!|~&]|^[-=]/g, String.raw`\$&`);
+}
+
+/** `2 updated, 5 up to date`: the number of each kind that occurs, in the order of the words. */
+export function countsOf<Kind extends string>(kinds: readonly Kind[], words: Readonly<Record<Kind, string>>): string {
+  const counts = Object.entries<string>(words).flatMap(([kind, word]) => {
+    const count = kinds.filter((one) => one === kind).length;
+    return count === 0 ? [] : [`${count} ${word}`];
+  });
+  return counts.join(', ');
 }

@@ -1,11 +1,10 @@
 import type { RecoveredTransaction } from '../../run/recovery-report.ts';
-import { isAtLeast, gravestLevel } from '../level.ts';
-import type { MessageLevel, MessageLine } from '../message.ts';
+import { gravestLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import { repairLevels, repairSentence } from '../repair-wording.ts';
 import type { Draft, RepairFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
-import { escapeMarkdown } from './markdown.ts';
+import { countsOf, escapeMarkdown } from './print.ts';
 
 /** A message about earlier updates: a line for each, failures first. Undefined if none has that level. */
 export function repairDraft(
@@ -13,11 +12,12 @@ export function repairDraft(
   { title, timeZone }: { readonly title: string; readonly timeZone: string },
   least: MessageLevel,
 ): Draft | undefined {
-  const told = order.flatMap((kind) =>
-    transactions.filter(({ result }) => result === kind && isAtLeast(repairLevels[kind], least)),
+  const told = Object.keys(words).flatMap((kind) =>
+    transactions.filter(({ result }) => result === kind && isAtLeast(repairLevels[result], least)),
   );
   if (told.length === 0) return undefined;
-  const summary = `Of earlier updates: ${order.flatMap((kind) => countOf(kind, told)).join(', ')}`;
+  const results = told.map(({ result }) => result);
+  const summary = `Of earlier updates: ${countsOf(results, words)}`;
   const lines = told.map((one): MessageLine => ({ level: repairLevels[one.result], text: repairSentence(one), atMs }));
   const hint = told.some(({ result }) => result === 'failed' || result === 'left');
   const next = hint ? ['', 'The next run tries again. To try at once: upkeep recover'] : [];
@@ -39,16 +39,10 @@ export function repairDraft(
   };
 }
 
-const order = ['failed', 'left', 'undone', 'finished'] as const;
-
+/** In the order of a message. */
 const words: Readonly<Record<RecoveredTransaction['result'], string>> = {
   failed: 'cannot be repaired',
   left: 'left alone',
   undone: 'undone',
   finished: 'finished',
 };
-
-function countOf(kind: RecoveredTransaction['result'], told: readonly RecoveredTransaction[]): readonly string[] {
-  const count = told.filter(({ result }) => result === kind).length;
-  return count === 0 ? [] : [`${count} ${words[kind]}`];
-}

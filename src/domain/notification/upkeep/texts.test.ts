@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts, StartFacts } from '../run-facts.ts';
 import { linksOf, versionOf } from './links.ts';
-import { escapeMarkdown } from './markdown.ts';
+import { escapeMarkdown } from './print.ts';
 import { createUpkeepComposer } from './texts.ts';
 
 const composer = createUpkeepComposer({ hostname: 'nas', titleTag: '', skipTitle: false, timeZone: 'Europe/Berlin' });

@@ -1,25 +1,17 @@
 import { formatDuration } from '../../text/duration.ts';
 import { printable } from '../../text/printable.ts';
 import type { OutcomeKind } from '../../run/session.ts';
-import type { MessageLevel, MessageLine } from '../message.ts';
+import { gravestLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
-import { gravestLevel, isAtLeast } from '../level.ts';
-import { messageTitle } from '../watchtower/title.ts';
-import { escapeMarkdown } from './markdown.ts';
+import { messageTitle, type TitleOptions } from '../watchtower/title.ts';
 import { repairDraft } from './repairs.ts';
 import { type Section, sectionsOf } from './paragraphs.ts';
-import { datedSection, markdownSection, plainParagraph, plainSection } from './print.ts';
+import { countsOf, datedSection, escapeMarkdown, markdownSection, plainParagraph, plainSection } from './print.ts';
 
-export type UpkeepTextOptions = {
-  /** Empty: none. */
-  readonly hostname: string;
-  readonly titleTag: string;
-  readonly skipTitle: boolean;
-  /** The IANA name of the time zone in messages. */
-  readonly timeZone: string;
-};
+/** `timeZone`: the IANA name of the time zone in messages. */
+export type UpkeepTextOptions = Omit<TitleOptions, 'product'> & { readonly timeZone: string };
 
 /**
  * One message per run: failures that need attention, rollbacks with their reason, updates with their rollback command.
@@ -82,24 +74,22 @@ function runDraft(
   };
 }
 
-const words: readonly (readonly [OutcomeKind, string])[] = [
-  ['failed', 'failed'],
-  ['rolled_back', 'rolled back'],
-  ['unknown', 'could not be checked'],
-  ['updated', 'updated'],
-  ['restarted', 'restarted'],
-  ['skipped', 'skipped'],
-  ['deferred', 'deferred'],
-  ['fresh', 'up to date'],
-];
+/** In the order of a summary. */
+const words: Readonly<Record<OutcomeKind, string>> = {
+  failed: 'failed',
+  rolled_back: 'rolled back',
+  unknown: 'could not be checked',
+  updated: 'updated',
+  restarted: 'restarted',
+  skipped: 'skipped',
+  deferred: 'deferred',
+  fresh: 'up to date',
+};
 
 /** `1 rolled back, 2 updated, 5 up to date of 8 containers, in 42s`. */
 function summaryOf({ containers, startedAtMs, endedAtMs }: RunFacts): string {
-  const counts = words.flatMap(([kind, word]) => {
-    const count = containers.filter(({ outcome }) => outcome === kind).length;
-    return count === 0 ? [] : [`${count} ${word}`];
-  });
+  const outcomes = containers.map(({ outcome }) => outcome);
   const total = containers.length === 1 ? '1 container' : `${containers.length} containers`;
   const seconds = Math.round((endedAtMs - startedAtMs) / 1000) * 1000;
-  return `${counts.join(', ')} of ${total}, in ${formatDuration(seconds)}`;
+  return `${countsOf(outcomes, words)} of ${total}, in ${formatDuration(seconds)}`;
 }

@@ -1,6 +1,6 @@
 import { Moment } from '../template/time/moment.ts';
 import { Item, type Value } from '../template/values/value.ts';
-import type { Entry } from './entry.ts';
+import type { Entry } from './entries.ts';
 import type { Report } from './report.ts';
 
 export type DataParts = {

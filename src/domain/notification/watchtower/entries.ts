@@ -1,9 +1,19 @@
 import { shortId } from '../../container/container.ts';
 import type { ContainerOutcome } from '../../run/session.ts';
+import type { MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { categoryOf, isCooling, latestOf } from './category.ts';
-import { cooldownEntry, oldEnough, tooYoung } from './cooldown.ts';
-import type { Entry } from './entry.ts';
+import { formatMoment } from '../template/time/format.ts';
+import { type Category, categoryOf, isCooling, latestOf } from './category.ts';
+import { cooldownFields, type RunTime } from './report.ts';
+
+/** One element of `.Entries` in templates of the Watchtower family. */
+export type Entry = {
+  readonly message: string;
+  readonly level: MessageLevel;
+  /** Keys and values of the family's log lines, which users' templates read. */
+  readonly data: Readonly<Record<string, string | number>>;
+  readonly atMs: number;
+};
 
 /**
  * The log lines of the family for a run, in order, and one line for each skipped or failed container, for which the
@@ -26,6 +36,20 @@ export function entriesOf(facts: RunFacts, timeZone: string): readonly Entry[] {
     entries.push({ message: 'Update session failed', level: 'error', data, atMs: facts.endedAtMs });
   }
   return withoutRepeats(entries.toSorted((one, other) => one.atMs - other.atMs));
+}
+
+/** The family's line about the cooldown of a container that was updated, or that waits because of it. */
+function cooldownEntry(container: ContainerOutcome, category: Category, at: RunTime): Entry | undefined {
+  const { image, cooldown } = container;
+  if (cooldown === undefined || (category !== 'Updated' && category !== 'Failed' && !isCooling(container)))
+    return undefined;
+  const { CooldownAge, CooldownDelay, CooldownRemaining, CooldownEligibleAt } = cooldownFields(container, at);
+  const about = { image, cooldown: CooldownDelay, image_age: CooldownAge };
+  const line = { level: 'info', atMs: at.startedAtMs } as const;
+  if (!isCooling(container)) return { ...line, message: oldEnough, data: about };
+  const eligible_at = formatMoment(CooldownEligibleAt, '2006-01-02T15:04:05Z07:00');
+  const data = { ...about, eligible_in: CooldownRemaining, eligible_at };
+  return { ...line, message: tooYoung, data };
 }
 
 function entriesOfContainer(container: ContainerOutcome, facts: RunFacts): Entry[] {
@@ -82,6 +106,9 @@ function withoutRepeats(entries: readonly Entry[]): readonly Entry[] {
     return isNew;
   });
 }
+
+const tooYoung = 'Image is within cooldown period - not eligible for update';
+const oldEnough = 'Image age exceeds cooldown - eligible for update';
 
 const sameBy: ReadonlyMap<string, readonly string[]> = new Map([
   ['Found new image', ['image', 'new_id']],

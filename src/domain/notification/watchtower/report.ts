@@ -1,13 +1,17 @@
 import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
 import type { ContainerOutcome } from '../../run/session.ts';
 import { shortId } from '../../container/container.ts';
+import { formatDuration } from '../../text/duration.ts';
 import type { RunFacts } from '../run-facts.ts';
+import { Moment, zeroUnixMs } from '../template/time/moment.ts';
 import { Item, type Value } from '../template/values/value.ts';
-import { type Category, categoryOf, latestOf } from './category.ts';
-import { cooldownFields, type RunTime } from './cooldown.ts';
+import { type Category, categoryOf, isCooling, latestOf } from './category.ts';
 
 /** `.Report` of a template, and its JSON form. */
 export type Report = { readonly item: Item; readonly json: Value; readonly failed: number };
+
+/** The time of a run, and the zone in which its times are shown. */
+export type RunTime = { readonly startedAtMs: number; readonly timeZone: string };
 
 /** The family's report of a run: lists of containers by state, in listing order. */
 export function reportOf(
@@ -39,7 +43,7 @@ export function reportOf(
 }
 
 function containerItem(outcome: ContainerOutcome, category: Category, at: RunTime): Item {
-  const { name, reason, oldImageId, containerId: id = '', newContainerId = '' } = outcome;
+  const { name, reason, oldImageId, containerId = '', newContainerId = '' } = outcome;
   const isWell = category === 'Updated' || category === 'Restarted' || category === 'Fresh' || category === 'Stale';
   const [error, latest, imageName] = [isWell ? '' : reason, latestOf(outcome) || oldImageId, imageNameOf(outcome)];
   const fields = {
@@ -47,53 +51,65 @@ function containerItem(outcome: ContainerOutcome, category: Category, at: RunTim
     ImageName: imageName,
     State: category,
     Error: error,
-    ID: id,
+    ID: containerId,
     CurrentImageID: oldImageId,
     LatestImageID: latest,
     NewContainerID: newContainerId,
     IsMonitorOnly: category === 'Stale',
     ...cooldownFields(outcome, at),
   };
-  return new Item('container', fields, {
-    text: name,
-    json: containerJson({ id, name, imageName, category, error, current: oldImageId, latest }),
-    porcelain: containerPorcelain({ id, name, imageName, category, error, current: oldImageId, latest }),
-  });
-}
-
-type Shown = {
-  /** The id of the container. */
-  readonly id: string;
-  readonly name: string;
-  readonly imageName: string;
-  readonly category: Category;
-  readonly error: string;
-  readonly current: string;
-  readonly latest: string;
-};
-
-function containerJson({ id, name, imageName, category, error, current, latest }: Shown): Value {
-  const entries: [string, Value][] = [
-    ['currentImageId', shortId(current)],
-    ['id', shortId(id)],
-    ['imageName', imageName],
-    ['latestImageId', shortId(latest)],
-    ['name', name],
-    ['state', category],
-  ];
-  return new Map(error === '' ? entries : [...entries, ['error', error]]);
-}
-
-function containerPorcelain({ name, imageName, category, error, current, latest }: Shown): Item {
-  return new Item('container', {
+  const failure = error === '' ? {} : { error };
+  const json = {
+    currentImageId: shortId(oldImageId),
+    id: shortId(containerId),
+    imageName,
+    latestImageId: shortId(latest),
+    name,
+    state: category,
+    ...failure,
+  };
+  const porcelain = {
     name,
     image: imageName,
-    image_id: shortId(current),
+    image_id: shortId(oldImageId),
     latest_image_id: shortId(latest),
     state: category,
-    update_available: current !== latest,
-    ...(error === '' ? {} : { error }),
+    update_available: oldImageId !== latest,
+    ...failure,
+  };
+  return new Item('container', fields, {
+    text: name,
+    json: new Map(Object.entries(json)),
+    porcelain: new Item('container', porcelain),
   });
+}
+
+/** The fields of a container in a template. Without a cooldown they are empty, and the time is Go's zero time. */
+export function cooldownFields(container: ContainerOutcome, { startedAtMs, timeZone }: RunTime) {
+  if (container.cooldown === undefined) return noCooldown;
+  const { ageMs, delayMs } = container.cooldown;
+  const remainsMs = delayMs - ageMs;
+  return {
+    CooldownAge: sayAge(ageMs),
+    CooldownDelay: formatDuration(delayMs),
+    CooldownRemaining: isCooling(container) ? sayAge(remainsMs) : '',
+    CooldownPassed: !isCooling(container),
+    CooldownEligibleAt: new Moment(startedAtMs + remainsMs, timeZone),
+  };
+}
+
+const noCooldown = {
+  CooldownAge: '',
+  CooldownDelay: '',
+  CooldownRemaining: '',
+  CooldownPassed: false,
+  CooldownEligibleAt: new Moment(zeroUnixMs, 'UTC'),
+};
+
+/** In minutes, or in seconds below one minute. */
+function sayAge(ms: number): string {
+  const unit = ms < 60_000 ? 1000 : 60_000;
+  return formatDuration(Math.floor(ms / unit) * unit);
 }
 
 function imageNameOf({ image }: ContainerOutcome): string {

@@ -1,7 +1,7 @@
 import type { StartFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
-import type { Entry } from './entry.ts';
+import type { Entry } from './entries.ts';
 
 /** The lines of the startup message. */
 export function startEntries(facts: StartFacts, timeZone: string): readonly Entry[] {

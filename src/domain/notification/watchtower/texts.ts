@@ -1,16 +1,13 @@
-import type { MessageLevel, MessageLine } from '../message.ts';
+import { gravestLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import { madeUpRun, madeUpStart } from '../made-up-run.ts';
-import { gravestLevel, isAtLeast } from '../level.ts';
 import { repairLevels, repairSentence } from '../repair-wording.ts';
 import type { Composer, Draft, RepairFacts, RunFacts, StartFacts } from '../run-facts.ts';
 import { defaultLimits } from '../template/values/limits.ts';
 import { parseTemplate, renderTemplate, type Template } from '../template/render.ts';
 import { Moment } from '../template/time/moment.ts';
-import type { Item } from '../template/values/value.ts';
+import type { Item, Value } from '../template/values/value.ts';
 import { logRoot, reportRoot } from './data.ts';
-import { entriesOf } from './entries.ts';
-import type { Entry } from './entry.ts';
-import { readOwnTemplate } from './own-template.ts';
+import { entriesOf, type Entry } from './entries.ts';
 import { type Report, reportOf } from './report.ts';
 import { startEntries } from './start-entries.ts';
 import { builtInTemplates } from './templates.ts';
@@ -71,6 +68,33 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
   };
 }
 
+/** The user's own template. A failure is reported once, and again when its reason has changed. */
+type OwnTemplate = (data: Value, now: Moment) => ReturnType<typeof renderTemplate>;
+
+/**
+ * Reads the option, a name or a text, and tries it on samples, so that errors show at the start. Undefined without a
+ * template.
+ */
+function readOwnTemplate(
+  option: string | undefined,
+  samples: readonly { readonly data: Value; readonly now: Moment }[],
+  onFailure: (reason: string) => void,
+): OwnTemplate | undefined {
+  if (option === undefined || option.trim() === '') return undefined;
+  const parsed = parseTemplate(builtInTemplates.get(option.trim()) ?? option);
+  let told = '';
+  const render: OwnTemplate = (data, now) => {
+    const result = parsed.kind === 'failed' ? parsed : renderTemplate(parsed.template, data, { now });
+    if (result.kind === 'failed' && result.reason !== told) {
+      told = result.reason;
+      onFailure(result.reason);
+    }
+    return result;
+  };
+  for (const { data, now } of samples) if (render(data, now).kind === 'failed') break;
+  return render;
+}
+
 type Said = { readonly entries: readonly Entry[]; readonly report: Report | undefined; readonly atMs: number };
 
 function startSaid(facts: StartFacts, least: MessageLevel, { timeZone }: WatchtowerTextOptions): Said {
@@ -86,8 +110,10 @@ function runSaid(facts: RunFacts, least: MessageLevel, options: WatchtowerTextOp
 /** The family has no line for repairs. */
 function repairsSaid({ transactions, atMs }: RepairFacts, least: MessageLevel): Said {
   const entries = transactions.map((one): Entry => ({
-    ...{ message: repairSentence(one), level: repairLevels[one.result] },
-    ...{ data: {}, atMs },
+    message: repairSentence(one),
+    level: repairLevels[one.result],
+    data: {},
+    atMs,
   }));
   return { entries: filtered(entries, least), report: undefined, atMs };
 }

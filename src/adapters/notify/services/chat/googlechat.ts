@@ -3,6 +3,7 @@ import { jsonPost } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { needed, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://developers.google.com/workspace/chat/quickstart/webhooks */
 export const googlechat = defineService({
@@ -23,7 +24,7 @@ export const googlechat = defineService({
     const login = new URLSearchParams({ key: values.key, token: values.token }).toString();
     return {
       requests(message) {
-        const title = message.title === '' ? values.title : message.title;
+        const title = titleOf(message, values.title);
         const shown = title === '' ? message.text : `*${title}*\n${message.text}`;
         return messagePieces(shown, textLimit).map((piece) =>
           jsonPost(`https://${server}${path}?${login}`, { text: piece }),

@@ -1,5 +1,5 @@
 import { list } from '../../url/parameters.ts';
-import { jsonPost } from '../../wire/bodies.ts';
+import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { expectField } from '../../wire/judge.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { needed } from '../../service/address.ts';
@@ -27,8 +27,8 @@ export const wecom = defineService({
           msgtype: 'text',
           text: {
             content,
-            mentioned_list: orAbsent(values.mentioned_list),
-            mentioned_mobile_list: orAbsent(values.mentioned_mobile_list),
+            mentioned_list: orNone(values.mentioned_list),
+            mentioned_mobile_list: orNone(values.mentioned_mobile_list),
           },
         }),
       ),
@@ -36,7 +36,3 @@ export const wecom = defineService({
 });
 
 const textLimit = { max: 2048, unit: 'bytes' } as const;
-
-function orAbsent(items: readonly string[]): readonly string[] | undefined {
-  return items.length === 0 ? undefined : items;
-}

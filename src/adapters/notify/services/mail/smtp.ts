@@ -1,7 +1,7 @@
 import { parseDuration } from '../../../../domain/text/duration.ts';
-import { choice, flag, list, text, type Parameter } from '../../url/parameters.ts';
+import { choice, define, flag, list, text, type Parameter } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
-import { needed, serverOf } from '../../service/address.ts';
+import { endpointOf, needed } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { createProgress } from '../../wire/progress.ts';
 import { titleOf } from '../../service/texts.ts';
@@ -37,11 +37,10 @@ export const smtp = defineService({
     'smtp://upkeep:app-Passw0rd-77@smtp.example.com:587/?from=upkeep@example.com&to=ops@example.com,me@example.com&fromname=Upkeep',
   parameters,
   readAddress(parts, { auth, toaddresses }) {
-    serverOf(parts);
+    const endpoint = endpointOf(parts, 25);
     for (const to of toaddresses) expectAddress(to, 'the key "toaddresses"');
     if (auth !== 'Unknown' && auth !== 'None') needed(parts.user, `the user, whom auth=${auth} needs,`);
-    const port = parts.port === '' ? 25 : Number(parts.port);
-    return { host: parts.host.replaceAll(/[[\]]/g, ''), port, user: parts.user, password: parts.password };
+    return { ...endpoint, user: parts.user, password: parts.password };
   },
   secrets: ({ address: { password } }) => [password],
   open({ address: { host, port, user, password }, values }, deps) {
@@ -110,6 +109,5 @@ function duration(about: string, fallback: string): Parameter<number> {
     if (ms === undefined || ms === 0) throw new Error('is no duration such as 10s');
     return ms;
   };
-  const base = { aliases: [], isRequired: false, isSecret: false, read, print: (ms: number) => `${ms}ms` };
-  return { ...base, kind: 'duration', about, fallback: read(fallback) };
+  return define({ kind: 'duration', about, fallback: read(fallback), read, print: (ms) => `${ms}ms` });
 }

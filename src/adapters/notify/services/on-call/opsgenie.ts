@@ -39,10 +39,10 @@ export const opsgenie = defineService({
           message: cutLine(title === '' ? message.text : title, titleLimit),
           description: cutText(values.description === '' ? message.text : values.description, textLimit),
           alias: orNone(values.alias),
-          responders: orAbsent(values.responders.map(responder)),
-          visibleTo: orAbsent(values.visibleto.map(responder)),
-          actions: orAbsent(values.actions),
-          tags: orAbsent(values.tags),
+          responders: orNone(values.responders.map(responder)),
+          visibleTo: orNone(values.visibleto.map(responder)),
+          actions: orNone(values.actions),
+          tags: orNone(values.tags),
           details: values.details.length === 0 ? undefined : Object.fromEntries(values.details.map(pair)),
           entity: orNone(values.entity),
           source: orNone(values.source),
@@ -69,8 +69,4 @@ function responder(written: string): object {
 function pair(written: string): readonly [key: string, value: string] {
   const at = written.indexOf(':');
   return at < 0 ? [written, ''] : [written.slice(0, at), written.slice(at + 1)];
-}
-
-function orAbsent<Item>(items: readonly Item[]): readonly Item[] | undefined {
-  return items.length === 0 ? undefined : items;
 }

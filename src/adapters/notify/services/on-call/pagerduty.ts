@@ -3,6 +3,7 @@ import { authorityOf } from '../../url/parts.ts';
 import { UrlProblem } from '../../url/problem.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
+import { parsedOrUndefined } from '../../wire/words.ts';
 import { matching } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titledText } from '../../service/texts.ts';
@@ -70,11 +71,7 @@ function readContexts(written: string): readonly unknown[] | undefined {
 }
 
 function parsedList(written: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(written);
-    if (Array.isArray(value)) return value;
-  } catch {
-    // The same fault.
-  }
+  const value = parsedOrUndefined(written);
+  if (Array.isArray(value)) return value;
   throw new UrlProblem('the key "contexts"', 'is no list in JSON');
 }

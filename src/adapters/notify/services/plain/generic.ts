@@ -1,6 +1,7 @@
 import type { Message } from '../../../../domain/notification/message.ts';
 import { flag, text } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
+import { basicLogin } from '../../wire/headers.ts';
 import { serverOf } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
 
@@ -39,7 +40,6 @@ export const generic = defineService({
     const url = new URL(`${isPlain ? 'http' : 'https'}://${server}${path}`);
     for (const [key, value] of others.filter(([name]) => !/^[@$]/.test(name))) url.searchParams.append(key, value);
     const own = others.filter(([key]) => key.startsWith('@')).map(([key, value]) => [headerName(key), value] as const);
-    const login = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
     return { requests: (message) => [requestOf(message)] };
 
     function requestOf(message: Message): Part {
@@ -48,7 +48,7 @@ export const generic = defineService({
       const headers = {
         'content-type': type,
         ...(isJson ? { accept: type } : {}),
-        ...(user + password === '' ? {} : { authorization: login }),
+        ...(user + password === '' ? {} : { authorization: basicLogin(user, password) }),
         ...Object.fromEntries(own),
       };
       const method = values.method.toUpperCase();

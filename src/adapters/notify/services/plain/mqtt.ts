@@ -1,19 +1,17 @@
 import { choice, flag, text } from '../../url/parameters.ts';
 import { UrlProblem } from '../../url/problem.ts';
-import { needed, serverOf } from '../../service/address.ts';
+import { endpointOf, needed } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 
 const parameters = {
   clientid: text('of the connection; one by chance unless given'),
   qos: choice('0: at most once, 1: at least once, 2: exactly once', ['0', '1', '2'], '0', {
-    ...{
-      AtMostOnce: '0',
-      at_most_once: '0',
-      AtLeastOnce: '1',
-      at_least_once: '1',
-      ExactlyOnce: '2',
-      exactly_once: '2',
-    },
+    AtMostOnce: '0',
+    at_most_once: '0',
+    AtLeastOnce: '1',
+    at_least_once: '1',
+    ExactlyOnce: '2',
+    exactly_once: '2',
   }),
   retained: flag('the broker keeps the message for later subscribers', false),
   cleansession: flag('the broker keeps nothing of the connection', true),
@@ -30,13 +28,11 @@ export const mqtt = defineService({
   example: 'mqtts://upkeep:br0ker-Pa55@broker.example.com/docker/upkeep?qos=1',
   parameters,
   readAddress(parts, values) {
-    serverOf(parts);
+    const isSecure = parts.scheme === 'mqtts' && !values.disabletls;
+    const endpoint = endpointOf(parts, isSecure ? 8883 : 1883);
     const topic = needed(parts.segments.join('/'), 'the topic');
     if (/[+#\0]/.test(topic)) throw new UrlProblem('the topic', 'holds a wildcard');
-    const isSecure = parts.scheme === 'mqtts' && !values.disabletls;
-    const port = parts.port === '' ? (isSecure ? 8883 : 1883) : Number(parts.port);
-    const host = parts.host.replaceAll(/[[\]]/g, '');
-    return { host, port, topic, isSecure, user: parts.user, password: parts.password };
+    return { ...endpoint, topic, isSecure, user: parts.user, password: parts.password };
   },
   secrets: ({ address }) => [address.password],
   open: ({ address: { host, port, topic, isSecure, user, password }, values }, { contextFor }) => ({

@@ -1,9 +1,10 @@
 import { flag, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
+import { basicLogin } from '../../wire/headers.ts';
 import { refusal } from '../../wire/judge.ts';
 import { needed, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { titleOf } from '../../service/texts.ts';
+import { richText, titleOf } from '../../service/texts.ts';
 
 /** https://github.com/caronc/apprise-api#api-details */
 export const apprise = defineService({
@@ -25,8 +26,7 @@ export const apprise = defineService({
   secrets: ({ address }) => [address.key, address.password],
   open({ address: { server, path, key, user, password }, values }) {
     const url = `${values.disabletls ? 'http' : 'https'}://${server}${path}/notify/${encodeURIComponent(key)}`;
-    const login = Buffer.from(`${user}:${password}`).toString('base64');
-    const headers = user + password === '' ? {} : { authorization: `Basic ${login}` };
+    const headers = user + password === '' ? {} : { authorization: basicLogin(user, password) };
     return {
       judge: (answer) => (answer.status === 204 ? refusal(answer, 'gone', 'no configuration has that key') : undefined),
       requests(message) {
@@ -34,7 +34,7 @@ export const apprise = defineService({
         const type = message.run?.kind === 'success' ? 'success' : types[message.level];
         const body = {
           title: orNone(titleOf(message, values.title)),
-          body: message.markdown ?? message.text,
+          body: richText(message),
           type,
           format: isMarked ? 'markdown' : 'text',
           tag: orNone(values.tag),

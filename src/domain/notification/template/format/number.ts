@@ -1,5 +1,5 @@
 import { formatFloat } from './float.ts';
-import { isPrintable, quoteCharacter } from './quote.ts';
+import { isPrintable, quoteCharacter } from './escape.ts';
 import { pad, type Verb } from './verb.ts';
 
 /** An int of 64 bits. Undefined for a verb that does not apply to ints. */

@@ -1,5 +1,4 @@
-import type { FunctionContext } from '../values/function-context.ts';
-import type { Sink } from '../values/limits.ts';
+import type { FunctionContext, Sink } from '../values/limits.ts';
 import { showMoment } from '../values/methods.ts';
 import { Moment } from '../time/moment.ts';
 import { isDictionary, Item, listOf, Named, sortedEntries, type Value } from '../values/value.ts';

@@ -1,10 +1,9 @@
-import type { FunctionContext } from '../values/function-context.ts';
-import type { Sink } from '../values/limits.ts';
+import type { FunctionContext, Sink } from '../values/limits.ts';
 import { typeName } from '../values/truth.ts';
 import { Named, type Value } from '../values/value.ts';
 import { formatInteger, formatReal } from './number.ts';
 import { type Leaf, showLeaf, writeValue } from './print.ts';
-import { canBackQuote, quoteText } from './quote.ts';
+import { canBackQuote, quoteText } from './escape.ts';
 import { pad, type Verb } from './verb.ts';
 
 /** Go's `fmt.Sprintf`. A verb that does not fit its operand is reported in the text, as `%!d(string=x)`. */

@@ -5,7 +5,7 @@ import { isDictionary, listOf, Named, type Value } from '../values/value.ts';
 /** Length; of a string in bytes of UTF-8. A nil value has length 0 here; Go refuses it. */
 export function length(value: Value): bigint {
   if (value === undefined || value === null) return 0n;
-  if (typeof value === 'string') return BigInt(utf8Length(value));
+  if (typeof value === 'string') return BigInt(new TextEncoder().encode(value).length);
   if (isDictionary(value)) return BigInt(value.size);
   const list = listOf(value);
   if (list === undefined) throw new TemplateFault(`a ${typeName(value)} has no length`);
@@ -52,18 +52,4 @@ function place(key: Value, last: number): number {
   if (typeof number !== 'bigint') throw new TemplateFault(`a place is an int, not a ${typeName(key)}`);
   if (number < 0n || number > BigInt(last)) throw new TemplateFault(`the place ${number} is out of range`);
   return Number(number);
-}
-
-function utf8Length(text: string): number {
-  let bytes = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit < 0x80) bytes += 1;
-    else if (unit < 0x800) bytes += 2;
-    else if (unit >= 0xd800 && unit < 0xdc00 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) {
-      bytes += 4;
-      at += 1;
-    } else bytes += 3;
-  }
-  return bytes;
 }

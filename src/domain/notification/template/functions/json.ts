@@ -1,6 +1,5 @@
-import type { FunctionContext } from '../values/function-context.ts';
 import { TemplateFault } from '../values/fault.ts';
-import type { Sink } from '../values/limits.ts';
+import type { FunctionContext, Sink } from '../values/limits.ts';
 import { formatMoment } from '../time/format.ts';
 import { Moment } from '../time/moment.ts';
 import { typeName } from '../values/truth.ts';

@@ -1,11 +1,10 @@
-import { type FunctionContext } from '../values/function-context.ts';
+import type { FunctionContext } from '../values/limits.ts';
 import { TemplateFault } from '../values/fault.ts';
 import { escapeHtml, escapeJavaScript, escapeQuery } from '../format/escape.ts';
 import { print, println } from '../format/print.ts';
 import { printf } from '../format/printf.ts';
-
 import { formatMoment } from '../time/format.ts';
-import { parseRfc3339 } from '../time/parse.ts';
+import { parseRfc3339 } from '../time/moment.ts';
 import { equals, isLess } from '../values/compare.ts';
 import { isTrue } from '../values/truth.ts';
 import type { Value } from '../values/value.ts';

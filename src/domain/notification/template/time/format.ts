@@ -1,5 +1,4 @@
-import type { Moment } from './moment.ts';
-import { type WallClock, wallClock, zoneAbbreviation } from './zone.ts';
+import { type Moment, type WallClock, wallClock, zoneAbbreviation } from './moment.ts';
 
 export const monthNames = [
   'January',

@@ -1,3 +1,4 @@
+import type { Moment } from '../time/moment.ts';
 import { TemplateFault } from './fault.ts';
 
 /** The limits of one rendering. */
@@ -61,3 +62,6 @@ export function createSink(meter: Meter, longest: number): Sink {
     text: () => parts.join(''),
   };
 }
+
+/** The surroundings of a function of a template. */
+export type FunctionContext = { readonly meter: Meter; readonly now: Moment; readonly createSink: () => Sink };

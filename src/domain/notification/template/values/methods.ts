@@ -1,8 +1,7 @@
 import { TemplateFault } from './fault.ts';
 import { Named, type Value } from './value.ts';
 import { formatMoment, monthNames, weekdayNames } from '../time/format.ts';
-import { Moment, zeroUnixMs } from '../time/moment.ts';
-import { wallClock } from '../time/zone.ts';
+import { Moment, wallClock, zeroUnixMs } from '../time/moment.ts';
 
 type Method = {
   readonly parameters: number;

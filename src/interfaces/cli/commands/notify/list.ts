@@ -1,26 +1,26 @@
-import type { NotifyContext } from './notify-context.ts';
+import { type NotifyContext, problemLines } from './notify-context.ts';
+import type { Target } from '../../../../domain/notification/message.ts';
 import { applyRecords, emptyOutbox, type OutboxEntry } from '../../../../domain/notification/outbox/outbox.ts';
 import { printable } from '../../../../domain/text/printable.ts';
 import { toTimestamp } from '../../../json/timestamps.ts';
 import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, styleFor, printTable } from '../../render/print.ts';
-import { problemLines } from './chosen-targets.ts';
 
 /** `upkeep notify list`: each target, and with --state-dir its waiting messages. */
 export async function list(context: NotifyContext): Promise<number> {
   const { setup, settings, terminal } = context;
   const { targets, homes, problems } = setup;
-  const waiting = [...applyRecords(emptyOutbox, await setup.outbox()).entries.values()];
-  const rows = targets.map((target) => ({ target, waiting: waiting.filter((entry) => entry.target === target.name) }));
+  const entries = [...applyRecords(emptyOutbox, await setup.outbox()).entries.values()];
+  const rows = targets.map((target) => rowOf(target, entries));
+  const code = problems.length > 0 ? exitCodes.failed : exitCodes.done;
   if (settings.output.json) {
-    const entries = rows.map(({ target: { name, service, shown }, waiting: entries }) => ({
-      name,
-      service,
-      url: shown,
-      ...waitingEntry(entries),
+    const documents = rows.map(({ oldestAtMs, lastFailure, ...row }) => ({
+      ...row,
+      ...(oldestAtMs !== undefined && { oldest: toTimestamp(oldestAtMs) }),
+      ...(lastFailure !== '' && { last_failure: lastFailure }),
     }));
-    printDocument(terminal, { targets: entries, home_assistants: homes, problems });
-    return problems.length > 0 ? exitCodes.failed : exitCodes.done;
+    printDocument(terminal, { targets: documents, home_assistants: homes, problems });
+    return code;
   }
   printLines(terminal.err, problemLines(context));
   if (targets.length === 0 && homes.length === 0) printLines(terminal.out, ['No target of notifications is set up']);
@@ -34,11 +34,11 @@ export async function list(context: NotifyContext): Promise<number> {
           { title: 'WAITING', min: 7, keep: 'start', expendable: 1 },
           { title: 'LAST FAILURE', min: 20, keep: 'start', expendable: 3 },
         ],
-        rows: rows.map(({ target: { name, shown }, waiting: entries }) => [
+        rows: rows.map(({ name, url, waiting, lastFailure }) => [
           { text: printable(name, 100), style: 'bold' },
-          { text: printable(shown, 300), style: 'plain' },
-          { text: String(entries.length), style: entries.length > 0 ? 'red' : 'plain' },
-          { text: printable(failureOf(entries), 1000), style: 'red' },
+          { text: printable(url, 300), style: 'plain' },
+          { text: String(waiting), style: waiting > 0 ? 'red' : 'plain' },
+          { text: printable(lastFailure, 1000), style: 'red' },
         ]),
       },
       styleFor(terminal.out, settings),
@@ -47,19 +47,12 @@ export async function list(context: NotifyContext): Promise<number> {
     terminal.out,
     homes.map((home) => `Containers are shown in Home Assistant: ${printable(home, 300)}`),
   );
-  return problems.length > 0 ? exitCodes.failed : exitCodes.done;
+  return code;
 }
 
-function waitingEntry(entries: readonly OutboxEntry[]) {
-  const [oldest] = entries;
-  const lastFailure = failureOf(entries);
-  return {
-    waiting: entries.length,
-    ...(oldest && { oldest: toTimestamp(oldest.message.createdAtMs) }),
-    ...(lastFailure !== '' && { last_failure: lastFailure }),
-  };
-}
-
-function failureOf(entries: readonly OutboxEntry[]): string {
-  return entries.find(({ lastFailure }) => lastFailure !== '')?.lastFailure ?? '';
+function rowOf({ name, service, shown: url }: Target, entries: readonly OutboxEntry[]) {
+  const waiting = entries.filter(({ target }) => target === name);
+  const oldestAtMs = waiting[0]?.message.createdAtMs;
+  const failed = waiting.find(({ lastFailure }) => lastFailure !== '');
+  return { name, service, url, waiting: waiting.length, oldestAtMs, lastFailure: failed?.lastFailure ?? '' };
 }

@@ -22,3 +22,8 @@ export type NotifySetup = {
 };
 
 export type NotifyContext = LookContext & { readonly setup: NotifySetup; readonly names: readonly string[] };
+
+/** A line for each URL, or part of one, that cannot be used. */
+export function problemLines({ setup: { problems, warnings } }: NotifyContext): readonly string[] {
+  return [...problems, ...warnings].map((problem) => `upkeep: ${problem}`);
+}

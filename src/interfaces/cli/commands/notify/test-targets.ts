@@ -1,9 +1,9 @@
-import type { NotifyContext } from './notify-context.ts';
+import { type NotifyContext, problemLines } from './notify-context.ts';
+import { ServiceError } from '../../../../domain/errors.ts';
 import type { Message, Target } from '../../../../domain/notification/message.ts';
-import { printable } from '../../../../domain/text/printable.ts';
+import { printable, quoted } from '../../../../domain/text/printable.ts';
 import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, styleFor } from '../../render/print.ts';
-import { chosenTargets, problemLines } from './chosen-targets.ts';
 
 /** `upkeep notify test`: sends a real message to each target once, and shows the answers of the services. */
 export async function test(context: NotifyContext): Promise<number> {
@@ -26,6 +26,24 @@ export async function test(context: NotifyContext): Promise<number> {
     );
   const isWell = setup.problems.length === 0 && results.every(({ sent }) => sent);
   return isWell ? exitCodes.done : exitCodes.failed;
+}
+
+/** The named targets, or all. Throws for an unknown name, and if there are no targets. */
+function chosenTargets({ setup: { targets }, names }: NotifyContext): readonly Target[] {
+  if (targets.length === 0)
+    throw new ServiceError('invalid-input', 'Cannot notify anybody: no target is set up', {
+      remedy: 'Give its URL with --notification-url or in UPKEEP_NOTIFICATION_URL',
+    });
+  for (const name of names)
+    if (!targets.some((target) => isCalled(target, name)))
+      throw new ServiceError('invalid-input', `Cannot notify ${quoted(name)}: there is no such target`, {
+        remedy: `The targets are ${targets.map((target) => target.name).join(', ')}`,
+      });
+  return names.length === 0 ? targets : targets.filter((target) => names.some((name) => isCalled(target, name)));
+}
+
+function isCalled(target: Target, name: string): boolean {
+  return target.name.toLowerCase() === name.toLowerCase();
 }
 
 function resultOf({ name, service }: Target, outcome: Awaited<ReturnType<Target['send']>>) {

@@ -1,7 +1,6 @@
-import type { NotifyContext } from './notify-context.ts';
+import { type NotifyContext, problemLines } from './notify-context.ts';
 import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines } from '../../render/print.ts';
-import { problemLines } from './chosen-targets.ts';
 
 /** `upkeep notify upgrade`: the URLs that replace deprecated options, complete with their secrets, one per line. */
 export async function upgrade(context: NotifyContext): Promise<number> {
