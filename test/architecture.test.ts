@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { drawHouse } from './support/pages/house.ts';
+import { importGraphOf } from './support/pages/import-graph.ts';
 import { readModuleText } from './support/pages/module-text.ts';
 
 const waysThroughProxies = ['network-errors', 'proxy-choice', 'tunnel'].map(
@@ -137,7 +137,7 @@ const files = ['src', 'sandbox']
   .sort();
 const modules = files.map((path) => ({ path, ...readModuleText(readFileSync(join(root, path), 'utf8')) }));
 const shipped = modules.filter(({ path }) => !path.endsWith('.test.ts'));
-const house = drawHouse(
+const house = importGraphOf(
   shipped.map(({ path, specifiers }) => ({ path, imports: specifiers.map((specifier) => resolve(path, specifier)) })),
 );
 

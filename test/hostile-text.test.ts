@@ -3,7 +3,7 @@ import { createLog } from '../src/adapters/process/log.ts';
 import { createEventLog } from '../src/application/events/event-log.ts';
 import type { ServiceEvent } from '../src/domain/run/event.ts';
 import type { ContainerOutcome } from '../src/domain/run/session.ts';
-import { announce } from '../src/interfaces/cli/render/announcement.ts';
+import { describeEvent } from '../src/interfaces/cli/render/event-description.ts';
 import { outcomeTable } from '../src/interfaces/cli/render/container-table.ts';
 import { sessionDocument } from '../src/interfaces/cli/context/documents.ts';
 import { porcelainTexts } from '../src/interfaces/cli/render/porcelain.ts';
@@ -64,7 +64,7 @@ describe('a container that is called and says the worst', () => {
     const lines: string[] = [];
     const stream = { write: (text: string) => lines.push(text) };
     const log = createLog({ format, level: 'debug', stream, colour: false, nowMs: () => 0 });
-    const announcements = events.flatMap((event) => announce(event) ?? []);
+    const announcements = events.flatMap((event) => describeEvent(event) ?? []);
     for (const { level, message, fields } of announcements) log[level](message, fields);
     expect(lines.length).toBe(events.length);
     for (const line of lines) {
@@ -89,7 +89,7 @@ describe('a container that is called and says the worst', () => {
     for (const event of events) {
       view.hear(event);
       const rows = view.rows().map(({ cells }) => cells);
-      const columns = ['A', 'B', 'C', 'D'].map((title) => ({ title, min: 1, keep: 'start', expendable: 0 }) as const);
+      const columns = ['A', 'B', 'C', 'D'].map((title) => ({ title, min: 1, keep: 'start', dropPriority: 0 }) as const);
       const lines = layoutTable({ columns, rows }, { width: 100, overflow: 'cut', style: plain });
       expect(lines.length).toBe(2);
       expect(lines.join('')).not.toMatch(/\p{C}/u);
@@ -148,7 +148,7 @@ describe('a container that is called and says the worst', () => {
 
   test('leaves no word of its own in the metrics', async () => {
     const metrics = createMetrics({ clock: createFakeClock(), updatesAvailable: () => 0, version: '1.2.3' });
-    for (const event of events) metrics.hear(event);
+    for (const event of events) metrics.record(event);
     const text = await metrics.text();
     expect(text).not.toMatch(/injected|scan_failed|alert/);
     expect(text).not.toMatch(unsafe);

@@ -1,5 +1,5 @@
 import { killed, removeContainer } from './remove.ts';
-import { loseProcess } from './process-end.ts';
+import { endProcessSilently } from './process-end.ts';
 import { restartsByItself, startProcess } from './processes.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
@@ -10,15 +10,15 @@ import type { SandboxContainer, World } from '../world/world.ts';
 export type RestartKind = 'graceful' | 'crash' | 'power-cut';
 
 /** The engine no longer answers: calls in flight have an unknown outcome, event streams break. */
-export function goDown(world: World, kind: RestartKind): void {
+export function stopEngine(world: World, kind: RestartKind): void {
   world.condition.up = false;
   world.pastEvents.length = 0;
   world.condition.connection.abort();
   world.condition.connection = new AbortController();
   world.events.breakAll();
   for (const container of world.containers.values()) {
-    if (kind === 'power-cut') loseProcess(world, container, lostPower);
-    else if (!world.liveRestore && kind === 'graceful') loseProcess(world, container, stopCode(container));
+    if (kind === 'power-cut') endProcessSilently(world, container, lostPower);
+    else if (!world.liveRestore && kind === 'graceful') endProcessSilently(world, container, stopCode(container));
   }
 }
 
@@ -26,7 +26,7 @@ export function goDown(world: World, kind: RestartKind): void {
  * The engine's start, before it answers the first call. The rules are from Docker's documentation, or measured
  * (`test/contract/boot.ts`): https://docs.docker.com/engine/containers/start-containers-automatically/
  */
-export function comeUp(world: World): void {
+export function startEngine(world: World): void {
   const { profile } = world;
   const survivors = new Set([...world.containers.values()].filter(({ process }) => process !== undefined));
   for (const container of world.containers.values()) {
@@ -45,7 +45,7 @@ export function comeUp(world: World): void {
 function shutDownSurvivor(world: World, container: SandboxContainer): void {
   if (container.process === undefined) return;
   container.manuallyStopped = true;
-  loseProcess(world, container, stopCode(container));
+  endProcessSilently(world, container, stopCode(container));
 }
 
 function restartsAtBoot(container: SandboxContainer): boolean {

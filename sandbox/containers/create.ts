@@ -11,7 +11,7 @@ import { Refusal } from '../base/refusal.ts';
 import type { SandboxImage } from '../registry/release.ts';
 import { removeOrphanedVolumes } from '../world/volumes.ts';
 import {
-  announceContainer,
+  emitContainerEvent,
   engineNowMs,
   type SandboxContainer,
   type SandboxMount,
@@ -37,7 +37,7 @@ export function createContainer(
   try {
     const container = assemble(world, { id, name, image, config, hostConfig, endpoints: asked.endpoints });
     world.containers.set(id, container);
-    announceContainer(world, 'create', container);
+    emitContainerEvent(world, 'create', container);
     return container;
   } catch (error) {
     world.names.delete(name);

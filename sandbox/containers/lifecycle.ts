@@ -5,7 +5,7 @@ import { checkRestartPolicy } from './create-body.ts';
 import { endProcess, startProcess } from './processes.ts';
 import { Refusal } from '../base/refusal.ts';
 import { killed } from './remove.ts';
-import { announceContainer, type SandboxContainer, type World } from '../world/world.ts';
+import { emitContainerEvent, type SandboxContainer, type World } from '../world/world.ts';
 
 export type Done = 'done' | 'noop';
 
@@ -33,7 +33,7 @@ export async function stopContainer(world: World, container: SandboxContainer, o
   if (container.state.status === 'restarting') endRestarting(container);
   else signalToStop(world, container, options);
   await process.ended;
-  announceContainer(world, 'stop', container);
+  emitContainerEvent(world, 'stop', container);
   return 'done';
 }
 
@@ -53,7 +53,7 @@ export function updateRestartPolicy(world: World, container: SandboxContainer, p
       `Cannot update container ${container.id}: Restart policy cannot be updated because AutoRemove is enabled for the container`,
     );
   container.hostConfig = { ...container.hostConfig, RestartPolicy: policy };
-  announceContainer(world, 'update', container);
+  emitContainerEvent(world, 'update', container);
 }
 
 /**
@@ -67,7 +67,7 @@ function signalToStop(world: World, container: SandboxContainer, { timeoutSecond
   if (process === undefined) return;
   const chosen = world.profile.stopTakesSignal ? signal : undefined;
   const number = signalNumber(chosen ?? config.StopSignal ?? 'SIGTERM');
-  announceContainer(world, 'kill', container, { signal: number });
+  emitContainerEvent(world, 'kill', container, { signal: number });
   if (number === '9') return endProcess(world, container, killed);
   if (behaviour.ignoresTerm !== true && !process.dying) {
     process.dying = true;
@@ -77,7 +77,7 @@ function signalToStop(world: World, container: SandboxContainer, { timeoutSecond
   }
   const patienceMs = (timeoutSeconds ?? config.StopTimeout ?? defaultStopSeconds) * 1000;
   const kill = () => {
-    announceContainer(world, 'kill', container, { signal: '9' });
+    emitContainerEvent(world, 'kill', container, { signal: '9' });
     endProcess(world, container, killed);
   };
   process.callOff.push(world.later.in(patienceMs, kill));

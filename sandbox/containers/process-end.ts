@@ -2,7 +2,7 @@ import { leaveNetworks } from '../networks/networks.ts';
 import { engineTimestamp, type SandboxContainer, type World } from '../world/world.ts';
 
 /** Ends the process without an event: after a power cut, or while the engine is down. */
-export function loseProcess(world: World, container: SandboxContainer, exitCode: number): void {
+export function endProcessSilently(world: World, container: SandboxContainer, exitCode: number): void {
   const { process } = container;
   if (process === undefined) return;
   releaseProcess(world, container, exitCode);

@@ -2,12 +2,12 @@ import { watchHealth } from '../world/health.ts';
 import { defaultRuntime } from './create-body.ts';
 import { claimHostPorts } from '../networks/host-ports.ts';
 import { joinNetworks, leaveNetworks } from '../networks/networks.ts';
-import { checkLinks, joinNetworkOfAnother, meetNeighbours } from '../networks/neighbours.ts';
+import { checkLinks, joinSharedNetwork, checkNamespaces } from '../networks/shared-namespaces.ts';
 import { releaseProcess } from './process-end.ts';
 import { Refusal } from '../base/refusal.ts';
 import {
-  announce,
-  announceContainer,
+  emitEvent,
+  emitContainerEvent,
   engineTimestamp,
   noSpaceLeft,
   type SandboxContainer,
@@ -32,14 +32,14 @@ export function startProcess(world: World, container: SandboxContainer): void {
 }
 
 function setUpNetwork(world: World, container: SandboxContainer): void {
-  joinNetworkOfAnother(world, container);
+  joinSharedNetwork(world, container);
   joinNetworks(world, container);
   checkLinks(container);
   container.hostPorts = claimHostPorts(world, container);
 }
 
 function makeProcess(world: World, container: SandboxContainer): void {
-  meetNeighbours(world, container);
+  checkNamespaces(world, container);
   container.hostConfig = { Runtime: defaultRuntime, ...container.hostConfig };
   if (container.behaviour.startError !== undefined) throw new Refusal(400, container.behaviour.startError);
   if (world.condition.diskFull && container.state.startedAt === undefined) throw new Refusal(500, noSpaceLeft);
@@ -50,7 +50,7 @@ export function endProcess(world: World, container: SandboxContainer, exitCode: 
   const { process, hostConfig } = container;
   if (process === undefined) return;
   releaseProcess(world, container, exitCode);
-  announceContainer(world, 'die', container, { exitCode: String(exitCode) });
+  emitContainerEvent(world, 'die', container, { exitCode: String(exitCode) });
   leaveNetworks(world, container);
   announceVolumes(world, 'unmount', container);
   if (!container.removing && !container.manuallyStopped && restartsByItself(container, exitCode)) {
@@ -78,7 +78,7 @@ function run(world: World, container: SandboxContainer): void {
   };
   container.logs.push(...(container.behaviour.logLines ?? []));
   announceVolumes(world, 'mount', container);
-  announceContainer(world, 'start', container);
+  emitContainerEvent(world, 'start', container);
   watchHealth(world, container, process);
   const { exitsAfterMs, exitCode = 0 } = container.behaviour;
   if (exitsAfterMs === undefined) return;
@@ -153,6 +153,6 @@ function failStart(world: World, container: SandboxContainer, { message }: Refus
 function announceVolumes(world: World, action: 'mount' | 'unmount', container: SandboxContainer): void {
   for (const { point } of container.mounts) {
     if (point.Type === 'volume')
-      announce(world, 'volume', action, point.Name ?? '', { container: container.id, driver: 'local' });
+      emitEvent(world, 'volume', action, point.Name ?? '', { container: container.id, driver: 'local' });
   }
 }

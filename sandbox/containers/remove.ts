@@ -1,7 +1,7 @@
 import { isAlive } from '../../src/domain/container/container.ts';
-import { loseProcess } from './process-end.ts';
+import { endProcessSilently } from './process-end.ts';
 import { removeOrphanedVolumes } from '../world/volumes.ts';
-import { announce, announceContainer, engineNowMs, type SandboxContainer, type World } from '../world/world.ts';
+import { emitEvent, emitContainerEvent, engineNowMs, type SandboxContainer, type World } from '../world/world.ts';
 
 /** Kills the process and deletes the container. Removes its volumes only on request, and none in use. */
 export function removeContainer(
@@ -12,14 +12,14 @@ export function removeContainer(
   if (world.containers.get(container.id) !== container) return;
   if (container.process !== undefined) {
     container.removing = true;
-    announceContainer(world, 'kill', container, { signal: '9' });
-    loseProcess(world, container, killed);
-    announceContainer(world, 'die', container, { exitCode: String(killed) });
+    emitContainerEvent(world, 'kill', container, { signal: '9' });
+    endProcessSilently(world, container, killed);
+    emitContainerEvent(world, 'die', container, { exitCode: String(killed) });
   }
   world.containers.delete(container.id);
   if (world.names.get(container.name) === container.id) world.names.delete(container.name);
   if (withVolumes) removeOrphanedVolumes(world, container.mounts);
-  announceContainer(world, 'destroy', container);
+  emitContainerEvent(world, 'destroy', container);
 }
 
 /** `docker container prune`: removes all stopped containers, then sends an event. */
@@ -28,7 +28,7 @@ export function pruneContainers(world: World): void {
     if (!isAlive(container.state.status)) removeContainer(world, container, { withVolumes: false });
   }
   world.prunedAtMs.push(engineNowMs(world));
-  announce(world, 'container', 'prune', '', { reclaimed: '0' });
+  emitEvent(world, 'container', 'prune', '', { reclaimed: '0' });
 }
 
 /** 128 + SIGKILL: https://tldp.org/LDP/abs/html/exitcodes.html */

@@ -1,6 +1,6 @@
 import type { HostConfig } from '../../src/domain/container/container.ts';
 import type { Behaviour } from '../base/behaviour.ts';
-import type { Misbehaviour } from '../registry/registry-store.ts';
+import type { RegistryFault } from '../registry/registry-store.ts';
 
 /** A container of the demonstration. */
 export type DemoContainer = {
@@ -93,7 +93,7 @@ export const demoContainers: readonly DemoContainer[] = [
 export type DemoRound = {
   readonly releases: readonly DemoRelease[];
   /** Lasts until the next round. */
-  readonly trouble?: { readonly host: string; readonly misbehaviour: Misbehaviour; readonly story: string };
+  readonly trouble?: { readonly host: string; readonly misbehaviour: RegistryFault; readonly story: string };
 };
 
 export type DemoRelease = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
 import { createApplication } from '../../src/application/create-application.ts';
-import { defaultSettings } from '../../src/domain/settings/settings.ts';
+import { defaultSettings } from '../../src/domain/settings/service-settings.ts';
 import { createDemoWorld, demoSettings } from './demo-world.ts';
 
 test('each round of the demonstration comes out as its story says, and every container runs at the end', async () => {
@@ -28,7 +28,7 @@ test('each round of the demonstration comes out as its story says, and every con
     const { containers } = await application.update({ images: [], containers: [], trigger: 'schedule' });
     const notable = containers.filter(({ outcome }) => outcome !== 'fresh');
     played.push(Object.fromEntries(notable.map(({ name, outcome }) => [name, outcome])));
-    expect(world.census()).toEqual({ containers: 14, running: 14 });
+    expect(world.countContainers()).toEqual({ containers: 14, running: 14 });
   }
   world.close();
   expect(played).toEqual([

@@ -1,7 +1,7 @@
 import type { Registry } from '../../src/domain/outside/registry.ts';
 import type { ContainerRecipe } from '../../src/domain/container/recipe/request/request.ts';
 import type { Clock, Prober, Engine } from '../../src/domain/outside/outside.ts';
-import type { ServiceSettings } from '../../src/domain/settings/settings.ts';
+import type { ServiceSettings } from '../../src/domain/settings/service-settings.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import { demoContainers, demoRounds, type DemoContainer, type DemoRelease } from './demo-script.ts';
 import { createSandboxEngine, realisticLatencyMs, type SandboxEngine } from '../engine/engine.ts';
@@ -16,7 +16,7 @@ export type DemoWorld = {
   readonly prober: Prober;
   /** Publishes the releases of the next round; returns one line for each. */
   readonly nextRound: () => readonly string[];
-  readonly census: () => { readonly containers: number; readonly running: number };
+  readonly countContainers: () => { readonly containers: number; readonly running: number };
   readonly close: () => void;
 };
 
@@ -47,7 +47,7 @@ export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {
       healed = trouble && (() => store.behaveAgain(trouble.host));
       return trouble === undefined ? stories : [...stories, `${trouble.host} ${trouble.story}`];
     },
-    census: () => {
+    countContainers: () => {
       const containers = Object.values(control.snapshot().containers);
       return { containers: containers.length, running: containers.filter(({ running }) => running).length };
     },

@@ -1,5 +1,5 @@
 import type { ContainerRecipe } from '../../src/domain/container/recipe/request/request.ts';
-import { comeUp, goDown, type RestartKind } from '../containers/boot.ts';
+import { startEngine, stopEngine, type RestartKind } from '../containers/boot.ts';
 import { createContainer } from '../containers/create.ts';
 import { storeImage, tagImage } from '../images/images.ts';
 import { startContainer, stopContainer } from '../containers/lifecycle.ts';
@@ -97,12 +97,12 @@ export function createControl(world: World): SandboxControl {
     fillDisk: () => void (world.condition.diskFull = true),
     freeDisk: () => void (world.condition.diskFull = false),
     restartEngine: async (kind, downForMs = 0) => {
-      goDown(world, kind);
+      stopEngine(world, kind);
       if (downForMs > 0) await world.clock.sleep(downForMs);
-      comeUp(world);
+      startEngine(world);
     },
-    stopEngine: (kind) => goDown(world, kind),
-    startEngine: () => comeUp(world),
+    stopEngine: (kind) => stopEngine(world, kind),
+    startEngine: () => startEngine(world),
     snapshot: () => takeSnapshot(world),
     executions: world.executions,
     reset: () => reset(world),

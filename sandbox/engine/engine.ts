@@ -6,18 +6,18 @@ import { createControl, type SandboxControl } from './control.ts';
 import { createEventBus } from '../base/event-bus.ts';
 import type { CallKind, PlannedFault, SandboxCall } from './faults.ts';
 import { createIdSource } from '../base/ids.ts';
-import { createLater } from '../base/later.ts';
+import { createTimers } from '../base/timers.ts';
 import { createNetwork } from '../networks/networks.ts';
 import { profiles, type EngineVersion } from '../base/profile.ts';
 import { createSandboxProber } from './prober.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';
 import { amd64 } from '../registry/release.ts';
-import { announce, type World } from '../world/world.ts';
+import { emitEvent, type World } from '../world/world.ts';
 import type { Swarm } from '../../src/domain/outside/swarm.ts';
 import { createSwarmWorld } from '../swarm/create-swarm-world.ts';
 import { createSwarmConnection } from './swarm-connection.ts';
 import { createSwarmControl, type SwarmControl } from '../swarm/swarm-control.ts';
-import type { Membership, SwarmWorld } from '../swarm/swarm-world.ts';
+import type { Membership, SwarmState } from '../swarm/swarm-world.ts';
 
 /** A container engine in memory. It behaves like Docker as far as an updater can see, and tests control it. */
 export type SandboxEngine = SandboxConnection & {
@@ -30,7 +30,7 @@ export type SandboxEngine = SandboxConnection & {
   readonly ownSwarm: SandboxSwarm;
 };
 
-export type SandboxSwarm = { readonly world: SwarmWorld; readonly managers: World[] };
+export type SandboxSwarm = { readonly world: SwarmState; readonly managers: World[] };
 
 export type SandboxConnection = Pick<Calls, 'plan' | 'crash' | 'isDead'> & {
   readonly engine: Engine;
@@ -126,7 +126,7 @@ function createSwarm({ clock, registries, seed = '' }: SandboxEngineOptions): Sa
   const world = createSwarmWorld({
     ...{ clock, registries, seed },
     announce: (action, { id, spec }) => {
-      for (const manager of managers) announce(manager, 'service', action, id, { name: spec.Name });
+      for (const manager of managers) emitEvent(manager, 'service', action, id, { name: spec.Name });
     },
   });
   return { world, managers };
@@ -151,7 +151,7 @@ function createWorld(options: SandboxEngineOptions): World {
     engineId: options.seed ?? 'sandbox',
     newId: createIdSource(options.seed ?? 'sandbox'),
     events: createEventBus(),
-    later: createLater(clock),
+    later: createTimers(clock),
     registries,
     pullStepMs,
     containers: new Map(),

@@ -58,7 +58,7 @@ export function createFaultPlan(planned: readonly PlannedFault[]): FaultPlan {
   return {
     add: (fault) => void waiting.push(fault),
     take: (call) => {
-      const index = waiting.findIndex(({ at }) => fits(at, call));
+      const index = waiting.findIndex(({ at }) => matches(at, call));
       const found = waiting[index];
       if (found !== undefined && found.every !== true) waiting.splice(index, 1);
       return found?.fault;
@@ -71,7 +71,7 @@ export class SandboxCrash extends Error {
   override readonly name = 'SandboxCrash';
 }
 
-function fits(at: PlannedFault['at'], call: SandboxCall): boolean {
+function matches(at: PlannedFault['at'], call: SandboxCall): boolean {
   if (typeof at === 'function') return at(call);
   return at === call.number || at === call.kind;
 }

@@ -1,4 +1,4 @@
-import type { ProbeAnswer, Prober, ProbeQuestion } from '../../src/domain/outside/outside.ts';
+import type { ProbeResult, Prober, ProbeRequest } from '../../src/domain/outside/outside.ts';
 import type { ListenBehaviour } from '../base/behaviour.ts';
 import { findContainer } from '../world/lookup.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
@@ -6,7 +6,7 @@ import type { SandboxContainer, World } from '../world/world.ts';
 /** A probe is answered by the container that has the address, or by one that shares that container's network. */
 export function createSandboxProber(world: World): Prober {
   return {
-    ask: async (question, signal) => {
+    probe: async (question, signal) => {
       signal?.throwIfAborted();
       const holder = [...world.containers.values()].find((container) => hasAddress(container, question.address));
       if (holder === undefined) return silent('there is no way to its address (EHOSTUNREACH)');
@@ -20,9 +20,9 @@ export function createSandboxProber(world: World): Prober {
 async function answer(
   world: World,
   { status }: ListenBehaviour,
-  { path, timeoutMs }: ProbeQuestion,
+  { path, timeoutMs }: ProbeRequest,
   signal: AbortSignal | undefined,
-): Promise<ProbeAnswer> {
+): Promise<ProbeResult> {
   if (path === undefined) return { kind: 'accepted' };
   if (status !== undefined) return { kind: 'status', status };
   await world.clock.sleep(timeoutMs, signal);
@@ -51,6 +51,6 @@ function networkOf(world: World, container: SandboxContainer): SandboxContainer 
   return (target === undefined ? undefined : findContainer(world, target)) ?? container;
 }
 
-function silent(reason: string): ProbeAnswer {
+function silent(reason: string): ProbeResult {
   return { kind: 'silent', reason };
 }

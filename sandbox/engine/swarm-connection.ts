@@ -36,7 +36,7 @@ export function createSwarmConnection(membership: Membership, calls: Calls): Swa
           updateService(world, found, { spec: edited(service, edit), version, ...(credentials && { credentials }) });
         }),
       ),
-    goBack: (service) =>
+    rollBack: (service) =>
       calls.change<ServiceCallOutcome>({ kind: 'revertService', target: service.name, detail: 'previous' }, () =>
         inTurn(membership, service, (found) => rollBackService(world, found, Number(service.version))),
       ),

@@ -3,7 +3,7 @@ import { tryParseImageReference } from '../../src/domain/reference/image-referen
 import { familiar, getImage } from '../world/lookup.ts';
 import { Refusal } from '../base/refusal.ts';
 import type { SandboxImage } from '../registry/release.ts';
-import { announce, type SandboxContainer, type StoredImage, type World } from '../world/world.ts';
+import { emitEvent, type SandboxContainer, type StoredImage, type World } from '../world/world.ts';
 
 /** Stores an image that was pulled or loaded; equal images are stored once. */
 export function storeImage(world: World, image: SandboxImage): StoredImage {
@@ -20,7 +20,7 @@ export function tagImage(world: World, idOrReference: string, reference: string)
   const tag = familiar(reference);
   if (tag === undefined) throw new Refusal(400, 'invalid tag format');
   world.tags.set(tag, image.id);
-  announce(world, 'image', 'tag', image.id, { ...image.config.Labels, name: tag });
+  emitEvent(world, 'image', 'tag', image.id, { ...image.config.Labels, name: tag });
 }
 
 /**
@@ -95,12 +95,12 @@ function removeReference(world: World, stored: StoredImage, reference: string): 
 function untag(world: World, { image, digests }: StoredImage, reference: string): void {
   digests.delete(reference);
   if (world.tags.get(reference) === image.id) world.tags.delete(reference);
-  announce(world, 'image', 'untag', image.id, { ...image.config.Labels, name: image.id });
+  emitEvent(world, 'image', 'untag', image.id, { ...image.config.Labels, name: image.id });
 }
 
 function deleteImage(world: World, { image }: StoredImage): void {
   world.images.delete(image.id);
-  announce(world, 'image', 'delete', image.id, { name: image.id });
+  emitEvent(world, 'image', 'delete', image.id, { name: image.id });
 }
 
 function repositoryOf(reference: string): string {

@@ -8,9 +8,9 @@ import {
 import { formatPlatform, type Platform } from '../../src/domain/reference/platform.ts';
 import { storeImage } from './images.ts';
 import { imageFor } from '../registry/registry.ts';
-import type { Visitor } from '../registry/registry-store.ts';
+import type { RegistryCaller } from '../registry/registry-store.ts';
 import type { Manifest, SandboxImage } from '../registry/release.ts';
-import { announce, noSpaceLeft, type World } from '../world/world.ts';
+import { emitEvent, noSpaceLeft, type World } from '../world/world.ts';
 
 /** Fetches from the registries, layer by layer. A pull that breaks off leaves no data behind. */
 export async function pullImage(world: World, request: PullRequest, signal: AbortSignal): Promise<void> {
@@ -22,7 +22,7 @@ export async function pullImage(world: World, request: PullRequest, signal: Abor
   keep(world, reference, manifest, image);
 }
 
-async function fetchManifest(world: World, reference: ImageReference, visitor: Visitor): Promise<Manifest> {
+async function fetchManifest(world: World, reference: ImageReference, visitor: RegistryCaller): Promise<Manifest> {
   const shown = familiarReference(reference);
   if (world.registries === undefined) throw pullFailed(shown, 'the sandbox has no registry');
   try {
@@ -82,7 +82,7 @@ function keep(world: World, reference: ImageReference, manifest: Manifest, image
   storeImage(world, image).digests.add(familiarReference(byDigest));
   const shown = familiarReference(reference.digest === undefined ? reference : { ...reference, tag: undefined });
   if (reference.digest === undefined) world.tags.set(shown, image.id);
-  announce(world, 'image', 'pull', shown, { ...image.config.Labels, name: shown.replace(/@.*$|:[^/:]*$/, '') });
+  emitEvent(world, 'image', 'pull', shown, { ...image.config.Labels, name: shown.replace(/@.*$|:[^/:]*$/, '') });
 }
 
 function pullFailed(reference: string, why: string, cause?: unknown): ServiceError {

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../src/domain/container/container.ts';
 import type { EngineProfile } from '../base/profile.ts';
 import { Refusal } from '../base/refusal.ts';
-import { announce, type SandboxContainer, type SandboxNetwork, type World } from '../world/world.ts';
+import { emitEvent, type SandboxContainer, type SandboxNetwork, type World } from '../world/world.ts';
 
 /** An endpoint without an address; fields that this version does not know are dropped. */
 export function blankEndpoint({ hasEndpointsOfItsOwn: isNewer }: EngineProfile, asked: Endpoint): Endpoint {
@@ -134,5 +134,9 @@ function announceEndpoint(
   network: SandboxNetwork,
   container: SandboxContainer,
 ): void {
-  announce(world, 'network', action, network.id, { container: container.id, name: network.name, type: network.driver });
+  emitEvent(world, 'network', action, network.id, {
+    container: container.id,
+    name: network.name,
+    type: network.driver,
+  });
 }

@@ -2,7 +2,7 @@ import type { ContainerConfig, Endpoint, HostConfig } from '../../src/domain/con
 import { getNetwork } from '../world/lookup.ts';
 import { blankEndpoint, checkEndpoint, joinEndpoint, leaveEndpoint, withOwnNames } from './endpoints.ts';
 import { Refusal } from '../base/refusal.ts';
-import { announce, type SandboxContainer, type SandboxNetwork, type World } from '../world/world.ts';
+import { emitEvent, type SandboxContainer, type SandboxNetwork, type World } from '../world/world.ts';
 
 /** Makes a network as `docker network create` does; with a subnet such as `10.77.0.0/24` it takes static addresses. */
 export function createNetwork(
@@ -22,7 +22,7 @@ export function createNetwork(
     addresses: new Set(),
   };
   world.networks.set(name, network);
-  announce(world, 'network', 'create', network.id, { name, type: driver });
+  emitEvent(world, 'network', 'create', network.id, { name, type: driver });
   return network;
 }
 

@@ -18,16 +18,16 @@ export type RegistryStore = {
   /** Deletes the tag; its manifest stays. */
   readonly untag: (reference: string) => void;
   /** Takes effect at once. `target` is a host or `host/repository`; the more specific one wins. */
-  readonly misbehave: (target: string, misbehaviour: Misbehaviour) => void;
+  readonly misbehave: (target: string, misbehaviour: RegistryFault) => void;
   readonly behaveAgain: (target: string) => void;
   /** One request for a manifest; throws the errors of a registry adapter. */
-  readonly fetch: (reference: ImageReference, visitor?: Visitor) => Promise<Manifest>;
+  readonly fetch: (reference: ImageReference, visitor?: RegistryCaller) => Promise<Manifest>;
   /** One request for all tags of a repository; throws the errors of a registry adapter. */
-  readonly list: (reference: ImageReference, visitor?: Visitor) => Promise<TagList>;
+  readonly list: (reference: ImageReference, visitor?: RegistryCaller) => Promise<TagList>;
   /** Adds a signature of a manifest. */
   readonly sign: (reference: string, signature: FoundSignature) => void;
   /** One request for the signatures of a manifest; throws the errors of a registry adapter. */
-  readonly signatures: (reference: ImageReference, visitor?: Visitor) => Promise<readonly FoundSignature[]>;
+  readonly signatures: (reference: ImageReference, visitor?: RegistryCaller) => Promise<readonly FoundSignature[]>;
   /** Fault in the middle of a pull. */
   readonly pullFault: (reference: ImageReference) => PullFault | undefined;
   /** Number of requests for manifests since the start. */
@@ -37,7 +37,7 @@ export type RegistryStore = {
 };
 
 /** Caller of a request, and its signal. */
-export type Visitor = {
+export type RegistryCaller = {
   readonly credentials?: RegistryCredentials | undefined;
   readonly signal?: AbortSignal | undefined;
 };
@@ -45,7 +45,7 @@ export type Visitor = {
 /** `breaks`: with the engine's message. */
 export type PullFault = { readonly kind: 'breaks'; readonly message: string } | { readonly kind: 'stalls' };
 
-export type Misbehaviour =
+export type RegistryFault =
   /** Refuses everybody, like Docker Hub with 401 and ghcr.io with 403. */
   | { readonly kind: 'denied' }
   /** Accepts requests with this login. */
@@ -68,7 +68,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
   const manifests = new Map<string, Manifest>();
   const tags = new Map<string, Digest>();
   const signatures = new Map<string, FoundSignature[]>();
-  const misbehaviours = new Map<string, Misbehaviour>();
+  const misbehaviours = new Map<string, RegistryFault>();
   const windows = new Map<string, Window>();
   let requests = 0;
   let listings = 0;
@@ -82,7 +82,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     return manifest;
   }
 
-  async function fetch(reference: ImageReference, visitor: Visitor = {}): Promise<Manifest> {
+  async function fetch(reference: ImageReference, visitor: RegistryCaller = {}): Promise<Manifest> {
     requests++;
     await enter(reference, visitor);
     const repository = repositoryName(reference);
@@ -92,7 +92,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     return manifest;
   }
 
-  async function list(reference: ImageReference, visitor: Visitor = {}): Promise<TagList> {
+  async function list(reference: ImageReference, visitor: RegistryCaller = {}): Promise<TagList> {
     listings++;
     await enter(reference, visitor);
     if (misbehaviourOf(reference)?.kind === 'lists-no-tags')
@@ -104,12 +104,16 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     return { tags: found.slice(0, mostTags), isCut: found.length > mostTags };
   }
 
-  async function enter(reference: ImageReference, visitor: Visitor): Promise<void> {
+  async function enter(reference: ImageReference, visitor: RegistryCaller): Promise<void> {
     const behaviour = misbehaviourOf(reference);
     if (behaviour !== undefined) await misbehave(behaviour, reference, visitor);
   }
 
-  async function misbehave(behaviour: Misbehaviour, reference: ImageReference, visitor: Visitor): Promise<void> {
+  async function misbehave(
+    behaviour: RegistryFault,
+    reference: ImageReference,
+    visitor: RegistryCaller,
+  ): Promise<void> {
     const { credentials, signal } = visitor;
     switch (behaviour.kind) {
       case 'denied':
@@ -146,7 +150,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     throw failure('registry-rate-limited', reference, 'too many requests', window.endsAtMs - now);
   }
 
-  function misbehaviourOf(reference: ImageReference): Misbehaviour | undefined {
+  function misbehaviourOf(reference: ImageReference): RegistryFault | undefined {
     return misbehaviours.get(repositoryName(reference)) ?? misbehaviours.get(reference.registry);
   }
 
@@ -180,11 +184,11 @@ export function createRegistryStore(clock: Clock): RegistryStore {
 }
 
 type Window = { readonly endsAtMs: number; count: number };
-type Limit = Extract<Misbehaviour, { kind: 'rate-limited' }>;
+type Limit = Extract<RegistryFault, { kind: 'rate-limited' }>;
 type FailureCode = Extract<ErrorCode, `registry-${string}` | 'timeout'>;
 
 function mayEnter(
-  { username, password }: Extract<Misbehaviour, { kind: 'private' }>,
+  { username, password }: Extract<RegistryFault, { kind: 'private' }>,
   credentials: RegistryCredentials | undefined,
 ): boolean {
   if (credentials?.kind === 'registry-token') return true;

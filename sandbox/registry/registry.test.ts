@@ -3,7 +3,7 @@ import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
 import { parseImageReference } from '../../src/domain/reference/image-reference.ts';
 import { createSandboxEngine } from '../engine/engine.ts';
 import { createSandboxRegistry } from './registry.ts';
-import type { Misbehaviour } from './registry-store.ts';
+import type { RegistryFault } from './registry-store.ts';
 
 const reference = parseImageReference('registry.test/shop/web:1');
 
@@ -16,7 +16,7 @@ function setUp() {
 }
 
 describe('misbehaviour', () => {
-  test.each<[Misbehaviour, string]>([
+  test.each<[RegistryFault, string]>([
     [{ kind: 'denied' }, 'registry-denied'],
     [{ kind: 'private', username: 'reader', password: 'x' }, 'registry-denied'],
     [{ kind: 'not-found' }, 'registry-not-found'],

@@ -6,7 +6,7 @@ import type {
   RemoteImage,
   TagList,
 } from '../../src/domain/outside/registry.ts';
-import { labelledVersion, sourceOf } from '../../src/domain/container/image-version.ts';
+import { labelledVersion, sourceOf } from '../../src/domain/container/image-labels.ts';
 import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import {
@@ -18,7 +18,7 @@ import {
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import { formatPlatform, normalisePlatform, type Platform } from '../../src/domain/reference/platform.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
-import { createRegistryStore, type RegistryStore, type Visitor } from './registry-store.ts';
+import { createRegistryStore, type RegistryStore, type RegistryCaller } from './registry-store.ts';
 import type { Manifest, SandboxImage } from './release.ts';
 
 export type SandboxRegistry = {
@@ -107,7 +107,7 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
   };
 }
 
-type Ask<Found> = (reference: ImageReference, visitor: Visitor) => Promise<Found>;
+type Ask<Found> = (reference: ImageReference, visitor: RegistryCaller) => Promise<Found>;
 
 /** Joins the running work for the key. */
 function once<Found>(running: Map<string, Promise<Found>>, key: string, work: () => Promise<Found>): Promise<Found> {

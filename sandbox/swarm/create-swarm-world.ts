@@ -1,10 +1,10 @@
 import { parseImageReference } from '../../src/domain/reference/image-reference.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import { createIdSource } from '../base/ids.ts';
-import { createLater } from '../base/later.ts';
+import { createTimers } from '../base/timers.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';
-import { settle } from './orchestrator.ts';
-import type { SwarmWorld } from './swarm-world.ts';
+import { reconcile } from './orchestrator.ts';
+import type { SwarmState } from './swarm-world.ts';
 
 /** A swarm without nodes; they pull from the registries. */
 export function createSwarmWorld({
@@ -16,12 +16,12 @@ export function createSwarmWorld({
   readonly clock: Clock;
   readonly registries: RegistryStore | undefined;
   readonly seed: string;
-  readonly announce: SwarmWorld['announce'];
-}): SwarmWorld {
-  const world: SwarmWorld = {
+  readonly announce: SwarmState['announce'];
+}): SwarmState {
+  const world: SwarmState = {
     id: `swarm${seed}`,
     clock,
-    later: createLater(clock),
+    later: createTimers(clock),
     newId: createIdSource(`${seed} swarm`),
     behaviourOf: async (reference, credentials) => {
       try {
@@ -36,7 +36,7 @@ export function createSwarmWorld({
       }
     },
     announce,
-    settle: () => settle(world),
+    settle: () => reconcile(world),
     nodes: new Map(),
     services: new Map(),
     tasks: new Map(),

@@ -1,13 +1,13 @@
 import { advanceUpdater } from './updater.ts';
 import { nodesFor } from './placement.ts';
-import { assign, createTask, isAway, stopTask } from './task-life.ts';
-import { hasEnded, nsToMs, placeOf, tasksOf, type SandboxService, type SwarmWorld } from './swarm-world.ts';
+import { assign, createTask, isAway, stopTask } from './tasks.ts';
+import { hasEnded, nsToMs, placeOf, tasksOf, type SandboxService, type SwarmState } from './swarm-world.ts';
 
 /** Swarm's default delay before it restarts a task: five seconds. */
 const restartDelayMs = 5000;
 
 /** Takes the next step from the actual to the desired state; called after every change. */
-export function settle(world: SwarmWorld): void {
+export function reconcile(world: SwarmState): void {
   for (const service of world.services.values()) {
     replaceEnded(world, service);
     fill(world, service);
@@ -16,14 +16,14 @@ export function settle(world: SwarmWorld): void {
   }
 }
 
-export function wantedPlaces(world: SwarmWorld, service: SandboxService): readonly string[] {
+export function wantedPlaces(world: SwarmState, service: SandboxService): readonly string[] {
   const { Mode } = service.spec;
   if (Mode?.Global !== undefined) return nodesFor(world, service).map(({ id }) => id);
   return Array.from({ length: Mode?.Replicated?.Replicas ?? 1 }, (_, index) => String(index + 1));
 }
 
 /** A task that exited although it should run gets a successor in its slot, with the current spec. */
-function replaceEnded(world: SwarmWorld, service: SandboxService): void {
+function replaceEnded(world: SwarmState, service: SandboxService): void {
   for (const task of tasksOf(world, service)) {
     if (task.desired !== 'running') continue;
     const isLost = isAway(world, task);
@@ -43,7 +43,7 @@ function replaceEnded(world: SwarmWorld, service: SandboxService): void {
 }
 
 /** Places without a task so far, and tasks without a place. */
-function fill(world: SwarmWorld, service: SandboxService): void {
+function fill(world: SwarmState, service: SandboxService): void {
   const places = wantedPlaces(world, service);
   const isGlobal = service.spec.Mode?.Global !== undefined;
   const known = new Set(tasksOf(world, service).map(placeOf));
@@ -55,6 +55,6 @@ function fill(world: SwarmWorld, service: SandboxService): void {
   for (const task of tasksOf(world, service)) if (!places.includes(placeOf(task)) && !isGlobal) stopTask(world, task);
 }
 
-function isTaken(world: SwarmWorld, service: SandboxService, place: string): boolean {
+function isTaken(world: SwarmState, service: SandboxService, place: string): boolean {
   return tasksOf(world, service).some((task) => placeOf(task) === place && task.desired !== 'shutdown');
 }

@@ -1,4 +1,4 @@
-import { hasEnded, type SandboxNode, type SandboxService, type SandboxTask, type SwarmWorld } from './swarm-world.ts';
+import { hasEnded, type SandboxNode, type SandboxService, type SandboxTask, type SwarmState } from './swarm-world.ts';
 
 export type Placement =
   | { readonly kind: 'node'; readonly nodeId: string }
@@ -6,7 +6,7 @@ export type Placement =
   | { readonly kind: 'nowhere'; readonly message: string };
 
 /** The suitable node with the fewest tasks; for a task of a global service, its own node. */
-export function placeTask(world: SwarmWorld, service: SandboxService, task: SandboxTask): Placement {
+export function placeTask(world: SwarmState, service: SandboxService, task: SandboxTask): Placement {
   const alive = [...world.nodes.values()].filter(
     ({ state, availability, id }) =>
       state === 'ready' && availability === 'active' && (task.nodeId === '' || task.nodeId === id),
@@ -21,7 +21,7 @@ export function placeTask(world: SwarmWorld, service: SandboxService, task: Sand
 }
 
 /** Nodes on which a global service has a task, except for missing ones. */
-export function nodesFor(world: SwarmWorld, service: SandboxService): readonly SandboxNode[] {
+export function nodesFor(world: SwarmState, service: SandboxService): readonly SandboxNode[] {
   return [...world.nodes.values()].filter(
     (node) => node.state === 'ready' && node.availability === 'active' && fits(node, service),
   );
@@ -52,13 +52,13 @@ function hostPorts({ spec }: SandboxService): readonly number[] {
   );
 }
 
-function isTaken(world: SwarmWorld, node: SandboxNode, port: number, own: SandboxTask): boolean {
+function isTaken(world: SwarmState, node: SandboxNode, port: number, own: SandboxTask): boolean {
   return onNode(world, node.id).some(({ id, serviceId }) => {
     const service = world.services.get(serviceId);
     return id !== own.id && service !== undefined && hostPorts(service).includes(port);
   });
 }
 
-function onNode(world: SwarmWorld, nodeId: string): readonly SandboxTask[] {
+function onNode(world: SwarmState, nodeId: string): readonly SandboxTask[] {
   return [...world.tasks.values()].filter((task) => task.nodeId === nodeId && !hasEnded(task));
 }

@@ -2,11 +2,11 @@ import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import { Refusal } from '../base/refusal.ts';
 import { wantedPlaces } from './orchestrator.ts';
 import { beginUpdate, revert } from './updater.ts';
-import type { SandboxService, SandboxServiceSpec, SwarmWorld } from './swarm-world.ts';
+import type { SandboxService, SandboxServiceSpec, SwarmState } from './swarm-world.ts';
 
 /** `docker service create`; returns the id. */
 export function createService(
-  world: SwarmWorld,
+  world: SwarmState,
   spec: SandboxServiceSpec,
   credentials?: RegistryCredentials,
 ): SandboxService {
@@ -33,7 +33,7 @@ export function createService(
 
 /** Replaces the whole spec, as clients send it, for the version that they have read. */
 export function updateService(
-  world: SwarmWorld,
+  world: SwarmState,
   service: SandboxService,
   {
     spec,
@@ -58,7 +58,7 @@ export function updateService(
 }
 
 /** `rollback=previous`. */
-export function rollBackService(world: SwarmWorld, service: SandboxService, version: number): void {
+export function rollBackService(world: SwarmState, service: SandboxService, version: number): void {
   inSequence(service, version);
   if (service.previous === undefined)
     throw new Refusal(
@@ -72,7 +72,7 @@ export function rollBackService(world: SwarmWorld, service: SandboxService, vers
   world.settle();
 }
 
-export function removeService(world: SwarmWorld, service: SandboxService): void {
+export function removeService(world: SwarmState, service: SandboxService): void {
   world.services.delete(service.id);
   world.announce('remove', service);
   for (const task of [...world.tasks.values()])

@@ -1,7 +1,7 @@
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import { amd64 } from '../registry/release.ts';
 import { createService, removeService, updateService } from './services.ts';
-import { loseTask } from './task-life.ts';
+import { loseTask } from './tasks.ts';
 import type { Membership, SandboxNode, SandboxServiceSpec } from './swarm-world.ts';
 
 /** Actions of people on the swarm, and failures. These are not counted as calls. */

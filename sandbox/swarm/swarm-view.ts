@@ -8,12 +8,12 @@ import {
   type SandboxService,
   type SandboxServiceSpec,
   type SandboxTask,
-  type SwarmWorld,
+  type SwarmState,
 } from './swarm-world.ts';
 
 /** A service as in a manager's answer; with `isCounted`, with the manager's own count of its tasks. */
 export function viewService(
-  world: SwarmWorld,
+  world: SwarmState,
   service: SandboxService,
   { isCounted }: { readonly isCounted: boolean },
 ): SwarmService {
@@ -52,7 +52,7 @@ export function viewTask({ callOff: _, behaviour: __, ...task }: SandboxTask): S
 }
 
 /** As an engine counts: a task on a node that is down still counts as running. */
-function count(world: SwarmWorld, service: SandboxService): NonNullable<SwarmService['count']> {
+function count(world: SwarmState, service: SandboxService): NonNullable<SwarmService['count']> {
   const running = tasksOf(world, service).filter((task) => task.state === 'running' && !hasEnded(task));
   return { running: running.length, wanted: wantedPlaces(world, service).length };
 }

@@ -4,13 +4,13 @@ import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import type { IdSource } from '../base/ids.ts';
-import type { Later } from '../base/later.ts';
+import type { Timers } from '../base/timers.ts';
 
 /** A swarm in memory that reports as Docker's does: the updater's state describes the updater alone, not the tasks. */
-export type SwarmWorld = {
+export type SwarmState = {
   readonly id: string;
   readonly clock: Clock;
-  readonly later: Later;
+  readonly later: Timers;
   readonly newId: IdSource;
   /** Behaviour of an image, by its reference with a digest; undefined: no registry has it. */
   readonly behaviourOf: (
@@ -33,7 +33,7 @@ export type SwarmWorld = {
 
 /** An engine in a swarm, or in none. */
 export type Membership = {
-  readonly swarm: SwarmWorld;
+  readonly swarm: SwarmState;
   place: 'none' | 'worker' | 'manager' | 'leaderless';
 };
 
@@ -115,7 +115,7 @@ export function hasEnded({ state }: SandboxTask): boolean {
   return endedStates.has(state);
 }
 
-export function tasksOf(world: SwarmWorld, service: SandboxService): SandboxTask[] {
+export function tasksOf(world: SwarmState, service: SandboxService): SandboxTask[] {
   return [...world.tasks.values()].filter(({ serviceId }) => serviceId === service.id);
 }
 

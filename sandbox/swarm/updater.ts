@@ -1,5 +1,5 @@
-import type { UpdateWord } from '../../src/domain/swarm/swarm-service.ts';
-import { createTask, isAway, startTask, stopTask } from './task-life.ts';
+import type { SwarmUpdateStatus } from '../../src/domain/swarm/swarm-service.ts';
+import { createTask, isAway, startTask, stopTask } from './tasks.ts';
 import {
   hasEnded,
   monitorMs,
@@ -8,7 +8,7 @@ import {
   tasksOf,
   type SandboxService,
   type SandboxTask,
-  type SwarmWorld,
+  type SwarmState,
   type Updater,
 } from './swarm-world.ts';
 
@@ -17,7 +17,7 @@ const beginsAfterMs = 50;
 
 /** Replaces the tasks of the old spec; the updater's state is in the service's `status`. */
 export function beginUpdate(
-  world: SwarmWorld,
+  world: SwarmState,
   service: SandboxService,
   {
     kind,
@@ -34,20 +34,20 @@ export function beginUpdate(
     notBeforeMs: world.clock.nowMs() + beginsAfterMs,
   };
   service.updater = places.length === 0 ? undefined : updater;
-  if (kind === 'rollback') say(world, service, 'rollback_started', message);
+  if (kind === 'rollback') setStatus(world, service, 'rollback_started', message);
   if (places.length === 0) {
-    if (kind === 'rollback') say(world, service, 'rollback_completed', 'rollback completed');
+    if (kind === 'rollback') setStatus(world, service, 'rollback_completed', 'rollback completed');
     return;
   }
   world.later.in(beginsAfterMs, () => {
     if (service.updater !== updater) return;
-    if (kind === 'update') say(world, service, 'updating', message);
+    if (kind === 'update') setStatus(world, service, 'updating', message);
     world.settle();
   });
 }
 
 /** One step of the updater: it reads its tasks. */
-export function advanceUpdater(world: SwarmWorld, service: SandboxService): void {
+export function advanceUpdater(world: SwarmState, service: SandboxService): void {
   const { updater } = service;
   if (updater === undefined || world.clock.nowMs() < updater.notBeforeMs) return;
   const failed = failures(world, updater);
@@ -56,14 +56,14 @@ export function advanceUpdater(world: SwarmWorld, service: SandboxService): void
     const isOver = giveUp(world, service, updater, failed[0]?.id ?? '');
     if (isOver) return;
   }
-  if (updater.current !== undefined && !isThrough(world, service, updater)) return;
+  if (updater.current !== undefined && !isSlotDone(world, service, updater)) return;
   if (world.clock.nowMs() < updater.notBeforeMs) return;
   const place = updater.left.shift();
   if (place === undefined) return finish(world, service, updater);
   replace(world, service, updater, place);
 }
 
-function replace(world: SwarmWorld, service: SandboxService, updater: Updater, place: string): void {
+function replace(world: SwarmState, service: SandboxService, updater: Updater, place: string): void {
   const old = tasksOf(world, service).filter((task) => placeOf(task) === place && task.desired !== 'shutdown');
   const isGlobal = service.spec.Mode?.Global !== undefined;
   const isStartFirst = configOf(service, updater)?.Order === 'start-first';
@@ -79,7 +79,7 @@ function replace(world: SwarmWorld, service: SandboxService, updater: Updater, p
 }
 
 /** Whether the current slot is done: its new task runs, or has ended. Later failures do not count. */
-function isThrough(world: SwarmWorld, service: SandboxService, updater: Updater): boolean {
+function isSlotDone(world: SwarmState, service: SandboxService, updater: Updater): boolean {
   const { oldIds, newId } = updater.current ?? { oldIds: [], newId: '' };
   const task = world.tasks.get(newId);
   const old = oldIds.flatMap((id) => world.tasks.get(id) ?? []);
@@ -100,7 +100,7 @@ function isThrough(world: SwarmWorld, service: SandboxService, updater: Updater)
   return true;
 }
 
-function failures(world: SwarmWorld, { watched }: Updater): readonly SandboxTask[] {
+function failures(world: SwarmState, { watched }: Updater): readonly SandboxTask[] {
   return [...watched].flatMap(([id, { untilMs }]) => {
     const task = world.tasks.get(id);
     if (task === undefined || !hasEnded(task) || task.state === 'shutdown') return [];
@@ -109,13 +109,13 @@ function failures(world: SwarmWorld, { watched }: Updater): readonly SandboxTask
 }
 
 /** True if the updater has stopped its work because of this. */
-function giveUp(world: SwarmWorld, service: SandboxService, updater: Updater, taskId: string): boolean {
+function giveUp(world: SwarmState, service: SandboxService, updater: Updater, taskId: string): boolean {
   const action = updater.kind === 'rollback' ? 'pause' : (configOf(service, updater)?.FailureAction ?? 'pause');
   const why = `due to failure or early termination of task ${taskId}`;
   if (action === 'continue') return false;
   if (action === 'pause') {
     service.updater = undefined;
-    say(world, service, updater.kind === 'update' ? 'paused' : 'rollback_paused', `update paused ${why}`);
+    setStatus(world, service, updater.kind === 'update' ? 'paused' : 'rollback_paused', `update paused ${why}`);
     return true;
   }
   revert(world, service, { message: `update rolled back ${why}`, keepsPrevious: false });
@@ -124,7 +124,7 @@ function giveUp(world: SwarmWorld, service: SandboxService, updater: Updater, ta
 
 /** Makes the previous spec the current one. The abandoned spec is kept only for a rollback by a person. */
 export function revert(
-  world: SwarmWorld,
+  world: SwarmState,
   service: SandboxService,
   { message, keepsPrevious }: { readonly message: string; readonly keepsPrevious: boolean },
 ): void {
@@ -141,12 +141,12 @@ export function revert(
   beginUpdate(world, service, { kind: 'rollback', places: [...places], message });
 }
 
-function finish(world: SwarmWorld, service: SandboxService, updater: Updater): void {
+function finish(world: SwarmState, service: SandboxService, updater: Updater): void {
   const isWatched = [...updater.watched.values()].some(({ untilMs = 0 }) => untilMs > world.clock.nowMs());
   if (isWatched) return;
   service.updater = undefined;
-  if (updater.kind === 'update') say(world, service, 'completed', 'update completed');
-  else say(world, service, 'rollback_completed', 'rollback completed');
+  if (updater.kind === 'update') setStatus(world, service, 'completed', 'update completed');
+  else setStatus(world, service, 'rollback_completed', 'rollback completed');
   world.settle();
 }
 
@@ -154,7 +154,7 @@ function configOf({ spec }: SandboxService, { kind }: Updater) {
   return kind === 'update' ? spec.UpdateConfig : spec.RollbackConfig;
 }
 
-function say(world: SwarmWorld, service: SandboxService, state: UpdateWord, message: string): void {
+function setStatus(world: SwarmState, service: SandboxService, state: SwarmUpdateStatus, message: string): void {
   const isBegun = state === 'updating' || state === 'rollback_started';
   const at = world.clock.nowMs();
   service.status = {

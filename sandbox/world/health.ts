@@ -1,5 +1,5 @@
 import type { Healthcheck } from '../../src/domain/container/container.ts';
-import { announceContainer, type SandboxContainer, type SandboxProcess, type World } from './world.ts';
+import { emitContainerEvent, type SandboxContainer, type SandboxProcess, type World } from './world.ts';
 
 /**
  * Probes as configured by the HEALTHCHECK. A behaviour is constant, so only the deciding probe is simulated:
@@ -11,7 +11,7 @@ export function watchHealth(world: World, container: SandboxContainer, process: 
   const verdict = verdictOf(container, readTimes(container.config.Healthcheck ?? {}));
   const decide = () => {
     container.state = { ...container.state, health: verdict.health, healthOutput: verdict.output };
-    announceContainer(world, `health_status: ${verdict.health}`, container);
+    emitContainerEvent(world, `health_status: ${verdict.health}`, container);
   };
   process.callOff.push(world.later.in(verdict.afterMs, decide));
 }

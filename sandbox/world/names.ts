@@ -1,5 +1,5 @@
 import { Refusal } from '../base/refusal.ts';
-import { announceContainer, type SandboxContainer, type World } from './world.ts';
+import { emitContainerEvent, type SandboxContainer, type World } from './world.ts';
 
 /** Compare-and-set: exactly one of several callers gets a name. */
 export function claimName(world: World, name: string, id: string): void {
@@ -30,7 +30,7 @@ export function renameContainer(world: World, container: SandboxContainer, name:
   const oldName = container.name;
   world.names.delete(oldName);
   container.name = name;
-  announceContainer(world, 'rename', container, { oldName: `/${oldName}` });
+  emitContainerEvent(world, 'rename', container, { oldName: `/${oldName}` });
 }
 
 /** At least two characters: https://github.com/moby/moby/blob/v20.10.24/daemon/names/names.go */

@@ -1,5 +1,5 @@
 import { Refusal } from '../base/refusal.ts';
-import { announce, type SandboxMount, type SandboxVolume, type World } from './world.ts';
+import { emitEvent, type SandboxMount, type SandboxVolume, type World } from './world.ts';
 
 /** Returns the volume with that name; creates it if it is missing, as the engine does. */
 export function ensureVolume(world: World, name: string): SandboxVolume {
@@ -7,7 +7,7 @@ export function ensureVolume(world: World, name: string): SandboxVolume {
   if (existing !== undefined) return existing;
   const volume = { name, marker: '' };
   world.volumes.set(name, volume);
-  announce(world, 'volume', 'create', name, { driver: 'local' });
+  emitEvent(world, 'volume', 'create', name, { driver: 'local' });
   return volume;
 }
 
@@ -16,7 +16,7 @@ export function removeOrphanedVolumes(world: World, mounts: readonly SandboxMoun
   for (const { point, anonymous } of mounts) {
     const { Name: name } = point;
     if (!anonymous || name === undefined || isUsed(world, name)) continue;
-    if (world.volumes.delete(name)) announce(world, 'volume', 'destroy', name, { driver: 'local' });
+    if (world.volumes.delete(name)) emitEvent(world, 'volume', 'destroy', name, { driver: 'local' });
   }
 }
 
@@ -25,7 +25,7 @@ export function removeVolume(world: World, name: string): 'done' | 'noop' {
   if (!world.volumes.has(name)) return 'noop';
   if (isUsed(world, name)) throw new Refusal(409, `remove ${name}: volume is in use`);
   world.volumes.delete(name);
-  announce(world, 'volume', 'destroy', name, { driver: 'local' });
+  emitEvent(world, 'volume', 'destroy', name, { driver: 'local' });
   return 'done';
 }
 

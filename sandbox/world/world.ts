@@ -13,7 +13,7 @@ import type { Platform } from '../../src/domain/reference/platform.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import type { EventBus } from '../base/event-bus.ts';
 import type { IdSource } from '../base/ids.ts';
-import type { Later } from '../base/later.ts';
+import type { Timers } from '../base/timers.ts';
 import type { EngineProfile } from '../base/profile.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';
 import type { SandboxImage } from '../registry/release.ts';
@@ -34,7 +34,7 @@ export type World = {
   readonly newId: IdSource;
   readonly events: EventBus;
   /** Timers of processes; they go on while the engine is down. */
-  readonly later: Later;
+  readonly later: Timers;
   readonly registries: RegistryStore | undefined;
   /** Time between the steps of a pull. */
   readonly pullStepMs: number;
@@ -168,7 +168,7 @@ type ObjectEvent = Extract<EngineEvent, { action: string }>;
 
 export type ContainerEvent = ObjectEvent & { readonly kind: 'container' };
 
-export function announce(
+export function emitEvent(
   world: World,
   kind: ObjectEvent['kind'],
   action: string,
@@ -186,14 +186,14 @@ export function announce(
 const mostPastEvents = 256;
 
 /** The engine's event attributes: labels, image, name, and those of the action. */
-export function announceContainer(
+export function emitContainerEvent(
   world: World,
   action: string,
   container: SandboxContainer,
   extra: ObjectEvent['attributes'] = {},
 ): void {
   const { config, name, id } = container;
-  announce(world, 'container', action, id, { ...config.Labels, image: config.Image, name, ...extra });
+  emitEvent(world, 'container', action, id, { ...config.Labels, image: config.Image, name, ...extra });
 }
 
 /** The current time in nanoseconds, as Docker writes it; the last digits are a counter, so that no two are equal. */

@@ -1,4 +1,4 @@
-import type { KeepUpdating } from '../domain/schedule/schedule.ts';
+import type { UpdateSchedule } from '../domain/schedule/schedule.ts';
 import type { ServiceStatus } from '../domain/run/service-status.ts';
 import type { Request, CheckRequest, UpdateRequest } from '../domain/run/request.ts';
 import type { RecoveryReport } from '../domain/run/recovery-report.ts';
@@ -9,7 +9,7 @@ import type { EngineProof } from './engine/proof.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decisions.ts';
-import type { DecisionDesk } from './check/decide.ts';
+import type { DecisionService } from './check/decide.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/errors.ts';
@@ -65,7 +65,7 @@ export type Application = {
   readonly subscribe: (listener: (event: ServiceEvent) => void) => () => void;
 
   /** Updates all containers on the schedule. After an abort it resolves at the next safe point of the current run. */
-  readonly keepUpdating: (order: KeepUpdating, signal: AbortSignal) => Promise<void>;
+  readonly keepUpdating: (order: UpdateSchedule, signal: AbortSignal) => Promise<void>;
   /** Keeps the inventory in step with the engine until `close`. Resolves after the first listing. */
   readonly follow: (signal?: AbortSignal) => Promise<void>;
   /** The inventory in memory, without a call to the engine. Before `follow` it is empty and marked as unknown. */
@@ -87,7 +87,7 @@ export type Application = {
   readonly status: () => ServiceStatus;
   readonly eventLog: EventLog;
   /** Decisions of people about newer versions. */
-  readonly decisions: Pick<DecisionDesk, 'list' | 'take' | 'withdraw'> & {
+  readonly decisions: Pick<DecisionService, 'list' | 'take' | 'withdraw'> & {
     /** `engine` is needed where several engines have a container of that name. */
     readonly candidateOf: (container: string, engine?: string) => DecidedCandidate | undefined;
   };

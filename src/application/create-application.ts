@@ -5,7 +5,7 @@ import type { DecisionRecord } from '../domain/decision/decisions.ts';
 import type { SeenTag } from '../domain/check/sightings.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 import type { Outside } from '../domain/outside/outside.ts';
-import type { ServiceSettings } from '../domain/settings/settings.ts';
+import type { ServiceSettings } from '../domain/settings/service-settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
 import { recoverWithHelper, watchHelper, finishUpdate, createSelfUpdateState } from './recovery/self-update.ts';
@@ -14,12 +14,12 @@ import { createSelectContainers } from './check/select-containers.ts';
 import type { InRun } from './check/part-of-run.ts';
 import { listAll } from './engine/list-all.ts';
 import { readProof } from './engine/proof.ts';
-import { createDecisionDesk } from './check/decide.ts';
-import { createDecisionBook } from './check/decision-book.ts';
-import { createHoldBack, createLastLook } from './check/hold-back.ts';
-import { createTagWatch } from './check/newer/tag-watch.ts';
-import { createListRepaired, createLeftAlone } from './update/repair-first.ts';
-import { createEngineMirror, type FollowOptions } from './inventory/engine-mirror.ts';
+import { createDecisionService } from './check/decide.ts';
+import { createDecisionStore } from './check/decision-store.ts';
+import { createHoldRules, createFinalHoldCheck } from './check/hold-back.ts';
+import { createTagSightings } from './check/newer/tag-sightings.ts';
+import { createListRepaired, createReportFilter } from './update/repair-first.ts';
+import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
 import { createEventLog } from './events/event-log.ts';
 import { createHistory, type HistoryEntry } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
@@ -54,19 +54,19 @@ export function createApplication(
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
-  const isNews = createLeftAlone();
+  const isNews = createReportFilter();
   const checks = createLastChecks();
   const outcomes = createLastOutcomes();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
   const selectInSilence = createSelectContainers({ ...outside, publish: () => {} }, settings, () => {});
   const judgeInSilence = createJudge({ ...outside, publish: () => {} }, settings);
-  const book = createDecisionBook(memory.decisions);
-  const holdBack = createHoldBack(settings);
-  const tags = createTagWatch({ clock, store: memory.seenTags });
+  const book = createDecisionStore(memory.decisions);
+  const holdBack = createHoldRules(settings);
+  const tags = createTagSightings({ clock, store: memory.seenTags });
   const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book, tags }));
   const reconsider = () => checks.reconsider((one) => holdBack.again(one, book.known(), clock.nowMs()));
-  const desk = createDecisionDesk({ ...outside, book, candidateOf: checks.candidateOf, onChange: reconsider });
+  const desk = createDecisionService({ ...outside, book, candidateOf: checks.candidateOf, onChange: reconsider });
   const planner = createPlanner(outside, settings);
   const closing = new AbortController();
   const recoverServices = createServiceRecovery(outside, settings);
@@ -78,13 +78,13 @@ export function createApplication(
     judge,
     plan: planner,
     lock,
-    whyNotNow: createLastLook({ book, holdBack, clock }),
+    whyNotNow: createFinalHoldCheck({ book, holdBack, clock }),
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
   });
   const self = createSelfUpdateState(outside, settings);
   const scheduler = createScheduler({ ...outside, opensAfter: checks.opensAfter, update });
   const startTimes = follow.tellsStartTimes === true ? createStartTimes(outside) : noStartTimes;
-  const mirror = createEngineMirror(outside, follow, startTimes);
+  const mirror = createEngineCache(outside, follow, startTimes);
   const inventory = createInventory({
     ...{ settings, instance: world.instance, listing: mirror.listing },
     ...{ checks, outcomes, startTimes },

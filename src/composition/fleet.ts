@@ -1,12 +1,12 @@
 import type { Application } from '../application/application.ts';
 import type { Member } from '../application/fleet/member/member.ts';
 import type { SwarmOptions } from '../application/fleet/swarm/swarm-members.ts';
-import type { Settings } from '../config/read/settings.ts';
+import type { Settings } from '../config/read/make-settings.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Log, Outside, Engine } from '../domain/outside/outside.ts';
 import { identityOf, readKeys } from './identity.ts';
 import type { SwarmOfEngine } from './swarm-at-start.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { ProcessContext } from './process-context.ts';
 
 type OpenedFleet = {
   readonly application: Application;
@@ -17,7 +17,11 @@ type OpenedFleet = {
 };
 
 /** Several engines as one service. */
-export async function openFleet(command: string, settings: Settings, surroundings: Surroundings): Promise<OpenedFleet> {
+export async function openFleet(
+  command: string,
+  settings: Settings,
+  surroundings: ProcessContext,
+): Promise<OpenedFleet> {
   const { engines, enginesAtOnce, waves } = settings.engine;
   const { clock, log, program } = surroundings;
   const { createFleet } = await import('../application/fleet/create-fleet.ts');

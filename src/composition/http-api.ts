@@ -2,7 +2,7 @@ import type { Application } from '../application/application.ts';
 import type { TargetStatus } from '../domain/notification/status.ts';
 import { endpointGroups, type HttpSettings, type TokenSource } from '../domain/settings/http-settings.ts';
 import type { CommandContext } from '../interfaces/cli/context/context.ts';
-import { type Command, type Surroundings, tokensOf } from './surroundings.ts';
+import { type Command, type ProcessContext, tokensOf } from './process-context.ts';
 
 /** The HTTP API and its metrics. Their modules are loaded only if the API is enabled. */
 export function apiOf(
@@ -20,7 +20,7 @@ export function apiOf(
       ...{ clock, updatesAvailable, version: program.version },
       ...(application.engines && { engines: application.engines }),
     });
-    application.subscribe(metrics.hear);
+    application.subscribe(metrics.record);
     const configuration = () => shownConfiguration(service, options, application.inventory().scope);
     const { server, stop } = createHttpServer({
       settings: http,
@@ -74,7 +74,7 @@ function pageOf(address: string, groups: readonly string[]): string {
   return groups.includes('dashboard') ? `${address}/` : `${address}/swagger/index.html`;
 }
 
-type ApiParts = Omit<Surroundings, 'terminal'> & {
+type ApiParts = Omit<ProcessContext, 'terminal'> & {
   readonly application: Application;
   readonly notifications?: () => readonly TargetStatus[];
 };

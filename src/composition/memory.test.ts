@@ -22,7 +22,7 @@ import {
   toMonotonicClock,
   toWallClock,
 } from '../domain/check/sightings.ts';
-import { defaultSettings } from '../domain/settings/settings.ts';
+import { defaultSettings } from '../domain/settings/service-settings.ts';
 import { openMemory } from './memory.ts';
 
 const day = 86_400_000;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createSharedRecords } from '../adapters/files/shared-records.ts';
-import { compactListings, type KeptListing, readKeptListing } from '../adapters/oci/tags/kept-pages.ts';
+import { compactListings, type StoredListing, readStoredListing } from '../adapters/oci/tags/stored-listings.ts';
 import type { Memory } from '../application/create-application.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
 import { compactSeenTags, readSeenTag } from '../domain/check/sightings.ts';
@@ -24,11 +24,11 @@ export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock'
 }
 
 /** The lists of tags that registries gave with an ETag. */
-export function openListings(folder: string, { log }: Pick<Outside, 'log'>): SharedRecords<KeptListing> {
+export function openListings(folder: string, { log }: Pick<Outside, 'log'>): SharedRecords<StoredListing> {
   return createSharedRecords({
     path: join(folder, 'tag-lists.jsonl'),
     ...{ what: 'lists of tags', version: 1, log },
-    ...{ read: readKeptListing, compact: compactListings },
+    ...{ read: readStoredListing, compact: compactListings },
   });
 }
 

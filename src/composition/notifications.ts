@@ -1,17 +1,17 @@
-import type { Settings } from '../config/read/settings.ts';
+import type { Settings } from '../config/read/make-settings.ts';
 import { localTimeZone } from '../config/schedule/local-time-zone.ts';
 import type { MessageLevel } from '../domain/notification/message.ts';
 import type { ServiceStart } from '../interfaces/cli/context/context.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
-import type { Command, Surroundings } from './surroundings.ts';
+import type { Command, ProcessContext } from './process-context.ts';
 import type { Service } from './service.ts';
-import { showAtHome } from './show-at-home.ts';
+import { showInHomeAssistant } from './show-in-home-assistant.ts';
 
 /** Sends messages about runs, until `close`. */
 export async function openNotifications(
   { engine, application }: Pick<Service, 'engine' | 'application'>,
   settings: Settings,
-  surroundings: Surroundings,
+  surroundings: ProcessContext,
   signal: AbortSignal,
 ) {
   const { clock, log } = surroundings;
@@ -37,7 +37,7 @@ export async function openNotifications(
     chance: Math.random,
     dataOfRun: runEventData,
   });
-  const closeHomeAssistants = await showAtHome(homeAssistants, {
+  const closeHomeAssistants = await showInHomeAssistant(homeAssistants, {
     ...{ application, settings, contextFor, clock, log, signal },
     version: surroundings.program.version,
   });
@@ -67,7 +67,7 @@ export async function openNotifications(
 /** Works without an engine and a registry. */
 export async function runNotify(
   { settings }: Command,
-  surroundings: Surroundings,
+  surroundings: ProcessContext,
   interrupt: Interrupt,
 ): Promise<number> {
   const cli = await import('../interfaces/cli/cli.ts');
@@ -77,22 +77,22 @@ export async function runNotify(
   const targets = openTargets(settings, surroundings);
   const notify = createNotify(async () => ({
     ...(await targets),
-    homes: (await targets).homeAssistants.map(({ shown }) => shown),
+    homeAssistants: (await targets).homeAssistants.map(({ shown }) => shown),
     outbox: async () => (folder === undefined ? [] : createOutboxFile(folder, surroundings.log).peek()),
     newId: () => crypto.randomUUID(),
     version: surroundings.program.version,
   }));
-  const code = await cli.carryOut(notify, { settings, ...surroundings, signal: interrupt.signal });
+  const code = await cli.runReportingFailures(notify, { settings, ...surroundings, signal: interrupt.signal });
   // For an unknown action, nobody has waited for them.
   await targets.catch(() => undefined);
   return interrupt.exitCode() ?? code;
 }
 
 /** The targets of notifications, and the style of their messages. */
-async function openTargets({ notifications, registry }: Settings, { clock, log, terminal, program }: Surroundings) {
+async function openTargets({ notifications, registry }: Settings, { clock, log, terminal, program }: ProcessContext) {
   const { hostname } = await import('node:os');
   const { parseTargets } = await import('../adapters/notify/targets.ts');
-  const { createAuthorities } = await import('../adapters/oci/transport/authorities.ts');
+  const { createAuthorities } = await import('../adapters/oci/transport/certificates.ts');
   const { createProxyChoice } = await import('../adapters/oci/transport/proxy-choice.ts');
   const { createComposer } = await import('../application/notify/create-composer.ts');
   const hostName = notifications.hostname ?? hostname();

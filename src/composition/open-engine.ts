@@ -2,10 +2,10 @@ import { defined } from '../domain/text/defined.ts';
 import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { TlsFiles } from '../adapters/docker/transport/connection.ts';
 import { readNamedFile } from '../config/given/secrets.ts';
-import type { Settings } from '../config/read/settings.ts';
+import type { Settings } from '../config/read/make-settings.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { ProcessContext } from './process-context.ts';
 
 /**
  * One of several engines, with its own TLS files or those for all. It connects with the first call. Engines that are
@@ -14,7 +14,7 @@ import type { Surroundings } from './surroundings.ts';
 export async function openEngine(
   address: EngineAddress,
   { engine: settings, service }: Settings,
-  { clock, log }: Pick<Surroundings, 'clock' | 'log'>,
+  { clock, log }: Pick<ProcessContext, 'clock' | 'log'>,
 ): Promise<DockerEngine> {
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
   const { apiVersion } = settings;

@@ -1,17 +1,17 @@
 import { isatty } from 'node:tty';
-import { type Command, hearSignals, openSurroundings, type Program } from './surroundings.ts';
+import { type Command, hearSignals, openProcessContext, type Program } from './process-context.ts';
 import { apiOf, demoApi } from './http-api.ts';
-import type { Settings } from '../config/read/settings.ts';
+import type { Settings } from '../config/read/make-settings.ts';
 import { isDecision, runDecide } from './run-decide.ts';
-import { isLook, runLook } from './run-look.ts';
+import { isReadCommand, runReadCommand } from './run-read-command.ts';
 import { openDemo, openService, type Service } from './service.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 
 /** Runs a command to its end and resolves to the exit code. Failures are reported to the user here. */
 export async function runCommand(configuration: Command, program: Program): Promise<number> {
   const { command, settings, aliases, alarms, warnings } = configuration;
-  const { carryOut, tellFailure } = await import('../interfaces/cli/cli.ts');
-  const surroundings = await openSurroundings(settings, program);
+  const { runReportingFailures, tellFailure } = await import('../interfaces/cli/cli.ts');
+  const surroundings = await openProcessContext(settings, program);
   const { terminal, log } = surroundings;
   const tell = (error: unknown) => tellFailure(error, { settings, ...surroundings });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
@@ -23,7 +23,8 @@ export async function runCommand(configuration: Command, program: Program): Prom
   for (const warning of warnings) log.warn(warning);
   if (aliases.length > 0) log.info(`Variables of the Watchtower family are in effect: ${aliases.join(', ')}`);
 
-  if (isLook(command)) return runLook(command, configuration, surroundings, await hearSignals(surroundings, false));
+  if (isReadCommand(command))
+    return runReadCommand(command, configuration, surroundings, await hearSignals(surroundings, false));
   if (isDecision(command))
     return runDecide(command, configuration, surroundings, await hearSignals(surroundings, false));
   if (command === 'notify') {
@@ -41,15 +42,15 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const isHelper = settings.run.healthCheck || settings.run.finishUpdate !== undefined;
     const isService = command === 'run' && !settings.run.once;
     if (!isHelper && service.swarms.length > 0 && (isService || settings.service.swarm)) {
-      const { tellOfSwarm } = await import('./swarm-at-start.ts');
-      const told = service.swarms.map((one) => tellOfSwarm({ ...one, settings: settings.service, isService, signal }));
+      const { reportSwarm } = await import('./swarm-at-start.ts');
+      const told = service.swarms.map((one) => reportSwarm({ ...one, settings: settings.service, isService, signal }));
       // A service does not wait for engines that may be away.
       if (!isService) await Promise.all(told);
     }
     application.subscribe(interrupt.underWay.hear);
     const notifications = isNotified(settings) ? await import('./notifications.ts') : undefined;
     const told = await notifications?.openNotifications(service, settings, surroundings, signal);
-    if (told !== undefined) application.subscribe(await hearingOf(told, application));
+    if (told !== undefined) application.subscribe(await handlingOf(told, application));
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Log lines would break the live table of the demo.
     const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
@@ -72,7 +73,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
       ...(serve && { serve }),
       ...(told && { announceStart: told.announceStart, announceFailure: told.failed }),
     };
-    const code = await carryOut(service.command, context);
+    const code = await runReportingFailures(service.command, context);
     await told?.close();
     await service.close();
     const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
@@ -100,10 +101,13 @@ async function healthCheckInPlace(): Promise<Error> {
 }
 
 /** If there are several engines, messages name containers together with their engines. */
-async function hearingOf({ hear }: Hearing, { engines }: Service['application']): Promise<Hearing['hear']> {
-  if (engines === undefined) return hear;
+async function handlingOf(
+  { handleEvent }: EventHandling,
+  { engines }: Service['application'],
+): Promise<EventHandling['handleEvent']> {
+  if (engines === undefined) return handleEvent;
   const { namedByEngine } = await import('../application/fleet/named-events.ts');
-  return (event) => hear(namedByEngine(event));
+  return (event) => handleEvent(namedByEngine(event));
 }
 
-type Hearing = { readonly hear: (event: ServiceEvent) => void };
+type EventHandling = { readonly handleEvent: (event: ServiceEvent) => void };

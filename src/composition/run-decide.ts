@@ -1,21 +1,21 @@
-import { deciding, type CommandName } from '../config/declaration/commands.ts';
+import { decisionCommands, type CommandName } from '../config/declaration/commands.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { Settings } from '../config/read/settings.ts';
+import type { Settings } from '../config/read/make-settings.ts';
 import type { DecisionSource } from '../interfaces/cli/context/decision-sources.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
-import type { Command, Surroundings } from './surroundings.ts';
+import type { Command, ProcessContext } from './process-context.ts';
 import { openService } from './service.ts';
 
 /** Makes a decision in the service of --url, or else in the file of --state-dir. */
 export async function runDecide(
   command: DecidingName,
   { settings }: Command,
-  surroundings: Surroundings,
+  surroundings: ProcessContext,
   interrupt: Interrupt,
 ): Promise<number> {
   const cli = await import('../interfaces/cli/cli.ts');
   const { createDecide, createUnskip } = await import('../interfaces/cli/commands/decide.ts');
-  const code = await cli.carryOut(
+  const code = await cli.runReportingFailures(
     async (context) => {
       const { source, close } = await openSource(command, settings, surroundings);
       try {
@@ -29,15 +29,15 @@ export async function runDecide(
   return interrupt.exitCode() ?? code;
 }
 
-type DecidingName = (typeof deciding)[number];
+type DecidingName = (typeof decisionCommands)[number];
 
 export function isDecision(command: CommandName): command is DecidingName {
-  return deciding.some((name) => name === command);
+  return decisionCommands.some((name) => name === command);
 }
 
 type OpenSource = { readonly source: DecisionSource; readonly close: () => Promise<void> };
 
-async function openSource(command: string, settings: Settings, surroundings: Surroundings): Promise<OpenSource> {
+async function openSource(command: string, settings: Settings, surroundings: ProcessContext): Promise<OpenSource> {
   const { url, token } = settings.remote;
   if (url !== undefined) {
     const { createServiceClient } = await import('../adapters/service/client.ts');

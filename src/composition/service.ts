@@ -1,18 +1,18 @@
 import { defined } from '../domain/text/defined.ts';
 import type { DockerEngine } from '../adapters/docker/engine.ts';
-import type { KeptListings } from '../adapters/oci/registry.ts';
+import type { StoredListings } from '../adapters/oci/registry.ts';
 import type { Application } from '../application/application.ts';
-import type { Settings, StateSettings } from '../config/read/settings.ts';
+import type { Settings, StateSettings } from '../config/read/make-settings.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
 import type { Memory } from '../application/create-application.ts';
-import type { FollowOptions } from '../application/inventory/engine-mirror.ts';
+import type { FollowOptions } from '../application/inventory/engine-cache.ts';
 import type { Outside, Engine } from '../domain/outside/outside.ts';
-import { defaultSettings, type ServiceSettings } from '../domain/settings/settings.ts';
-import type { commandFunctions } from '../interfaces/cli/cli.ts';
+import { defaultSettings, type ServiceSettings } from '../domain/settings/service-settings.ts';
+import type { changeCommands } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
 import { identityOf, readKeys } from './identity.ts';
 import type { SwarmOfEngine } from './swarm-at-start.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { ProcessContext } from './process-context.ts';
 
 export type Service = {
   readonly application: Application;
@@ -24,9 +24,9 @@ export type Service = {
 };
 
 export async function openService(
-  command: keyof typeof commandFunctions,
+  command: keyof typeof changeCommands,
   settings: Settings,
-  surroundings: Surroundings,
+  surroundings: ProcessContext,
 ): Promise<Service> {
   const { engines } = settings.engine;
   const own = engines.find(({ name }) => name === settings.run.finishOn);
@@ -34,7 +34,7 @@ export async function openService(
   if (engines.length < 2) return openEngineAlone(command, settings, surroundings);
   const { openFleet } = await import('./fleet.ts');
   const cli = await import('../interfaces/cli/cli.ts');
-  return { ...(await openFleet(command, settings, surroundings)), command: await cli.commandFunctions[command]() };
+  return { ...(await openFleet(command, settings, surroundings)), command: await cli.changeCommands[command]() };
 }
 
 /** The settings for the helper of a self-update, which opens only the engine of its task. */
@@ -43,9 +43,9 @@ function onlyOn(address: EngineAddress, settings: Settings): Settings {
 }
 
 async function openEngineAlone(
-  command: keyof typeof commandFunctions,
+  command: keyof typeof changeCommands,
   settings: Settings,
-  surroundings: Surroundings,
+  surroundings: ProcessContext,
 ): Promise<Service> {
   const { clock, log, program } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
@@ -64,7 +64,7 @@ async function openEngineAlone(
       { ...settings.state, endsDecisions: command === 'run' },
       { tellsStartTimes: command === 'run' && settings.http.groups.includes('containers') },
     ),
-    command: await cli.commandFunctions[command](),
+    command: await cli.changeCommands[command](),
     close: async () => {
       await Promise.all([engine.close(), registry.close()]);
     },
@@ -72,7 +72,7 @@ async function openEngineAlone(
 }
 
 /** Opens the engine in memory. There is no other way to it, so no real command can use it by accident. */
-export async function openDemo({ clock, log }: Surroundings): Promise<Service> {
+export async function openDemo({ clock, log }: ProcessContext): Promise<Service> {
   const { createDemo } = await import('../interfaces/cli/commands/demo.ts');
   const { createDemoWorld, demoSettings } = await import('../../sandbox/demo/demo-world.ts');
   const world = await createDemoWorld(clock);
@@ -108,8 +108,8 @@ async function createService(
 
 async function reachEngineAndRegistries(
   { engine: settings, registry: registries, service }: Settings,
-  { clock, log, program }: Omit<Surroundings, 'terminal'>,
-  listings: KeptListings['listings'],
+  { clock, log, program }: Omit<ProcessContext, 'terminal'>,
+  listings: StoredListings['listings'],
 ): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
   const { findEngineHost } = await import('../config/engines/engine-host.ts');
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');

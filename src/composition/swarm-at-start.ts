@@ -1,7 +1,7 @@
 import { describeError, ServiceError } from '../domain/errors.ts';
 import type { Log } from '../domain/outside/outside.ts';
 import type { SwarmReader } from '../domain/outside/swarm.ts';
-import type { ServiceSettings } from '../domain/settings/settings.ts';
+import type { ServiceSettings } from '../domain/settings/service-settings.ts';
 
 /** `log` names the engine where there are several. */
 export type SwarmOfEngine = { readonly swarm: SwarmReader; readonly log: Pick<Log, 'info' | 'warn' | 'debug'> };
@@ -17,7 +17,7 @@ export type SwarmStart = SwarmOfEngine & {
  * Reports at the start how the swarm's services are treated. Throws a `ServiceError` for a command with --swarm if
  * there are no services to manage.
  */
-export async function tellOfSwarm({ swarm, settings, log, isService, signal }: SwarmStart): Promise<void> {
+export async function reportSwarm({ swarm, settings, log, isService, signal }: SwarmStart): Promise<void> {
   const { requireManager } = await import('../application/engine/service-listing.ts');
   if (settings.swarm && !isService) return requireManager(swarm, signal);
   try {

@@ -23,7 +23,7 @@ test('remembering the latest clients in a list, beside a Map', () => {
 function rememberInList(): void {
   const list = createRecencyList<Used>();
   for (let size = 0; size < clients; size += 1) {
-    list.touch({ before: undefined, after: undefined });
+    list.moveToEnd({ before: undefined, after: undefined });
     const oldest = size < mostRemembered ? undefined : list.oldest();
     if (oldest !== undefined) list.remove(oldest);
   }

@@ -25,7 +25,7 @@ export function proberContract(name: string, setup: () => Promise<ProberFixture>
     const ask = (port: ProbedPort, path?: string, signal?: AbortSignal) => {
       const { address, ports } = fixture;
       const question = { address, port: ports[port], timeoutMs: 300.5 };
-      return fixture.prober.ask(path === undefined ? question : { ...question, path }, signal);
+      return fixture.prober.probe(path === undefined ? question : { ...question, path }, signal);
     };
 
     test.each([
@@ -50,7 +50,7 @@ export function proberContract(name: string, setup: () => Promise<ProberFixture>
 
     test('tells that an address leads nowhere', async () => {
       const question = { address: fixture.nowhere, port: 80, timeoutMs: 300.5 };
-      expect(await fixture.prober.ask(question)).toMatchObject({ kind: 'silent' });
+      expect(await fixture.prober.probe(question)).toMatchObject({ kind: 'silent' });
     });
 
     test('throws the reason of an abort, before and during the wait', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SandboxCall } from '../../sandbox/engine/faults.ts';
-import type { ServiceSettings } from '../../src/domain/settings/settings.ts';
+import type { ServiceSettings } from '../../src/domain/settings/service-settings.ts';
 import {
   faultsOfService,
   type ServiceShape,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Misbehaviour } from '../../sandbox/registry/registry-store.ts';
+import type { RegistryFault } from '../../sandbox/registry/registry-store.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { parseImageReference } from '../../src/domain/reference/image-reference.ts';
 import { at, createOciRig } from '../support/registry/oci-rig.ts';
@@ -26,7 +26,7 @@ describe('a registry', () => {
     expect(stage.harm()).toEqual([]);
   });
 
-  test.each<[string, Misbehaviour, string]>([
+  test.each<[string, RegistryFault, string]>([
     ['is down', { kind: 'unreachable' }, 'connection refused'],
     ['does not answer', { kind: 'silent', deadlineMs: 30_000 }, 'no answer'],
     ['refuses the login', { kind: 'denied' }, 'access denied'],

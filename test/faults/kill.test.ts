@@ -1,4 +1,4 @@
-import { isDrawn } from '../support/drawn.ts';
+import { isSampled } from '../support/sampled.ts';
 import { describeCampaign } from './rig/describe-campaign.ts';
 import { isBehindGate } from './rig/points.ts';
 import { shapes } from './rig/shapes.ts';
@@ -16,6 +16,6 @@ describeCampaign('A', {
   shapes: isShort ? shapes.filter(({ name }) => name === shortShape) : shapes,
   atLeast: 1,
   wanted: ({ call, incident }) =>
-    isDrawn(call.change, 6) &&
+    isSampled(call.change, 6) &&
     (incident.name === 'killed after' || (incident.name === 'killed before' && isBehindGate(call))),
 });

@@ -53,55 +53,55 @@ const mutations = [
     name: 'the old container keeps its restart policy at the commit',
     file: 'src/domain/transaction/commit.ts',
     find: `    next(replaced, ({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    must(owed, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
+    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
 `,
-    replace: `    must(owed, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
+    replace: `    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
 `,
   },
   {
     name: 'the successor does not get the restart policy',
     file: 'src/domain/transaction/commit.ts',
-    find: `    must(owed, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
+    find: `    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
 `,
     replace: ``,
   },
   {
     name: 'a failed successor keeps its restart policy',
-    file: 'src/domain/transaction/back.ts',
+    file: 'src/domain/transaction/roll-back.ts',
     find: `      return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);`,
     replace: `      return isUnproven && successor.id === '' && setPolicy(successor, noRestart);`,
   },
   {
     name: 'a failed successor keeps its name until its removal',
-    file: 'src/domain/transaction/back.ts',
+    file: 'src/domain/transaction/roll-back.ts',
     find: `    next(dependentsFirst, ({ name, new: made }) => made?.place === 'name' && rename(made, failedName(name))) ??`,
     replace: `    next(dependentsFirst, ({ name, new: made }) => made?.id === '' && rename(made, failedName(name))) ??`,
   },
   {
     name: 'the policy is not restored after a rollback',
-    file: 'src/domain/transaction/back.ts',
+    file: 'src/domain/transaction/roll-back.ts',
     find: `    must(
       returning,
-      (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
+      (member) => wasParkedHere(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
     replace: ``,
   },
   {
     name: 'a stop that may be in progress is not awaited',
-    file: 'src/domain/transaction/back.ts',
-    find: `    next(returning, (member) => stopPossible && isEntitled(member) && waitOutPendingStop(member, memory)) ??`,
+    file: 'src/domain/transaction/roll-back.ts',
+    find: `    next(returning, (member) => stopPossible && mayTakeName(member) && waitOutPendingStop(member, memory)) ??`,
     replace: ``,
   },
   {
     name: 'successors are removed before the old containers run again',
-    file: 'src/domain/transaction/back.ts',
+    file: 'src/domain/transaction/roll-back.ts',
     find: `    next(returning, (member) => takeName(member, member.old)) ??
-    must(returning, (member) => isEntitled(member) && mayStart(member, memory) && startOld(member)) ??
+    must(returning, (member) => mayTakeName(member) && mayStart(member, memory) && startOld(member)) ??
 `,
     replace: `    next(present, ({ new: successor }) => successor !== undefined && remove(successor)) ??
     next(returning, (member) => takeName(member, member.old)) ??
-    must(returning, (member) => isEntitled(member) && mayStart(member, memory) && startOld(member)) ??
+    must(returning, (member) => mayTakeName(member) && mayStart(member, memory) && startOld(member)) ??
 `,
   },
   {
@@ -120,29 +120,29 @@ const mutations = [
   {
     name: 'containers of a rival are changed too',
     file: 'src/domain/transaction/member.ts',
-    find: `  return member.new !== undefined || engaged === 'all' || (member.old !== undefined && engaged.has(member.old.id));`,
-    replace: `  return member.name !== '' || engaged === 'all';`,
+    find: `  return member.new !== undefined || created === 'all' || (member.old !== undefined && created.has(member.old.id));`,
+    replace: `  return member.name !== '' || created === 'all';`,
   },
   {
     name: 'a container that a rival has parked is restored',
-    file: 'src/domain/transaction/back.ts',
-    find: `  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasOursToChange(member, memory));`,
+    file: 'src/domain/transaction/roll-back.ts',
+    find: `  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasParkedHere(member, memory));`,
     replace: `  return old !== undefined && nameHeldBy !== 'rival' && memory !== undefined;`,
   },
   {
     name: 'the policy is not read again after the successor is created',
     file: 'src/domain/transaction/forward.ts',
     find: `!samePolicy(member.old.policy, member.policy))
-    return turn`,
+    return rollBack`,
     replace: `!samePolicy(member.policy, member.policy))
-    return turn`,
+    return rollBack`,
   },
   {
     name: 'the policy of a container that was never parked is restored',
-    file: 'src/domain/transaction/back.ts',
+    file: 'src/domain/transaction/roll-back.ts',
     find: `    must(
       returning,
-      (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
+      (member) => wasParkedHere(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
     replace: `    next(returning, restorePolicy) ??
@@ -150,21 +150,21 @@ const mutations = [
   },
   {
     name: 'a policy that could not be restored is dropped',
-    file: 'src/domain/transaction/back.ts',
+    file: 'src/domain/transaction/roll-back.ts',
     find: `    must(
       returning,
-      (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
+      (member) => wasParkedHere(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
     replace: `    next(
       returning,
-      (member) => wasOursToChange(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
+      (member) => wasParkedHere(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
 `,
   },
   {
     name: 'the tag stays on the new image after a rollback',
-    file: 'src/domain/transaction/back.ts',
+    file: 'src/domain/transaction/roll-back.ts',
     find: `    next(present, (member) => restoreTag(member, memory)) ??
 `,
     replace: ``,
@@ -172,8 +172,8 @@ const mutations = [
   {
     name: 'half-removed containers are not removed',
     file: 'src/domain/transaction/decide.ts',
-    find: `  const halfRemoved = buryDead(ours);`,
-    replace: `  const halfRemoved = ours.members.length === 0 ? buryDead(ours) : undefined;`,
+    find: `  const halfRemoved = removeDead(ours);`,
+    replace: `  const halfRemoved = ours.members.length === 0 ? removeDead(ours) : undefined;`,
   },
   {
     name: 'stops, starts and removals rest on expected facts',

@@ -1,7 +1,7 @@
 import type { Engine } from '../../src/domain/outside/outside.ts';
 import { expect, test } from 'vitest';
 import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
-import { defaultSettings } from '../../src/domain/settings/settings.ts';
+import { defaultSettings } from '../../src/domain/settings/service-settings.ts';
 import { createSandboxScene } from '../support/scene/sandbox-outside.ts';
 
 const image = 'registry.test/app:stable';
@@ -34,7 +34,7 @@ test('a successor that the engine makes otherwise than asked is called off befor
         cause: 'stale' as const,
         reference: image,
         digest,
-        holdsOnTo: [],
+        hardDependencies: [],
         desiredEndState: 'running' as const,
         waitsFor: [],
       },

@@ -4,7 +4,7 @@ import type { PlannedFault } from '../../sandbox/engine/faults.ts';
 import { recoverTransactions } from '../../src/application/recovery/recover.ts';
 import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../src/domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../src/domain/settings/service-settings.ts';
 import type { PlannedTransaction } from '../../src/domain/plan/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../support/scene/sandbox-outside.ts';
 import { faultsIn, setStage, settings as stageSettings, shapes, type Stage, startAgain } from './memory/stage.ts';
@@ -37,7 +37,7 @@ async function setScene(
           cause: 'stale',
           reference: image,
           digest,
-          holdsOnTo: [],
+          hardDependencies: [],
           desiredEndState: 'running',
           waitsFor: [],
         },

@@ -3,7 +3,7 @@ import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import type { Inspected } from '../lab/engine/engine-client.ts';
 import { imageIdOf } from '../lab/engine/image-id.ts';
-import { startNotified } from '../support/notify/notified.ts';
+import { startReceiver } from '../support/notify/receiver.ts';
 import { logOf, type StartOptions, startInContainer, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
 
 /** Upkeep in a container of a real engine, with a newer version of its own image. */
@@ -63,7 +63,7 @@ describeInLab('an update of its own container', (lab) => {
   });
 
   test('is told of by the new version, to those whom the label of its container names', async () => {
-    const [ops, family] = await Promise.all([startNotified(), startNotified()]);
+    const [ops, family] = await Promise.all([startReceiver(), startReceiver()]);
     onTestFinished(async () => void (await Promise.all([ops.close(), family.close()])));
     await start(upkeepImage('v2'), {
       env: [`UPKEEP_NOTIFICATION_URL=ops=${ops.url} family=${family.url}`, 'UPKEEP_NO_STARTUP_MESSAGE=true'],

@@ -3,7 +3,7 @@ import { catalogue } from '../lab/registry/catalogue.ts';
 import { createFaultProxy, type FaultProxy } from '../lab/proxy/fault-proxy.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
-import { isDrawn } from '../support/drawn.ts';
+import { isSampled } from '../support/sampled.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { deploy, reportOf } from './rig/deployed.ts';
 
@@ -35,7 +35,7 @@ describeInSwarm('a service whose updater is killed', {}, (swarm) => {
       onStart: (child) => onPid(() => child.kill('SIGKILL')),
     });
 
-  test.each(points.filter((_, number) => isDrawn(number, points.length / 2)).map((one) => [one.title, one] as const))(
+  test.each(points.filter((_, number) => isSampled(number, points.length / 2)).map((one) => [one.title, one] as const))(
     'is brought to an end by the next start, and left alone by the one after (%s)',
     async (_, { version, change, when }) => {
       const { engine } = swarm().node(1);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
-import { isDrawn } from '../support/drawn.ts';
+import { isSampled } from '../support/sampled.ts';
 import { deploy, update } from './rig/deployed.ts';
 import { untruth } from './rig/truth.ts';
 
@@ -17,7 +17,7 @@ const cases = ['stop-first', 'start-first'].flatMap((order) =>
 );
 
 describeInSwarm('an update during which nodes are lost', {}, (swarm) => {
-  test.each(cases.filter((_, number) => isDrawn(number, cases.length)).map((one) => [one.title, one] as const))(
+  test.each(cases.filter((_, number) => isSampled(number, cases.length)).map((one) => [one.title, one] as const))(
     'ends, and is told as it is (%s)',
     async (_, { order, moment, seconds }) => {
       const web = await deploy(swarm(), 'web', catalogue.v1, { replicas: 4, task: away, update: { Order: order } });

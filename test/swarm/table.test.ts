@@ -3,7 +3,7 @@ import { catalogue, webServer } from '../lab/registry/catalogue.ts';
 import type { ImageSpec } from '../lab/registry/image.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import type { LabSwarm } from '../lab/swarm/swarm.ts';
-import { isDrawn } from '../support/drawn.ts';
+import { isSampled } from '../support/sampled.ts';
 import { deploy, update, type DeployWish } from './rig/deployed.ts';
 import { untruth } from './rig/truth.ts';
 
@@ -41,7 +41,7 @@ const cases = stopAndHealth.flatMap((manner) =>
 
 /** Each test updates a service with a good version and four with bad ones, all in one run. */
 describeInSwarm('an update of services', {}, (swarm) => {
-  test.each(cases.filter((_, number) => isDrawn(number, cases.length)).map((one) => [one.title, one] as const))(
+  test.each(cases.filter((_, number) => isSampled(number, cases.length)).map((one) => [one.title, one] as const))(
     'is proven or taken back, and told as it is (%s)',
     async (_, { manner, action }) => {
       const services = [];

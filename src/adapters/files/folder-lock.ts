@@ -52,7 +52,8 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   };
   try {
     server = await listen(place.pathOf(`new-${id}.sock`));
-    const isFree = (await renameIfThere(folder, `new-${id}.sock`, own)) && (await removeTheDead(folder, place, own));
+    const isFree =
+      (await renameIfThere(folder, `new-${id}.sock`, own)) && (await removeStaleSockets(folder, place, own));
     if (isFree) return release;
   } catch (error) {
     await release();
@@ -77,10 +78,10 @@ async function renameIfThere(folder: string, from: string, to: string): Promise<
  * Removes sockets of dead processes. Resolves to whether no other process holds the folder. Each name is used by one
  * process only, so a dead lock stays dead.
  */
-async function removeTheDead(folder: string, place: Place, own: string): Promise<boolean> {
+async function removeStaleSockets(folder: string, place: SocketPaths, own: string): Promise<boolean> {
   for (const name of await readdir(folder)) {
     if (name === own || !/^(lock|new)-[0-9a-f]{16}\.sock$/.test(name)) continue;
-    const isDead = await refuses(place.pathOf(name));
+    const isDead = await refusesConnection(place.pathOf(name));
     if (isDead) await rm(join(folder, name), { force: true });
     // A process with a new socket looks for locks later, and finds this one.
     else if (name.startsWith('lock')) return false;
@@ -88,13 +89,13 @@ async function removeTheDead(folder: string, place: Place, own: string): Promise
   return true;
 }
 
-type Place = { readonly pathOf: (name: string) => string; readonly close: () => Promise<void> };
+type SocketPaths = { readonly pathOf: (name: string) => string; readonly close: () => Promise<void> };
 
 /**
  * Linux has a short path for each open folder. The address of a socket has room for 107 bytes:
  * https://man7.org/linux/man-pages/man7/unix.7.html
  */
-async function openPlace(folder: string): Promise<Place> {
+async function openPlace(folder: string): Promise<SocketPaths> {
   if (Buffer.byteLength(folder) <= 70) return { pathOf: (name) => join(folder, name), close: () => Promise.resolve() };
   const handle = await open(folder, 'r');
   return { pathOf: (name) => `/proc/self/fd/${handle.fd}/${name}`, close: () => handle.close() };
@@ -113,7 +114,7 @@ function listen(path: string): Promise<Server> {
 }
 
 /** Only a refused connection shows it. A socket without permission belongs to a living process. */
-function refuses(path: string): Promise<boolean> {
+function refusesConnection(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(path);
     const answer = (dead: boolean) => {

@@ -5,7 +5,7 @@ import { type OutboxRecord, type OutboxStore, readRecord } from '../../domain/no
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { codeOf } from '../../domain/text/error-code.ts';
-import { mostBytes, readBetween, replaceLines, syncFolder } from './lines.ts';
+import { mostBytes, readBetween, replaceLines, syncFolder } from './line-file.ts';
 
 export type OutboxFile = OutboxStore & {
   /** The current records, possibly of another process. Changes nothing. Throws if the file cannot be read. */

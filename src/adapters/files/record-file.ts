@@ -1,8 +1,8 @@
 import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { RecordStore } from '../../domain/outside/record-store.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { appendLines, readLines, replaceLines, type OpenFile } from './lines.ts';
-import { createTurns, within } from './turns.ts';
+import { appendLines, readLines, replaceLines, type OpenFile } from './line-file.ts';
+import { createQueue, withDeadline } from './queue.ts';
 
 export type RecordFileOptions<Item> = {
   readonly path: string;
@@ -35,7 +35,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   const { path, what, version, read, compact, log, deadlineMs = 10_000, compactFromBytes = 1024 * 1024 } = options;
   const name = quoted(path, 300);
   const head = JSON.stringify({ file: `upkeep ${what}`, version });
-  const inTurn = createTurns();
+  const inTurn = createQueue();
   let file: OpenFile | undefined;
   let isForeign = false;
   let isFailing = false;
@@ -125,16 +125,16 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   }
 
   return {
-    peek: () => within(inTurn(peekAll), deadlineMs, undefined),
-    load: () => within(inTurn(loadAll), deadlineMs, []),
+    peek: () => withDeadline(inTurn(peekAll), deadlineMs, undefined),
+    load: () => withDeadline(inTurn(loadAll), deadlineMs, []),
     async append(items) {
       if (items.length === 0) return 'kept';
       if (waiting >= mostWaiting) return 'not-kept';
       waiting += 1;
       const written = inTurn(() => appendAll(items)).finally(() => (waiting -= 1));
-      return within(written, deadlineMs, 'not-kept');
+      return withDeadline(written, deadlineMs, 'not-kept');
     },
-    close: () => within(inTurn(closeFile), deadlineMs, undefined),
+    close: () => withDeadline(inTurn(closeFile), deadlineMs, undefined),
   };
 }
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import { lockFolder } from './folder-lock.ts';
 import { createRecordFile, type RecordFileOptions } from './record-file.ts';
-import { createTurns, within } from './turns.ts';
+import { createQueue, withDeadline } from './queue.ts';
 
 /**
  * Records that several processes write. A process holds a lock during each write. If it does not get the lock in time,
@@ -14,7 +14,7 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
   const file = createRecordFile(options);
   let known: readonly Item[] = [];
   let version: string | undefined;
-  const inTurn = createTurns();
+  const inTurn = createQueue();
 
   async function readAll(): Promise<readonly Item[]> {
     const now = await versionOf(path);
@@ -42,9 +42,9 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
   }
 
   return {
-    read: () => within(inTurn(readAll), readDeadlineMs, known),
+    read: () => withDeadline(inTurn(readAll), readDeadlineMs, known),
     append: (items) =>
-      within(
+      withDeadline(
         inTurn(() => appendAll(items)),
         writeDeadlineMs,
         'not-kept',

@@ -2,20 +2,20 @@ import type { Message, SendOutcome, Target } from '../../domain/notification/mes
 import { formatDuration } from '../../domain/text/duration.ts';
 import type { Delivery, NotifyDeps, Part, ReadTarget } from './service/service.ts';
 import type { Exchange } from './wire/exchange.ts';
-import { expectTaken, type Judge } from './wire/judge.ts';
-import { createProgress } from './wire/progress.ts';
+import { expectAccepted, type AnswerCheck } from './wire/check-answer.ts';
+import { createAcceptedParts } from './wire/accepted-parts.ts';
 import { Refused } from './wire/refused.ts';
-import { createCutting } from './wire/secrets.ts';
-import { wordsOf } from './wire/words.ts';
+import { createRedaction } from './wire/redaction.ts';
+import { answerText } from './wire/answer-text.ts';
 
-type Naming = Pick<Target, 'name' | 'service' | 'hearsStart'>;
+type Naming = Pick<Target, 'name' | 'service' | 'wantsRunStart'>;
 
 /** A target that sends. After a message was accepted in part, the next attempt sends the other parts. */
 export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange, deps: NotifyDeps): Target {
   const { deadlineMs = 10_000 } = deps;
   const delivery = read.open(deps);
-  const cut = createCutting(read.secrets);
-  const progress = createProgress<number>();
+  const cut = createRedaction(read.secrets);
+  const progress = createAcceptedParts<number>();
   return {
     ...naming,
     shown: read.shown,
@@ -23,7 +23,7 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
       const late = AbortSignal.timeout(deadlineMs);
       const either = AbortSignal.any([signal, late]);
       try {
-        const answer = await until(
+        const answer = await rejectOnAbort(
           'deliver' in delivery
             ? delivery.deliver(message, exchange, either)
             : sendParts(delivery, message, { exchange, taken: progress.of(message.id), signal: either }),
@@ -63,13 +63,13 @@ function wordsOfError(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 200) : 'unknown';
 }
 
-type Conversation = { readonly exchange: Exchange; readonly taken: Set<number>; readonly signal: AbortSignal };
+type SendContext = { readonly exchange: Exchange; readonly taken: Set<number>; readonly signal: AbortSignal };
 
 /** Sends parts one after the other, because receivers show them in the order of arrival. */
 async function sendParts(
   { requests, judge }: Extract<Delivery, { requests: unknown }>,
   message: Message,
-  { exchange, taken, signal }: Conversation,
+  { exchange, taken, signal }: SendContext,
 ): Promise<string> {
   const parts = await requests(message, exchange, signal);
   const refusals = new Map<string, Refused>();
@@ -85,30 +85,30 @@ async function sendParts(
       refusals.set(to, error);
     }
   }
-  if (refusals.size > 0) throw together([...refusals.values()], new Set(parts.map(({ to }) => to)).size);
+  if (refusals.size > 0) throw combinedRefusal([...refusals.values()], new Set(parts.map(({ to }) => to)).size);
   return words;
 }
 
 async function sendPart(
   part: Part,
-  judge: Judge | undefined,
+  judge: AnswerCheck | undefined,
   exchange: Exchange,
   signal: AbortSignal,
 ): Promise<string> {
   const answer = await exchange(part, signal);
   try {
-    expectTaken(answer, judge);
+    expectAccepted(answer, judge);
   } catch (error) {
     const other = part.otherwise?.(answer);
     if (other === undefined) throw error;
     return sendPart(other, judge, exchange, signal);
   }
-  const words = wordsOf(answer);
+  const words = answerText(answer);
   return `status ${answer.status}${words === '' ? '' : `: ${words}`}`;
 }
 
 /** Of several refusals, a temporary one decides. */
-function together(refusals: readonly Refused[], receivers: number): Refused {
+function combinedRefusal(refusals: readonly Refused[], receivers: number): Refused {
   const order = ['rate', 'network', 'auth', 'rejected', 'gone'];
   const sorted = refusals.toSorted((a, b) => order.indexOf(a.failure) - order.indexOf(b.failure));
   const [first] = sorted;
@@ -119,7 +119,7 @@ function together(refusals: readonly Refused[], receivers: number): Refused {
 }
 
 /** A sender that ignores the signal is abandoned. */
-function until<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+function rejectOnAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal.reason as Error);
     if (signal.aborted) leave();

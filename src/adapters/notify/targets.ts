@@ -7,9 +7,9 @@ import type { NotifyDeps, ReadTarget, Service } from './service/service.ts';
 import { serviceOf, services } from './services/table.ts';
 import type { ParameterTable } from './url/parameters.ts';
 import { readParts } from './url/parts.ts';
-import { UrlProblem } from './url/problem.ts';
-import { writtenTargets, type WrittenTarget } from './url/values.ts';
-import { recognised } from './url/webhooks.ts';
+import { InvalidUrlError } from './url/invalid-url-error.ts';
+import { splitTargetUrls, type NamedUrl } from './url/split-target-urls.ts';
+import { toServiceUrl } from './url/webhooks.ts';
 import { createExchange } from './wire/exchange.ts';
 
 export type ParsedTargets = {
@@ -57,7 +57,7 @@ export function parseTargets(values: readonly string[], deps: NotifyDeps): Parse
     names.add(name);
     if (read.unknownKeys.length > 0)
       warnings.push(unknownKeys(`${scheme} "${name}"`, read.unknownKeys, service.parameters));
-    const naming = { name, service: scheme, hearsStart: service.hearsStart === true };
+    const naming = { name, service: scheme, wantsRunStart: service.wantsRunStart === true };
     targets.push(openTarget(read, naming, exchange, deps));
   }
   return { targets, homeAssistants, problems, warnings };
@@ -73,7 +73,7 @@ export function readTarget(url: string): Outcome {
   let scheme = '';
   let hint = '';
   try {
-    const parts = readParts(recognised(url));
+    const parts = readParts(toServiceUrl(url));
     ({ scheme } = parts);
     if (scheme === 'homeassistant') return { kind: 'home assistant', settings: readHomeAssistant(parts) };
     const service = serviceOf(scheme);
@@ -83,16 +83,17 @@ export function readTarget(url: string): Outcome {
     hint = `; the form is ${service.form}`;
     return { kind: 'usable', scheme, service, read: service.read(parts) };
   } catch (error) {
-    if (!(error instanceof UrlProblem)) return { kind: 'unusable', why: `${shownScheme(scheme)}: it cannot be read` };
+    if (!(error instanceof InvalidUrlError))
+      return { kind: 'unusable', why: `${shownScheme(scheme)}: it cannot be read` };
     const about = scheme === '' ? '' : `${scheme}: `;
     return { kind: 'unusable', why: `${about}${error.message}${hint}` };
   }
 }
 
-function expanded(values: readonly string[], problems: string[]): readonly WrittenTarget[] {
+function expanded(values: readonly string[], problems: string[]): readonly NamedUrl[] {
   return values.flatMap((value) => {
     try {
-      return writtenTargets(value);
+      return splitTargetUrls(value);
     } catch (error) {
       problems.push(`Cannot read the file of notification targets: ${printable(describeError(error), 200)}`);
       return [];

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import { parseDigest } from '../../domain/reference/digest.ts';
 import { parseImageReference } from '../../domain/reference/image-reference.ts';
-import { whyOf } from './transport/answer.ts';
+import { errorTextOf } from './transport/answer.ts';
 import { RegistryFailure } from './transport/failure.ts';
 import { parseImageConfig } from './manifests/describe-image.ts';
 import { parseManifest } from './manifests/manifest.ts';
@@ -57,7 +57,7 @@ test('parseImageConfig() and whyOf() tell what is printable, short and of a cale
   fc.assert(
     fc.property(bodies, (body) => {
       const { platform, createdAtMs } = parseImageConfig(body);
-      for (const text of [...Object.values(platform ?? {}), whyOf({ body, showable: String })]) {
+      for (const text of [...Object.values(platform ?? {}), errorTextOf({ body, showable: String })]) {
         expect(text).not.toMatch(/\p{C}/u);
         expect(text.length).toBeLessThanOrEqual(200);
       }

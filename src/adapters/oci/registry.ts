@@ -18,37 +18,37 @@ import { hubKey } from './auth/docker-config.ts';
 import { explain, RegistryFailure } from './transport/failure.ts';
 import { createLru } from './async/lru.ts';
 import { findSignatures } from './signatures/find-signatures.ts';
-import { resolveTag, type Place, type TagState } from './manifests/manifests.ts';
+import { resolveTag, type RepositoryEndpoint, type TagState } from './manifests/manifests.ts';
 import { createSingleFlight } from './async/single-flight.ts';
-import { createTurns } from './async/turns.ts';
-import { createListingMemory, type KeptListing } from './tags/kept-pages.ts';
+import { createTickBatches } from './async/tick-batches.ts';
+import { createListingCache, type StoredListing } from './tags/stored-listings.ts';
 import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
-import { until } from './async/until.ts';
+import { orAborted } from './async/or-aborted.ts';
 
-export type KeptListings = {
+export type StoredListings = {
   /** The tag lists of earlier processes. By default they last as long as this process. */
-  readonly listings?: SharedRecords<KeptListing> | undefined;
+  readonly listings?: SharedRecords<StoredListing> | undefined;
 };
 
 /** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
-export function createOciRegistry(options: OciRegistryOptions & KeptListings): Registry {
+export function createOciRegistry(options: OciRegistryOptions & StoredListings): Registry {
   const { clock, log } = options;
   const { client, credentials, endpointsOf, hostOf, showable, close } = connect(options);
   const tags = createLru<TagState>(maxTags);
   const images = createLru<RemoteImage>(maxImages);
   const resolving = createSingleFlight<Digest>();
-  const listings = createListingMemory(options.listings);
+  const listings = createListingCache(options.listings);
   const listing = createSingleFlight<TagList>();
   const seeking = createSingleFlight<readonly FoundSignature[]>();
   const listingPlatforms = createSingleFlight<readonly Platform[]>();
   const describing = createSingleFlight<RemoteImage>();
-  const inTurn = createTurns(requestsInTurn);
+  const inTurn = createTickBatches(requestsInTurn);
 
   const closeAll = () => Promise.all([close(), listings.settled()]).then(() => undefined);
-  return { foresee, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close: closeAll };
+  return { prepare, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close: closeAll };
 
   /** Each call replaces the list of the one before. */
-  async function foresee(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
+  async function prepare(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
     const scopes = new Map<string, Set<string>>();
     for (const reference of references) {
       if (reference.digest !== undefined && reference.tag === undefined) continue;
@@ -61,7 +61,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
     const { digest, tag = 'latest' } = reference;
     if (digest !== undefined && reference.tag === undefined) return Promise.resolve(digest);
-    const find = async (place: Place, shared: AbortSignal): Promise<Digest> => {
+    const find = async (place: RepositoryEndpoint, shared: AbortSignal): Promise<Digest> => {
       const key = `${addressOf(place)}:${tag}`;
       const state = await resolveTag(client, place, tag, tags.get(key), shared);
       tags.set(key, state);
@@ -77,11 +77,11 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
 
   /** A mirror may list only tags that it was asked for, so it is asked last. */
   function listTags(reference: ImageReference, signal?: AbortSignal): Promise<TagList> {
-    const find = async (place: Place, shared: AbortSignal): Promise<TagList> => {
+    const find = async (place: RepositoryEndpoint, shared: AbortSignal): Promise<TagList> => {
       const key = addressOf(place);
       const known = { known: await listings.find(key), nowMs: clock.monotonicMs };
       const { tags: found, isCut, pages } = await askForTags(client, place, known, shared);
-      if (found.length <= mostTagsKept && isWorthKeeping(pages)) listings.note(key, pages);
+      if (found.length <= mostTagsKept && hasEtag(pages)) listings.note(key, pages);
       else listings.forget(key);
       return { tags: found, isCut };
     };
@@ -95,7 +95,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
     const key = `${digest} ${formatPlatform(platform)}`;
     const known = images.get(key);
     if (known !== undefined) return known;
-    const find = (place: Place, shared: AbortSignal) =>
+    const find = (place: RepositoryEndpoint, shared: AbortSignal) =>
       describeImage(client, place, { digest, platform, showable }, shared);
     const image = await describing(key, (shared) => firstOf(reference, 'look into', find, shared), signal);
     images.set(key, image);
@@ -103,7 +103,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   }
 
   function platformsOf(reference: ImageReference, digest: Digest, signal?: AbortSignal): Promise<readonly Platform[]> {
-    const find = (place: Place, shared: AbortSignal) => fetchPlatforms(client, place, digest, shared);
+    const find = (place: RepositoryEndpoint, shared: AbortSignal) => fetchPlatforms(client, place, digest, shared);
     const work = (shared: AbortSignal) => firstOf(reference, 'look into', find, shared);
     return listingPlatforms(`${repositoryName(reference)}@${digest}`, work, signal);
   }
@@ -114,7 +114,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
     digest: Digest,
     signal?: AbortSignal,
   ): Promise<readonly FoundSignature[]> {
-    const find = (place: Place, shared: AbortSignal) => findSignatures(client, place, digest, shared);
+    const find = (place: RepositoryEndpoint, shared: AbortSignal) => findSignatures(client, place, digest, shared);
     const work = (shared: AbortSignal) => firstOf(reference, 'find the signatures of', find, shared, true);
     return seeking(`${repositoryName(reference)}@${digest}`, work, signal);
   }
@@ -125,7 +125,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   ): Promise<RegistryCredentials | undefined> {
     const registry = reference.registry.toLowerCase();
     try {
-      return forEngine(await until(credentials.find(registry), signal));
+      return forEngine(await orAborted(credentials.find(registry), signal));
     } catch (error) {
       throw error instanceof RegistryFailure
         ? explain(error, 'log in for', reference, { asked: registry, showable })
@@ -137,7 +137,7 @@ export function createOciRegistry(options: OciRegistryOptions & KeptListings): R
   async function firstOf<Found>(
     reference: ImageReference,
     doing: string,
-    find: (place: Place, signal: AbortSignal) => Promise<Found>,
+    find: (place: RepositoryEndpoint, signal: AbortSignal) => Promise<Found>,
     signal: AbortSignal,
     isMirrorLast = false,
   ): Promise<Found> {
@@ -167,11 +167,11 @@ const maxImages = 1000;
 /** With a hundred listings of so many short texts, some thirty megabytes are kept at most. */
 const mostTagsKept = 5000;
 
-function addressOf({ endpoint, repository }: Place): string {
+function addressOf({ endpoint, repository }: RepositoryEndpoint): string {
   return `${endpoint.host}${endpoint.prefix}/${repository}`;
 }
 
-function isWorthKeeping(pages: KnownPages): boolean {
+function hasEtag(pages: KnownPages): boolean {
   return [...pages.values()].some(({ etag }) => etag !== undefined);
 }
 

@@ -21,7 +21,7 @@ const question = { address: '127.0.0.1', path: '/up', timeoutMs: 2000 };
 describe('createProber()', () => {
   test('sends one plain GET, with nothing of ours in it', async () => {
     const { port, heard } = await serverThatSays('HTTP/1.1 204 No Content\r\n\r\n');
-    expect(await createProber().ask({ ...question, port })).toEqual({ kind: 'status', status: 204 });
+    expect(await createProber().probe({ ...question, port })).toEqual({ kind: 'status', status: 204 });
     expect(heard().split('\r\n')).toEqual([
       'GET /up HTTP/1.1',
       'User-Agent: upkeep',
@@ -38,11 +38,11 @@ describe('createProber()', () => {
     ['nothing', '', 'it closed the connection without an answer (ECONNRESET)'],
   ])('takes %s for no answer', async (_, words, reason) => {
     const { port } = await serverThatSays(words);
-    expect(await createProber().ask({ ...question, port })).toEqual({ kind: 'silent', reason });
+    expect(await createProber().probe({ ...question, port })).toEqual({ kind: 'silent', reason });
   });
 
   test('looks no name up', async () => {
-    const answer = await createProber().ask({ ...question, address: 'localhost', port: 80 });
+    const answer = await createProber().probe({ ...question, address: 'localhost', port: 80 });
     expect(answer).toEqual({ kind: 'silent', reason: 'its address is not an IP address' });
   });
 });

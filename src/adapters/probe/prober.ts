@@ -1,4 +1,4 @@
-import type { ProbeAnswer, Prober, ProbeQuestion } from '../../domain/outside/outside.ts';
+import type { ProbeResult, Prober, ProbeRequest } from '../../domain/outside/outside.ts';
 import { codeOf } from '../../domain/text/error-code.ts';
 import { request } from 'node:http';
 import { connect, isIP } from 'node:net';
@@ -9,16 +9,16 @@ import { connect, isIP } from 'node:net';
  */
 export function createProber(): Prober {
   return {
-    ask: async (question, signal) => {
+    probe: async (question, signal) => {
       signal?.throwIfAborted();
-      if (isIP(question.address) === 0) return silent('its address is not an IP address');
+      if (isIP(question.address) === 0) return noAnswerBecause('its address is not an IP address');
       const deadline = AbortSignal.timeout(Math.ceil(question.timeoutMs));
       const patience = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
       try {
         return await (question.path === undefined ? askTcp(question, patience) : askHttp(question, patience));
       } catch (error) {
         signal?.throwIfAborted();
-        return silent(deadline.aborted ? noAnswer : describeSocketError(error));
+        return noAnswerBecause(deadline.aborted ? noAnswer : describeSocketError(error));
       }
     },
   };
@@ -26,7 +26,7 @@ export function createProber(): Prober {
 
 const noAnswer = 'there was no answer in time';
 
-function askTcp({ address, port }: ProbeQuestion, signal: AbortSignal): Promise<ProbeAnswer> {
+function askTcp({ address, port }: ProbeRequest, signal: AbortSignal): Promise<ProbeResult> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: address, port, signal });
     socket.once('error', reject);
@@ -37,7 +37,7 @@ function askTcp({ address, port }: ProbeQuestion, signal: AbortSignal): Promise<
   });
 }
 
-function askHttp({ address, port, path }: ProbeQuestion, signal: AbortSignal): Promise<ProbeAnswer> {
+function askHttp({ address, port, path }: ProbeRequest, signal: AbortSignal): Promise<ProbeResult> {
   return new Promise((resolve, reject) => {
     const asking = request({ host: address, port, path, signal, agent: false, headers: { 'User-Agent': 'upkeep' } });
     asking.once('response', (response) => {
@@ -53,16 +53,18 @@ function askHttp({ address, port, path }: ProbeQuestion, signal: AbortSignal): P
 /** Node's codes, with texts for the common ones: https://nodejs.org/api/errors.html#common-system-errors */
 function describeSocketError(error: unknown): string {
   const code = codeOf(error) || 'unknown error';
-  return words.get(code) ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : `it cannot be reached (${code})`);
+  return (
+    errorTexts.get(code) ?? (code.startsWith('HPE_') ? 'its answer is not HTTP' : `it cannot be reached (${code})`)
+  );
 }
 
-const words: ReadonlyMap<string, string> = new Map([
+const errorTexts: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'nobody listens on the port (ECONNREFUSED)'],
   ['ECONNRESET', 'it closed the connection without an answer (ECONNRESET)'],
   ['EHOSTUNREACH', 'there is no way to its address (EHOSTUNREACH)'],
   ['ENETUNREACH', 'there is no way to its network (ENETUNREACH)'],
 ]);
 
-function silent(reason: string): ProbeAnswer {
+function noAnswerBecause(reason: string): ProbeResult {
   return { kind: 'silent', reason };
 }

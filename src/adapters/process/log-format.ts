@@ -35,7 +35,7 @@ function pretty({ atMs, level, message, fields }: LogLine, colour: boolean): str
 const widest = 160;
 
 /** Names of fields that identify things for programs. */
-const forPrograms = /^(?:event|purpose|at_ms|(?:\w+_)?(?:id|digest))$/;
+const machineFields = /^(?:event|purpose|at_ms|(?:\w+_)?(?:id|digest))$/;
 
 /** Fields of an event that its message is made of. */
 const ofMessage = /^(?:status|phases|log|container|containers|outcome|image|from|to)$/;
@@ -45,7 +45,7 @@ function fittingPairs(fields: readonly Field[], message: string, room: number): 
   let text = '';
   for (const field of fields) {
     const [name, value] = field;
-    if (forPrograms.test(name) || (isEvent && ofMessage.test(name)) || value === '') continue;
+    if (machineFields.test(name) || (isEvent && ofMessage.test(name)) || value === '') continue;
     if (typeof value === 'string' && isIn(message, value)) continue;
     const space = text === '' ? '' : ' ';
     const pair = fittingPair(field, room - columnsOf(text + space));

@@ -18,7 +18,7 @@ export function createRedaction(secrets: readonly string[]): Redaction {
     for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, hidden);
     return shown.includes('://') ? shown.replace(passwordInUrl, `$1${hidden}@`) : shown;
   };
-  const name = (raw: string): Name => ({ shown: text(raw), isTelling: tellingName.test(raw) });
+  const name = (raw: string): Name => ({ shown: text(raw), isTelling: sensitiveName.test(raw) });
   return { text, fields: (fields) => plainEntries(fields, { text, name }, 1) };
 }
 
@@ -28,7 +28,7 @@ const mostEntries = 50;
 const deepest = 4;
 
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{0,1024}@/gi;
-const tellingName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
+const sensitiveName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
 
 /** A field's name. The value of a sensitive name, such as `password`, is a secret. */
 type Name = { readonly shown: string; readonly isTelling: boolean };

@@ -19,10 +19,10 @@ export type KeyPlace = {
  */
 export function openSeal({ keyFile, folder }: KeyPlace): Seal | undefined {
   if (keyFile !== undefined)
-    return sealBy(readKey(keyFile, `create it: head -c 32 /dev/urandom | base64 > ${keyFile}`));
+    return createSeal(readKey(keyFile, `create it: head -c 32 /dev/urandom | base64 > ${keyFile}`));
   if (folder === undefined) return undefined;
   const file = join(folder, 'journal.key');
-  return sealBy(makeKey(folder, file) ?? readKey(file, 'remove the file to have a new key made'));
+  return createSeal(makeKey(folder, file) ?? readKey(file, 'remove the file to have a new key made'));
 }
 
 /** Undefined if there is a key already. The key is synced to the disk before its first use. */
@@ -75,7 +75,7 @@ function refusal(doing: string, file: string, error: unknown, remedy: string): S
   return new ServiceError('invalid-input', `Cannot ${doing} the journal key ${quoted(file, 300)}: ${why}`, { remedy });
 }
 
-function sealBy(key: string): Seal {
+function createSeal(key: string): Seal {
   const sign = (text: string) => createHmac('sha256', key).update(text).digest('hex');
   return {
     sign,

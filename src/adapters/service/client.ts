@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { JsonObject } from '../../domain/text/json-value.ts';
 import type { RunningService } from '../../domain/run/running-service.ts';
-import { connectionFailure, notUpkeep } from './failure.ts';
+import { connectionFailure, invalidAnswer } from './failure.ts';
 import { follow } from './follow.ts';
 import { open, readDocument, refuseFailure, type Call } from './request.ts';
 
@@ -37,7 +37,7 @@ export function createServiceClient({ url: base, token, clock, log, limits }: Se
     const type = response.headers['content-type'] ?? '';
     if (type.startsWith('text/event-stream')) return response;
     response.destroy();
-    throw notUpkeep(base, `${path} is no stream of events`);
+    throw invalidAnswer(base, `${path} is no stream of events`);
   }
 
   async function ask(call: Pick<Call, 'path' | 'method' | 'body'>, signal: AbortSignal): Promise<JsonObject> {

@@ -4,14 +4,14 @@ import { codeOf } from '../../domain/text/error-code.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
 /** Whether the same request is likely to succeed soon. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'service-unreachable' || error.code === 'busy');
 }
 
 /** Node's connection error in words. */
 export function connectionFailure(error: unknown, base: string): ServiceError {
   const code = codeOf(error);
-  if (code.startsWith('HPE_')) return notUpkeep(base, 'its answer is not HTTP');
+  if (code.startsWith('HPE_')) return invalidAnswer(base, 'its answer is not HTTP');
   const { why, remedy } = meaningOf(code, error);
   return new ServiceError('service-unreachable', `Cannot reach the service at ${quoted(base)}: ${why}`, {
     cause: error,
@@ -55,7 +55,7 @@ function meaningOf(code: string, error: unknown): Meaning {
 }
 
 /** The answer does not come from Upkeep. */
-export function notUpkeep(base: string, why: string): ServiceError {
+export function invalidAnswer(base: string, why: string): ServiceError {
   return new ServiceError('service-invalid', `Cannot use the answer of ${quoted(base)}: ${why}`, {
     remedy: 'Check the address: it does not look like that of an Upkeep',
   });
@@ -85,7 +85,7 @@ export function refusal({ base, path, status, said, retryAfterMs }: Refusal): Se
     );
   }
   if (said === undefined && ![401, 403, 502, 503, 504].includes(status))
-    return notUpkeep(base, `${path} answers with status ${status}`);
+    return invalidAnswer(base, `${path} answers with status ${status}`);
   if (status === 401) {
     const which =
       group === 'events'

@@ -1,7 +1,7 @@
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { isJsonObject, type JsonObject } from '../../domain/text/json-value.ts';
-import { connectionFailure, isPassing, notUpkeep } from './failure.ts';
+import { connectionFailure, isTransient, invalidAnswer } from './failure.ts';
 
 export type Following = {
   readonly base: string;
@@ -40,12 +40,12 @@ export async function* follow(
       failure = new ServiceError('service-unreachable', 'The service has ended the stream of events');
     } catch (error) {
       signal.throwIfAborted();
-      failure = error instanceof RangeError ? notUpkeep(base, error.message) : error;
+      failure = error instanceof RangeError ? invalidAnswer(base, error.message) : error;
       if (!(failure instanceof ServiceError)) failure = connectionFailure(error, base);
     }
     lostMs ??= clock.monotonicMs();
     const patienceIsLost = clock.monotonicMs() - lostMs > patienceMs;
-    if (!hasBeenThere || patienceIsLost || !isPassing(failure)) throw failure;
+    if (!hasBeenThere || patienceIsLost || !isTransient(failure)) throw failure;
     log.warn('The stream of events is interrupted', { error: describeError(failure) });
     const askedMs = failure instanceof ServiceError ? (failure.retryAfterMs ?? 0) : 0;
     await clock.sleep(Math.min(Math.max(pauseMs, askedMs), longestPauseMs), signal);
@@ -63,7 +63,7 @@ function eventIn({ data }: EventFrame, base: string): JsonObject {
   } catch {
     // The error is reported below.
   }
-  throw notUpkeep(base, 'its stream contains invalid data');
+  throw invalidAnswer(base, 'its stream contains invalid data');
 }
 
 /** One frame of https://html.spec.whatwg.org/multipage/server-sent-events.html. */

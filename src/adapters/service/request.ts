@@ -1,7 +1,7 @@
 import { request as requestPlain, type IncomingMessage } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { isJsonObject, type JsonObject } from '../../domain/text/json-value.ts';
-import { connectionFailure, notUpkeep, refusal } from './failure.ts';
+import { connectionFailure, invalidAnswer, refusal } from './failure.ts';
 
 export type Call = {
   /** Without a trailing slash. */
@@ -36,18 +36,18 @@ export function open({ base, path, headers, silenceMs, signal, method = 'GET', b
   });
 }
 
-type Asked = { readonly base: string; readonly path: string; readonly nowMs: number };
+type ResponseContext = { readonly base: string; readonly path: string; readonly nowMs: number };
 
 /** The document that a service answers with. Throws a `ServiceError` for anything else. */
-export async function readDocument(response: IncomingMessage, asked: Asked): Promise<JsonObject> {
+export async function readDocument(response: IncomingMessage, asked: ResponseContext): Promise<JsonObject> {
   await refuseFailure(response, asked);
   const document = parse(await readText(response, asked.base, largestDocument));
-  if (document === undefined) throw notUpkeep(asked.base, `${asked.path} holds no document of its API`);
+  if (document === undefined) throw invalidAnswer(asked.base, `${asked.path} holds no document of its API`);
   return document;
 }
 
 /** Throws the reason for any status but success. */
-export async function refuseFailure(response: IncomingMessage, { base, path, nowMs }: Asked): Promise<void> {
+export async function refuseFailure(response: IncomingMessage, { base, path, nowMs }: ResponseContext): Promise<void> {
   const status = response.statusCode ?? 0;
   if (status === 200 || status === 201) return;
   // If the body cannot be read, the status has to do.
@@ -66,7 +66,7 @@ async function readText(response: IncomingMessage, base: string, most: number): 
   try {
     for await (const chunk of response as AsyncIterable<Uint8Array>) {
       size += chunk.length;
-      if (size > most) throw notUpkeep(base, `its answer is larger than ${most} bytes`);
+      if (size > most) throw invalidAnswer(base, `its answer is larger than ${most} bytes`);
       chunks.push(chunk);
     }
   } catch (error) {

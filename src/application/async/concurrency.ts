@@ -45,7 +45,7 @@ export type Slot = {
 export function createSlots(limit: number, pauseLimit = 0): Slots {
   const waiting: (() => void)[] = [];
   /** Callers that wait and have not lent their slots, in the order of their waits. */
-  const keepers = new Set<symbol>();
+  const unlent = new Set<symbol>();
   let free = Math.max(1, limit);
   let paused = 0;
 
@@ -58,9 +58,9 @@ export function createSlots(limit: number, pauseLimit = 0): Slots {
   }
 
   function lendKept(): void {
-    for (const keeper of keepers) {
+    for (const keeper of unlent) {
       if (paused >= pauseLimit) return;
-      keepers.delete(keeper);
+      unlent.delete(keeper);
       paused += 1;
       release();
     }
@@ -68,12 +68,12 @@ export function createSlots(limit: number, pauseLimit = 0): Slots {
 
   async function pause<Result>(wait: () => Promise<Result>): Promise<Result> {
     const keeper = Symbol('keeper');
-    keepers.add(keeper);
+    unlent.add(keeper);
     lendKept();
     try {
       return await wait();
     } finally {
-      const hasLent = !keepers.delete(keeper);
+      const hasLent = !unlent.delete(keeper);
       if (hasLent) {
         paused -= 1;
         free -= 1;

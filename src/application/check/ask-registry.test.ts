@@ -3,10 +3,10 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import { indexImages } from '../../domain/container/image-index.ts';
 import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';
-import { defaultSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { askRegistries } from './ask-registry.ts';
 import { createCandidateFinder } from './newer/find-candidate.ts';
-import { createTagWatch } from './newer/tag-watch.ts';
+import { createTagSightings } from './newer/tag-sightings.ts';
 
 const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };
 
@@ -22,7 +22,12 @@ test('a service of a swarm is asked about for the platform of its nodes, and sta
     ...{ inForce, failedVersions: [], retryFailed: false },
   };
   const options = {
-    ...{ outside, images: indexImages([]), tags: createTagWatch({ clock: outside.clock, store: undefined }), limit: 1 },
+    ...{
+      outside,
+      images: indexImages([]),
+      tags: createTagSightings({ clock: outside.clock, store: undefined }),
+      limit: 1,
+    },
     find: createCandidateFinder(outside.registry),
   };
   const settle = (verdict: Verdict) => void verdicts.push(verdict);

@@ -9,17 +9,17 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
 import { ageOf } from '../../domain/check/sightings.ts';
 import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
-import type { Subject, Verdict } from '../../domain/check/verdict.ts';
+import type { CheckSubject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { remember } from '../async/remember.ts';
 import type { FindCandidate } from './newer/find-candidate.ts';
 import { judgeHigherTags } from './newer/judge-candidate.ts';
 import { judgeMovingTag } from './newer/moving-tag.ts';
 import { requireSignature } from './newer/require-signature.ts';
-import type { TagWatch } from './newer/tag-watch.ts';
+import type { TagSightings } from './newer/tag-sightings.ts';
 
 export type Question = {
-  readonly subject: Subject;
+  readonly subject: CheckSubject;
   /** Absent: the engine's platform, or that of the running image. */
   readonly platform?: Platform;
   readonly settle: (verdict: Verdict) => void;
@@ -28,7 +28,7 @@ export type Question = {
 export type AskOptions = {
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
-  readonly tags: TagWatch;
+  readonly tags: TagSightings;
   readonly find: FindCandidate;
   /** Number of references that are asked about at once. */
   readonly limit: number;
@@ -48,7 +48,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
   }
   const platformOf = createPlatformReader(options);
   const references = [...groups.values()].flatMap(([first]) => first?.subject.reference ?? []);
-  await options.outside.registry.foresee?.(references, options.signal).catch((error: unknown) => {
+  await options.outside.registry.prepare?.(references, options.signal).catch((error: unknown) => {
     options.outside.log.debug('The references of a check could not be announced', { error });
   });
   await mapConcurrently([...groups.values()], options.limit, async (group) => {
@@ -122,7 +122,7 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
 
 /** Reads the running image's layers only if they can decide the verdict. */
 async function judgeWhole(
-  subject: Subject,
+  subject: CheckSubject,
   content: Content,
   images: ImageIndex,
   describe: Describer,
@@ -142,7 +142,7 @@ async function judgeWhole(
  * The registry may have deleted the manifest that its tag pointed at before. Where the engine does not have the image,
  * the id may be that of a config; docker-registry answers such a request with 500.
  */
-function isNoAnswer({ code }: ServiceError, { image }: Subject): boolean {
+function isNoAnswer({ code }: ServiceError, { image }: CheckSubject): boolean {
   return code === 'registry-not-found' || image === undefined;
 }
 

@@ -5,7 +5,7 @@ import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { familiarReference } from '../../domain/reference/image-reference.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { type CheckOrder, createCheck } from '../../../test/support/scene/create-check.ts';
 
 const everything: CheckOrder = { runId: 'run', images: [], containers: [], applyCooldown: false };

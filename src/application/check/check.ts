@@ -5,22 +5,22 @@ import type { ImageIndex } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter } from '../../domain/check/filters.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { judgeAlone } from '../../domain/check/staleness.ts';
-import { type Subject, undecided, type Verdict } from '../../domain/check/verdict.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { judgeWithoutRegistry } from '../../domain/check/staleness.ts';
+import { type CheckSubject, unknownVerdict, type Verdict } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import { questionsAbout } from './judge-services.ts';
 import type { ContainerReferences, ReadReference } from './container-references.ts';
 import { createCandidateFinder } from './newer/find-candidate.ts';
-import { createDecisionBook, type DecisionBook } from './decision-book.ts';
-import { createHoldBack, type HoldBack } from './hold-back.ts';
+import { createDecisionStore, type DecisionStore } from './decision-store.ts';
+import { createHoldRules, type HoldRules } from './hold-back.ts';
 import type { Listing } from '../engine/list-all.ts';
 import { type CheckedContainer, checkedFacts, describeChecked, imageIn } from './checked-container.ts';
 import type { PartOfRun } from './part-of-run.ts';
 import { refuseUnproven } from './newer/require-signature.ts';
-import { createTagWatch, type TagWatch } from './newer/tag-watch.ts';
+import { createTagSightings, type TagSightings } from './newer/tag-sightings.ts';
 import { stopCode } from '../async/stopped.ts';
 import type { SelectedContainers } from './select-containers.ts';
 
@@ -69,15 +69,19 @@ export type JudgedReport = CheckReport & {
  * The rules that hold newer versions back, the decisions of people, and the digests seen. They are shared by the whole
  * process.
  */
-export type HoldParts = { readonly holdBack: HoldBack; readonly decisions: DecisionBook; readonly tags: TagWatch };
+export type HoldParts = {
+  readonly holdBack: HoldRules;
+  readonly decisions: DecisionStore;
+  readonly tags: TagSightings;
+};
 
 /** Asks the registries about selected containers. */
 export function createJudge(
   world: ReadOnlyOutside,
   settings: ServiceSettings,
   {
-    holdBack = createHoldBack(settings),
-    decisions = createDecisionBook(),
+    holdBack = createHoldRules(settings),
+    decisions = createDecisionStore(),
     tags = inMemory(world),
   }: Partial<HoldParts> = {},
 ): Judge {
@@ -131,7 +135,8 @@ export function createJudge(
         return questionsAbout(watched, service, listing.services, settings, judgement);
       }
       const subject = subjectOf(watched, known, manner);
-      const verdict = 'status' in subject ? subject : refuseUnproven(outside, subject, judgeAlone(subject, images));
+      const verdict =
+        'status' in subject ? subject : refuseUnproven(outside, subject, judgeWithoutRegistry(subject, images));
       if (verdict !== undefined) settle(watched, verdict);
       return 'status' in subject || verdict !== undefined ? [] : [{ subject, settle: (said) => settle(watched, said) }];
     });
@@ -160,8 +165,8 @@ export function createJudge(
   };
 }
 
-function inMemory({ clock }: ReadOnlyOutside): TagWatch {
-  return createTagWatch({ clock, store: undefined });
+function inMemory({ clock }: ReadOnlyOutside): TagSightings {
+  return createTagSightings({ clock, store: undefined });
 }
 
 /** The status that a scheduled run would give to a version that this order finds ready. */
@@ -174,7 +179,7 @@ function subjectOf(
   { container, wishes }: WatchedContainer,
   { references, images, failedVersions }: Known,
   settings: ServiceSettings & { readonly applyCooldown: boolean; readonly retryFailed: boolean },
-): Subject | Verdict {
+): CheckSubject | Verdict {
   const { id, name, imageId } = container;
   const image = images.byId(imageId);
   const read = references.get(id);
@@ -192,11 +197,11 @@ function subjectOf(
         retryFailed: settings.retryFailed,
       };
     case 'unknown':
-      return undecided(read.reason, { image });
+      return unknownVerdict(read.reason, { image });
     case 'failed':
       return judgeFailure({ image }, read.error);
     case undefined:
-      return undecided('The check failed', { image });
+      return unknownVerdict('The check failed', { image });
   }
 }
 
@@ -213,7 +218,7 @@ function describeUnfinished(
 function unanswered({ container }: WatchedContainer, images: ImageIndex, signal: AbortSignal | undefined): Verdict {
   const subject = { image: images.byId(container.imageId) };
   const late = signal !== undefined && stopCode(signal) === 'timeout';
-  return undecided(
+  return unknownVerdict(
     late ? 'The check did not end in time' : 'The check was cancelled',
     subject,
     late ? 'check timed out' : 'check cancelled',

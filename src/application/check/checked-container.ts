@@ -10,7 +10,7 @@ import { type ImageIndex, labelsOfImage } from '../../domain/container/image-ind
 import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
 import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './container-references.ts';
-import { sourceOf, changeBetween, type VersionChange, versionOf } from '../../domain/container/image-version.ts';
+import { sourceOf, changeBetween, type VersionChange, versionOf } from '../../domain/container/image-labels.ts';
 
 export type CheckedContainer = ImageVersions & {
   readonly id: string;
@@ -60,7 +60,7 @@ export type CheckedContainer = ImageVersions & {
   /** Present where services of a swarm are watched too. */
   readonly kind?: EntryKind;
   /** Present where a person may decide about the newer version, or a window holds it back. */
-  readonly unrestrained?: Unrestrained;
+  readonly unrestrained?: UnheldVerdict;
 };
 
 /** Combines the verdict on a container with its other facts. */
@@ -129,10 +129,10 @@ export function imageIn(read: ReadReference | undefined, listed: string): string
  * Rules that can hold a newer version back after the verdict. `window` is undefined when a person has asked for the
  * update now.
  */
-export type Restraints = { readonly approval: ApprovalFrom; readonly window: WindowSetting | undefined };
+export type HoldSettings = { readonly approval: ApprovalFrom; readonly window: WindowSetting | undefined };
 
 /** The verdict on the newer version without these rules, so that it can be judged again. */
-export type Unrestrained = Restraints & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
+export type UnheldVerdict = HoldSettings & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
 
 /** The digest of the version that an update would apply, or the id of an image that the engine already has. */
 export function candidateDigest({

@@ -1,5 +1,5 @@
 import {
-  deadDecisions,
+  obsoleteDecisions,
   type Decision,
   type DecidedCandidate,
   type DecisionFault,
@@ -9,13 +9,13 @@ import {
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { type CheckedContainer, candidateDigest } from './checked-container.ts';
-import type { DecisionBook } from './decision-book.ts';
+import type { DecisionStore } from './decision-store.ts';
 
 /** `isKept` false: the decision could not be stored and ends with this process. */
 export type TakenDecision = Decision & { readonly isKept: boolean };
 
 /** The use cases about decisions. They do not throw for failures outside Upkeep. */
-export type DecisionDesk = {
+export type DecisionService = {
   /** Decisions in force, oldest first, with those of other processes. */
   readonly list: () => Promise<readonly Decision[]>;
   /** The newer version that a container waits for by the last check, by the container's name. */
@@ -28,13 +28,13 @@ export type DecisionDesk = {
 };
 
 export type DeskParts = Pick<ReadOnlyOutside, 'clock' | 'newId' | 'log'> & {
-  readonly book: DecisionBook;
-  readonly candidateOf: DecisionDesk['candidateOf'];
+  readonly book: DecisionStore;
+  readonly candidateOf: DecisionService['candidateOf'];
   /** Called when the decisions have changed. */
   readonly onChange: () => void;
 };
 
-export function createDecisionDesk({ book, clock, newId, log, candidateOf, onChange }: DeskParts): DecisionDesk {
+export function createDecisionService({ book, clock, newId, log, candidateOf, onChange }: DeskParts): DecisionService {
   return {
     candidateOf,
     async list() {
@@ -67,9 +67,9 @@ export function createDecisionDesk({ book, clock, newId, log, candidateOf, onCha
       const candidates = new Map(
         checked
           .filter(({ status }) => status !== 'unknown')
-          .map((one): [string, Digest | undefined] => [one.name, meantBy(one, decisions.get(one.name)?.digest)]),
+          .map((one): [string, Digest | undefined] => [one.name, digestMeant(one, decisions.get(one.name)?.digest)]),
       );
-      const dead = deadDecisions(decisions, candidates, clock.nowMs());
+      const dead = obsoleteDecisions(decisions, candidates, clock.nowMs());
       if (dead.length > 0)
         await book.write(dead.map(({ container, id }) => ({ kind: 'ended' as const, container, id })));
     },
@@ -86,6 +86,6 @@ const pastOf = {
  * The version that a decision is about: while the newest version is too young, an older one may be applied, and a
  * person may have decided about either.
  */
-function meantBy(checked: CheckedContainer, decided: Digest | undefined): Digest | undefined {
+function digestMeant(checked: CheckedContainer, decided: Digest | undefined): Digest | undefined {
   return checked.updateAvailable && checked.latestDigest === decided ? decided : candidateDigest(checked);
 }

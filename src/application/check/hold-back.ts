@@ -2,21 +2,21 @@ import { sentence } from '../../domain/text/sentence.ts';
 import { type Decisions, decisionFor } from '../../domain/decision/decisions.ts';
 import { describeHold, holdOf } from '../../domain/decision/hold.ts';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import { createWindows, type Windows } from '../../domain/window/windows.ts';
-import { candidateDigest, type CheckedContainer, type Restraints, type Unrestrained } from './checked-container.ts';
+import { candidateDigest, type CheckedContainer, type HoldSettings, type UnheldVerdict } from './checked-container.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
-import type { DecisionBook } from './decision-book.ts';
+import type { DecisionStore } from './decision-store.ts';
 
-export type HoldBack = {
+export type HoldRules = {
   /**
    * Judges a fresh verdict: adds the first reason why its newer version waits. Verdicts other than `stale` and `held`
    * stay as they are.
    */
   readonly judge: (
     checked: CheckedContainer,
-    restraints: Restraints,
+    restraints: HoldSettings,
     decisions: Decisions,
     nowMs: number,
   ) => CheckedContainer;
@@ -24,7 +24,7 @@ export type HoldBack = {
   readonly again: (checked: CheckedContainer, decisions: Decisions, nowMs: number) => CheckedContainer;
 };
 
-export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>): HoldBack {
+export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>): HoldRules {
   const zone = createTimeZone(timeZone);
   const known = new Map<string, Windows>();
 
@@ -39,14 +39,14 @@ export function createHoldBack({ timeZone }: Pick<ServiceSettings, 'timeZone'>):
 
   function judge(
     checked: CheckedContainer,
-    restraints: Restraints,
+    restraints: HoldSettings,
     decisions: Decisions,
     nowMs: number,
   ): CheckedContainer {
     const { status, reason, hold, eligibleAtMs } = checked;
     const isYoung = status === 'held' && hold === 'cooldown';
     if (status !== 'stale' && !isYoung) return checked;
-    const unrestrained: Unrestrained = {
+    const unrestrained: UnheldVerdict = {
       ...restraints,
       ...{ status, reason, eligibleAtMs },
       ...(hold !== undefined && { hold }),
@@ -92,9 +92,9 @@ const mostKnown = 1000;
  * Why one of the checked containers must not be replaced now, though its check allowed it: a window has closed, or a
  * person has decided otherwise since.
  */
-export type LastLook = (containers: readonly CheckedContainer[]) => Promise<string | undefined>;
+export type FinalHoldCheck = (containers: readonly CheckedContainer[]) => Promise<string | undefined>;
 
-export function createLastLook({ book, holdBack, clock }: LastLookParts): LastLook {
+export function createFinalHoldCheck({ book, holdBack, clock }: LastLookParts): FinalHoldCheck {
   return async (containers) => {
     const stale = containers.filter(({ status }) => status === 'stale');
     if (stale.length === 0) return undefined;
@@ -105,7 +105,7 @@ export function createLastLook({ book, holdBack, clock }: LastLookParts): LastLo
 }
 
 type LastLookParts = {
-  readonly book: DecisionBook;
-  readonly holdBack: HoldBack;
+  readonly book: DecisionStore;
+  readonly holdBack: HoldRules;
   readonly clock: Pick<Clock, 'nowMs'>;
 };

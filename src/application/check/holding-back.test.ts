@@ -4,7 +4,7 @@ import type { DecisionRecord, DecisionKind } from '../../domain/decision/decisio
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Session } from '../../domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { window } from '../../domain/settings/values/versions.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';

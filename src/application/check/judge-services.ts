@@ -1,7 +1,7 @@
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { readServiceImage } from '../../domain/swarm/service-image.ts';
 import {
   joinVerdicts,

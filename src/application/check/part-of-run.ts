@@ -12,11 +12,11 @@ export type PartOfRun = {
    * Holds the newer version of a container back until engines of earlier waves have proven it. Absent: no wave holds it
    * back.
    */
-  readonly hold?: HoldChecked;
+  readonly hold?: HoldForWave;
 };
 
 /** Returns the same verdict, or one that is held. */
-export type HoldChecked = (checked: CheckedContainer) => CheckedContainer;
+export type HoldForWave = (checked: CheckedContainer) => CheckedContainer;
 
 /** An order to one engine, with `part` if it belongs to a run of a fleet. */
 export type InRun<Order> = Order & { readonly part?: PartOfRun };

@@ -9,11 +9,11 @@ import {
 } from '../../domain/check/selection.ts';
 import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../domain/check/filters.ts';
 import { type ImageLabelsOf, imageLabelsIn } from '../../domain/container/image-index.ts';
-import { labelsOfService } from '../../domain/inventory/engine-listing.ts';
+import { noImageLabels } from '../../domain/inventory/engine-listing.ts';
 import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
 import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../domain/reference/image-reference.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { Listing } from '../engine/list-all.ts';
@@ -96,7 +96,7 @@ export function createSelectContainers(
 /** All labels of a service count as its own: this engine may not have its image. */
 function withoutImages(services: readonly SwarmService[], imageLabelsOf: ImageLabelsOf): ImageLabelsOf {
   if (services.length === 0) return imageLabelsOf;
-  return (container) => (container.imageId === '' ? labelsOfService : imageLabelsOf(container));
+  return (container) => (container.imageId === '' ? noImageLabels : imageLabelsOf(container));
 }
 
 function announced(named: readonly WatchedContainer[]) {

@@ -3,7 +3,7 @@ import type { ImageLabelsOf } from '../../domain/container/image-index.ts';
 import { otherUpdaters } from '../../domain/check/other-updaters.ts';
 import type { Log, ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { scopeInForce, type Selection, type WatchedContainer } from '../../domain/check/selection.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { labelsWithoutEffect } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { createFirstTimes } from '../async/remember.ts';

@@ -2,8 +2,8 @@ import type { Outcomes } from '../../domain/run/session.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import type { RemovedImage } from '../../domain/run/event.ts';
-import { tagsByPeople } from '../../domain/check/failed-version.ts';
-import { bearsSeal, readJournal } from '../../domain/transaction/journal.ts';
+import { userTags } from '../../domain/check/failed-version.ts';
+import { hasValidSeal, readJournal } from '../../domain/transaction/journal.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { formatReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { type Successor, type SupersededImage, supersededImages } from '../../domain/cleanup/superseded-images.ts';
@@ -59,7 +59,7 @@ export async function cleanUpImages(
 /** With a key, a journal without its seal is ignored. */
 function isSealed({ seal }: Pick<Outside, 'seal'>, { labels }: Successor): boolean {
   const reading = readJournal(labels);
-  return seal === undefined || (reading.kind === 'journal' && bearsSeal(reading.journal, labels, seal));
+  return seal === undefined || (reading.kind === 'journal' && hasValidSeal(reading.journal, labels, seal));
 }
 
 /** The same for other superseded images. */
@@ -71,7 +71,7 @@ export async function removeUnused(
   try {
     const [containers, images] = await Promise.all([engine.listContainers(), engine.listImages()]);
     const inUse = new Set(containers.map(({ imageId }) => imageId));
-    const tags = new Map(images.map((image) => [image.id, tagsByPeople(image)]));
+    const tags = new Map(images.map((image) => [image.id, userTags(image)]));
     for (const { ownTag = '', ...image } of new Map(
       choose(containers, images).map((one) => [one.imageId, one]),
     ).values()) {

@@ -1,10 +1,10 @@
 import { isAlive } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
-import { keptAmong, type KeptContainer, whyOver } from '../../domain/rollback/kept-containers.ts';
-import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
+import { keptAmong, type KeptContainer, whyRemovable } from '../../domain/rollback/kept-containers.ts';
+import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { removeUnused } from './cleanup.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
 import { untag } from '../transaction/facts/marks.ts';
@@ -25,7 +25,7 @@ export async function removeOverdue(
     const marked = keptMarksOf(images);
     const world = { containers, marked, imageLabelsOf: imageLabelsIn(indexImages(images)), nowMs };
     for (const one of kept) {
-      const because = whyOver(one, world);
+      const because = whyRemovable(one, world);
       if (because !== undefined && !signal?.aborted)
         await removeUnlessBroken(outside, one, { because, cleanup }, signal);
     }

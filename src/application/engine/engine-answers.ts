@@ -46,10 +46,10 @@ export function createEngineAnswers(engines: readonly AskedEngine[], clock: Pick
       const answer = asking(one);
       return said.has(one) ? [] : [answer];
     });
-    await waitAtMost(patienceMs, Promise.all(awaited), clock, signal);
+    await waitAtMost(answerTimeoutMs, Promise.all(awaited), clock, signal);
     signal?.throwIfAborted();
     return [...new Set([...said.values()].flatMap(read))];
   };
 }
 
-const patienceMs = 5000;
+const answerTimeoutMs = 5000;

@@ -14,11 +14,11 @@ import { createFleetDecisions } from './decisions.ts';
 import { createFleetInventory } from './inventory.ts';
 import { createFleetRecovery } from './recovery.ts';
 import { createLastRuns } from './last-runs.ts';
-import { ofEngine } from './member/of-engine.ts';
+import { withEngine } from './member/of-engine.ts';
 import { followMember } from './member/follow-member.ts';
 import type { Member, ReachedMember } from './member/member.ts';
 import { createPlans } from './run/plans.ts';
-import { createReach, sayAway } from './member/reach.ts';
+import { createReachability, describeUnreachable } from './member/reachability.ts';
 import { createSharedIds } from './member/shared-ids.ts';
 import { createSwarmMembers, type SwarmOptions } from './swarm/swarm-members.ts';
 import { planWaves, type WaveOptions } from './run/wave-plan.ts';
@@ -64,10 +64,10 @@ export function createFleet({
       for (const one of [reached, ...swarms.managedBy(member.name)]) void recovery.afterReturn(one, closing.signal);
     };
     const onId = (id: string) => noteId(member.name, id);
-    const reached: ReachedMember = { ...member, reach: createReach(member, { clock, publish, onReturn, onId }) };
+    const reached: ReachedMember = { ...member, reach: createReachability(member, { clock, publish, onReturn, onId }) };
     reaches.set(member.name, reached.reach);
     member.application.subscribe((event) => {
-      const told = ofEngine(event, member.name);
+      const told = withEngine(event, member.name);
       if (told !== undefined) publish(told);
     });
     return reached;
@@ -169,7 +169,7 @@ function stateOf({ name, address, application, reach }: ReachedMember, { swarms,
     ...{ name, address, lastRunAtMs },
     ...{ kind: reach.about()?.kind, version: reach.about()?.version },
     ...{ reachable: reach.isReachable(), sinceMs: reach.sinceMs() },
-    error: failure === undefined ? undefined : sayAway(failure),
+    error: failure === undefined ? undefined : describeUnreachable(failure),
     containers: inventories.flatMap(({ containers }) => containers).length,
     updatesAvailable: inventories.reduce((sum, { updatesAvailable }) => sum + updatesAvailable, 0),
   };

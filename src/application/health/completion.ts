@@ -1,7 +1,7 @@
 import { isAlive } from '../../domain/container/container.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { calledOff, type GateOptions, type GateVerdict, vanished } from './health.ts';
 import { stopAndHealthPolicyOf } from './stop-and-health-policy.ts';
 

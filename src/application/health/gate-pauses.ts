@@ -101,7 +101,7 @@ function watchContainer(
         if (event.kind === 'connected') {
           isListening = true;
           hear('stream changed');
-        } else if (event.kind === 'container' && event.id === id && telling.test(event.action)) hear('happened');
+        } else if (event.kind === 'container' && event.id === id && stateChanges.test(event.action)) hear('happened');
       }
     } catch {
       // While the stream is down, the inspections go on at the polling interval.
@@ -133,4 +133,4 @@ function watchContainer(
  * https://docs.docker.com/reference/cli/docker/system/events/,
  * https://docs.podman.io/en/latest/markdown/podman-events.1.html
  */
-const telling = /^(?:die|oom|health_status|start|stop|restart|pause|unpause|destroy|remove|cleanup)/;
+const stateChanges = /^(?:die|oom|health_status|start|stop|restart|pause|unpause|destroy|remove|cleanup)/;

@@ -4,7 +4,7 @@ import { createSandboxScene, type SandboxScene } from '../../../test/support/sce
 import type { Behaviour, CommandBehaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { Session } from '../../domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 const full: UpdateRequest = { trigger: 'command', images: [], containers: [] };

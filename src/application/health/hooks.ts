@@ -3,7 +3,7 @@ import type { Container } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import {
   hookCommand,
-  type HookEnd,
+  type HookResult,
   hookTitles,
   judgeHook,
   outputLines,
@@ -14,7 +14,7 @@ import type { HookName } from '../../domain/settings/table/container-labels.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import type { HookAnswer } from '../../domain/transaction/memory/step-outcome.ts';
 
@@ -28,7 +28,7 @@ export async function runHook(
   hook: HookName,
   container: Container,
   signal?: AbortSignal,
-): Promise<HookEnd> {
+): Promise<HookResult> {
   const command = hookCommand(container, hook, settings);
   if (command === undefined || container.state.status !== 'running') return { kind: 'passed' };
   const about = { container: container.name, hook: hookTitles[hook] };

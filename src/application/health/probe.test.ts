@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
 import { recoverTransactions } from '../recovery/recover.ts';
 
@@ -96,7 +96,7 @@ describe('an update with a probe', () => {
       const { scene, id } = await staleScene({ listens: [{ port: 80, status }] });
       const { outside, connection } = scene.startProcess();
       const prober: Outside['prober'] = {
-        ask: () => {
+        probe: () => {
           connection.crash();
           return Promise.reject(new Error('killed'));
         },

@@ -1,8 +1,8 @@
 import type { CommandOutcome } from '../../domain/outside/engine-writer.ts';
 import type { Container } from '../../domain/container/container.ts';
 import { type HealthProbe, probeTitle } from '../../domain/settings/values/health-probe.ts';
-import { hideSecrets } from '../../domain/text/last-words.ts';
-import type { Outside, ProbeAnswer } from '../../domain/outside/outside.ts';
+import { hideSecrets } from '../../domain/text/log-tail.ts';
+import type { Outside, ProbeResult } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import { addressIn, type ProbeRoute, probeRoute } from '../../domain/health/probe-route.ts';
 
@@ -49,7 +49,7 @@ export async function askProbe(
       if (address === undefined) return 'it has no address';
       const question = { address, port: probe.port, timeoutMs: Math.min(timeoutMs, longestAskMs) };
       return whyNotAnswered(
-        await outside.prober.ask(probe.kind === 'tcp' ? question : { ...question, path: probe.path }),
+        await outside.prober.probe(probe.kind === 'tcp' ? question : { ...question, path: probe.path }),
       );
     }
   }
@@ -106,7 +106,7 @@ function addressOf(holder: Container, route: ProbeRoute): string | undefined {
   return route.kind === 'loopback' ? '127.0.0.1' : addressIn(holder, route.names);
 }
 
-function whyNotAnswered(answer: ProbeAnswer): ProbeFailure {
+function whyNotAnswered(answer: ProbeResult): ProbeFailure {
   switch (answer.kind) {
     case 'accepted':
       return undefined;

@@ -3,8 +3,8 @@ import type { Container } from '../../domain/container/container.ts';
 import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
 import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
-import { type LabelWishes, wishesOf } from '../../domain/settings/labels.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { type LabelValues, labelValuesOf } from '../../domain/settings/labels.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 
 /**
  * How one container is stopped and proven: by its labels, else by its own configuration, else by the service's
@@ -24,7 +24,7 @@ export function stopAndHealthPolicyOf(
   settings: ServiceSettings,
 ): StopAndHealthPolicy {
   const config = container?.settings.Config;
-  const wishes: Partial<LabelWishes> = container === undefined ? {} : wishesOf(container);
+  const wishes: Partial<LabelValues> = container === undefined ? {} : labelValuesOf(container);
   const own = config?.StopTimeout ?? undefined;
   const ownStopTimeoutMs = own === undefined ? settings.stopTimeoutMs : Math.min(own, longestStopSeconds) * 1000;
   const effective = effectiveSettings({ ...settings, stopTimeoutMs: ownStopTimeoutMs }, wishes);

@@ -5,9 +5,9 @@ import { createSandboxScene, type SandboxScene } from '../../../test/support/sce
 import type { RestartKind } from '../../../sandbox/containers/boot.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { createCheck } from '../../../test/support/scene/create-check.ts';
-import { createEngineMirror } from './engine-mirror.ts';
+import { createEngineCache } from './engine-cache.ts';
 import { createInventory } from './inventory.ts';
 import { createLastChecks, type LastChecks } from './last-checks.ts';
 import { createLastOutcomes } from './last-outcomes.ts';
@@ -26,7 +26,7 @@ async function follow(
 ): Promise<Followed> {
   const { outside, complaints } = scene.startProcess();
   const world = { ...outside, ...more };
-  const mirror = createEngineMirror(world);
+  const mirror = createEngineCache(world);
   const checks = createLastChecks();
   const inventory = createInventory({
     settings: { ...defaultSettings, ...settings },
@@ -74,7 +74,7 @@ const only = ({ containers }: Inventory): TrackedContainer => {
 describe('the inventory', () => {
   test('is unknown and empty before the engine has been listed', () => {
     const { outside } = createSandboxScene().startProcess();
-    const { listing } = createEngineMirror(outside);
+    const { listing } = createEngineCache(outside);
     const parts = {
       settings: defaultSettings,
       instance: outside.instance,
@@ -265,7 +265,7 @@ describe('the inventory', () => {
     await holdImages(scene, 'app:1', 'base:1');
     scene.sandbox.control.runContainer('app', { Image: 'base:1' });
     const { engine } = await leavingOutBase(scene);
-    const mirror = createEngineMirror({ ...scene.startProcess().outside, engine });
+    const mirror = createEngineCache({ ...scene.startProcess().outside, engine });
     onTestFinished(() => mirror.close());
     await mirror.follow();
     const before = mirror.listing();

@@ -1,11 +1,6 @@
 import { type ContainerReference, readContainerReference } from '../../domain/check/container-reference.ts';
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
-import {
-  emptyListing,
-  everyEntry,
-  labelsOfService,
-  type EngineListing,
-} from '../../domain/inventory/engine-listing.ts';
+import { emptyListing, everyEntry, noImageLabels, type EngineListing } from '../../domain/inventory/engine-listing.ts';
 import { type ImageLabelsOf, labelsOfImage } from '../../domain/container/image-index.ts';
 import { createImageRule } from '../../domain/check/image-selection.ts';
 import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../../domain/inventory/inventory.ts';
@@ -22,8 +17,8 @@ import {
   scopeInForce,
 } from '../../domain/check/selection.ts';
 import type { LabelledSetting } from '../../domain/settings/labelled-settings.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
-import { isSameList, isSameRecord } from '../../domain/text/shallow.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { isSameList, isSameRecord } from '../../domain/text/shallow-equality.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { PastOutcome } from '../../domain/run/session.ts';
@@ -84,7 +79,7 @@ export function createInventory(parts: InventoryParts): () => Inventory {
   ): WatchedContainer | UnwatchedContainer {
     const selected = select(
       container,
-      image === undefined && isService(container) ? labelsOfService : labelsOfImage(image),
+      image === undefined && isService(container) ? noImageLabels : labelsOfImage(image),
     );
     const reason = 'reason' in selected ? undefined : imageRule?.(referenceOf(selected, image));
     return reason === undefined ? selected : { container, kind: 'excluded', reason, warnings: selected.warnings };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { containerOutcome } from '../../../test/support/scene/fake-application.ts';
-import { createRunWatch } from './status.ts';
+import { createRunProgress } from './status.ts';
 
 const runId = 'r1';
 const started = { kind: 'scan_started', runId, purpose: 'update', trigger: 'http', atMs: 5000 } as const;
@@ -15,7 +15,7 @@ const pulled = (bytes: number, totalBytes: number) =>
   }) as const;
 
 test('the run under way is told with the phases of its containers, until it ends', () => {
-  const { hear, read } = createRunWatch();
+  const { hear, read } = createRunProgress();
   expect(read()).toBeUndefined();
   for (const event of [started, updating('web'), updating('db'), pulled(1, 0)]) hear(event);
   expect(read()).toEqual({
@@ -39,7 +39,7 @@ test('the run under way is told with the phases of its containers, until it ends
 });
 
 test('a check is no run', () => {
-  const { hear, read } = createRunWatch();
+  const { hear, read } = createRunProgress();
   hear({ ...started, purpose: 'check' });
   expect(read()).toBeUndefined();
 });

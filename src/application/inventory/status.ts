@@ -17,7 +17,7 @@ export function createStatus({ history, scheduler, inventory, isRepairing }: Sta
   readonly hear: (event: ServiceEvent) => void;
   readonly read: () => ServiceStatus;
 } {
-  const run = createRunWatch();
+  const run = createRunProgress();
   const running = new Set<string>();
   return {
     hear(event) {
@@ -47,13 +47,13 @@ function countsOf({ scanned, updated, failed, restarted, skipped }: HistoryEntry
 }
 
 /** The update run under way, from its events. */
-export type RunWatch = {
+export type RunProgress = {
   readonly hear: (event: ServiceEvent) => void;
   /** Undefined when no run is under way. */
   readonly read: () => RunUnderWay | undefined;
 };
 
-export function createRunWatch(): RunWatch {
+export function createRunProgress(): RunProgress {
   let run: Omit<RunUnderWay, 'containers'> | undefined;
   const containers = new Map<string, ContainerUnderWay>();
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { createCheck } from '../../../test/support/scene/create-check.ts';
-import { createEngineMirror } from './engine-mirror.ts';
+import { createEngineCache } from './engine-cache.ts';
 import { createUnwatched } from './unwatched.ts';
 
 test('createUnwatched() names each container that a check does not look at, with the same reason', async () => {
@@ -18,7 +18,7 @@ test('createUnwatched() names each container that a check does not look at, with
   runContainer('blue', { Image: 'web:1', Labels: { 'upkeep.scope': 'blue' } });
   const { outside } = scene.startProcess();
   const settings = { ...defaultSettings, skipImageNames: ['db:.*'], disableContainers: ['no-one'] };
-  const mirror = createEngineMirror(outside);
+  const mirror = createEngineCache(outside);
   onTestFinished(() => mirror.close());
   const unwatched = createUnwatched({ settings, instance: outside.instance, listing: mirror.listing });
   expect(unwatched()).toEqual([]);

@@ -2,7 +2,7 @@ import { readContainerReference } from '../../domain/check/container-reference.t
 import { createImageRule } from '../../domain/check/image-selection.ts';
 import { selectContainers, type WatchedContainer, scopeInForce, selectByImage } from '../../domain/check/selection.ts';
 import { labelsOfImage } from '../../domain/container/image-index.ts';
-import { everyEntry, labelsOfService, type EngineListing } from '../../domain/inventory/engine-listing.ts';
+import { everyEntry, noImageLabels, type EngineListing } from '../../domain/inventory/engine-listing.ts';
 import type { UnwatchedTracked } from '../../domain/inventory/inventory.ts';
 import type { InventoryParts } from './inventory.ts';
 
@@ -21,7 +21,7 @@ export function createUnwatched({
     const containers = everyEntry(now);
     const byId = new Map(images.map((image) => [image.id, image]));
     const imageLabelsOf = ({ imageId }: { readonly imageId: string }) =>
-      imageId === '' ? labelsOfService : labelsOfImage(byId.get(imageId));
+      imageId === '' ? noImageLabels : labelsOfImage(byId.get(imageId));
     const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId });
     const selection = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
     const watched = new Map(selection.watched.map((each) => [each.container.id, each]));

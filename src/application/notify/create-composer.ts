@@ -1,7 +1,10 @@
 import type { Composer } from '../../domain/notification/run-facts.ts';
-import type { NotificationSettings } from '../../domain/notification/settings.ts';
-import { createUpkeepComposer } from '../../domain/notification/upkeep/texts.ts';
-import { createWatchtowerComposer, type WatchtowerTextOptions } from '../../domain/notification/watchtower/texts.ts';
+import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
+import { createUpkeepComposer } from '../../domain/notification/upkeep/upkeep-composer.ts';
+import {
+  createWatchtowerComposer,
+  type WatchtowerTextOptions,
+} from '../../domain/notification/watchtower/watchtower-composer.ts';
 
 export type ComposerParts = Pick<WatchtowerTextOptions, 'hostname' | 'timeZone' | 'onTemplateFailure'>;
 

@@ -1,14 +1,14 @@
 import type { Message, Target } from '../../domain/notification/message.ts';
 import type { Hold, OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import type { TargetStatus } from '../../domain/notification/status.ts';
-import { type Courier, type CourierParts, startCourier } from './courier.ts';
+import { type Sender, type SenderParts, startSender } from './sender.ts';
 import { createDeliveryCounts } from './delivery-counts.ts';
-import { type KeeperParts, openOutbox } from './outbox-keeper.ts';
+import { type StoredOutboxParts, openOutbox } from './stored-outbox.ts';
 
 /** Messages on their way to targets: queued at once, sent one after another, kept until they have arrived. */
 export type Delivery = {
   /** Queues a message and returns at once. No caller waits for a service. */
-  readonly put: (post: Post) => void;
+  readonly put: (post: MessageToQueue) => void;
   /** When a finding was last reported; undefined: never. */
   readonly foundAtMs: (key: string) => number | undefined;
   readonly noteFound: (keys: readonly string[]) => void;
@@ -17,7 +17,7 @@ export type Delivery = {
   readonly close: () => Promise<void>;
 };
 
-export type Post = {
+export type MessageToQueue = {
   readonly target: string;
   readonly message: Message;
   /** Unix milliseconds; undefined: now. */
@@ -25,20 +25,20 @@ export type Post = {
   readonly hold?: Hold;
 };
 
-export type DeliveryParts = KeeperParts &
-  Pick<CourierParts, 'retryMs' | 'clock' | 'log' | 'chance'> & { readonly targets: readonly Target[] };
+export type DeliveryParts = StoredOutboxParts &
+  Pick<SenderParts, 'retryMs' | 'clock' | 'log' | 'chance'> & { readonly targets: readonly Target[] };
 
 export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
   const { targets, clock, log } = parts;
   const outbox = await openOutbox(parts);
   const counts = createDeliveryCounts();
-  giveUpUnknownTargets();
-  const couriers = new Map<string, Courier>(
-    targets.map((target) => [target.name, startCourier({ ...parts, target, outbox, counts })]),
+  dropUnknownTargets();
+  const couriers = new Map<string, Sender>(
+    targets.map((target) => [target.name, startSender({ ...parts, target, outbox, counts })]),
   );
 
   /** Drops messages for targets that are no longer configured. */
-  function giveUpUnknownTargets(): void {
+  function dropUnknownTargets(): void {
     const orphans = [...outbox.read().entries.values()].filter(
       (entry) => !targets.some(({ name }) => name === entry.target),
     );
@@ -51,7 +51,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
     });
   }
 
-  function tellLost(lost: readonly OutboxRecord[]): void {
+  function reportLost(lost: readonly OutboxRecord[]): void {
     for (const record of lost) {
       if (record.kind !== 'end') continue;
       counts.noteLost(record.target);
@@ -61,7 +61,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
 
   return {
     put({ target, message, dueAtMs = clock.nowMs(), hold }) {
-      tellLost(outbox.change([{ kind: 'put', target, message, dueAtMs, ...(hold && { hold }) }]));
+      reportLost(outbox.change([{ kind: 'put', target, message, dueAtMs, ...(hold && { hold }) }]));
       couriers.get(target)?.wake();
     },
     foundAtMs: (key) => outbox.read().found.get(key),

@@ -7,9 +7,9 @@ import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Target } from '../../domain/notification/message.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
-import type { NotificationSettings } from '../../domain/notification/settings.ts';
+import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import type { Post } from './delivery.ts';
+import type { MessageToQueue } from './delivery.ts';
 import { createNotifier, type NotifierParts } from './notifier.ts';
 
 /** Lists the names of the news, and of all the rest. */
@@ -30,7 +30,7 @@ const composer: Composer = {
 };
 
 type Scene = {
-  readonly posts: readonly Post[];
+  readonly posts: readonly MessageToQueue[];
   /** `to: text`, in order. */
   readonly said: () => readonly string[];
   readonly run: (
@@ -42,7 +42,7 @@ type Scene = {
 
 function scene(settings: Partial<NotificationSettings> = {}, parts: Partial<NotifierParts> = {}): Scene {
   const clock = createFakeClock();
-  const posts: Post[] = [];
+  const posts: MessageToQueue[] = [];
   const found = new Map<string, number>();
   let ids = 0;
   const notifier = createNotifier({
@@ -70,7 +70,7 @@ function scene(settings: Partial<NotificationSettings> = {}, parts: Partial<Noti
     said: () => posts.map(({ target, message }) => `${target}: ${message.text}`),
     async run(containers, recipients) {
       const runId = `run-${(runs += 1)}`;
-      for (const event of eventsOf(runId, containers, recipients)) notifier.hear(event);
+      for (const event of eventsOf(runId, containers, recipients)) notifier.handleEvent(event);
       await notifier.settled();
       await clock.advance(60_000);
     },
@@ -159,8 +159,14 @@ describe('the notifier', () => {
 
   test('tells of a run that failed as a whole, and of a start that failed for the same reason no second time', async () => {
     const { notifier, said } = scene();
-    notifier.hear({ kind: 'scan_started', runId: 'r', purpose: 'update', trigger: 'start', atMs: 0 });
-    notifier.hear({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: 'internal error: away', atMs: 1 });
+    notifier.handleEvent({ kind: 'scan_started', runId: 'r', purpose: 'update', trigger: 'start', atMs: 0 });
+    notifier.handleEvent({
+      kind: 'scan_failed',
+      runId: 'r',
+      purpose: 'update',
+      error: 'internal error: away',
+      atMs: 1,
+    });
     notifier.failed(new Error('away'));
     await notifier.settled();
     expect(said()).toEqual(['ops: internal error: away', 'mail: internal error: away']);
@@ -170,10 +176,10 @@ describe('the notifier', () => {
   });
 
   test('tells of earlier updates that came to their end each time, and of those still open once', async () => {
-    const watching: Target = { ...createTestTarget('hc'), hearsStart: true };
+    const watching: Target = { ...createTestTarget('hc'), wantsRunStart: true };
     const { notifier, said } = scene({}, { targets: [createTestTarget('ops'), watching] });
     const settled = (...transactions: readonly RecoveredTransaction[]) =>
-      notifier.hear({ kind: 'earlier_updates_settled', transactions });
+      notifier.handleEvent({ kind: 'earlier_updates_settled', transactions });
     const undone: RecoveredTransaction = { containers: ['web', 'db'], result: 'undone', reason: 'interrupted' };
     const open: RecoveredTransaction = { containers: ['tv'], result: 'left', reason: 'busy for 3 s', isPending: true };
     settled(undone, open);
@@ -186,7 +192,7 @@ describe('the notifier', () => {
   test('tells of an earlier update to those that the labels of its containers name', async () => {
     const { notifier, said } = scene();
     const finished = { result: 'finished', reason: 'interrupted' } as const;
-    notifier.hear({
+    notifier.handleEvent({
       kind: 'earlier_updates_settled',
       transactions: [
         { ...finished, containers: ['web'], recipients: { web: ['mail'] } },
@@ -196,7 +202,7 @@ describe('the notifier', () => {
       ],
     });
     expect(said()).toEqual(['ops: finished app+db, finished upkeep', 'mail: finished web, finished app+db']);
-    notifier.hear({
+    notifier.handleEvent({
       kind: 'earlier_updates_settled',
       transactions: [{ ...finished, containers: ['quiet'], recipients: { quiet: [] } }],
     });
@@ -206,15 +212,15 @@ describe('the notifier', () => {
   test('tells of a check in the style of the Watchtower family alone', async () => {
     const hear = async ({ notifier }: Scene) => {
       const runId = 'c';
-      notifier.hear({ kind: 'scan_started', runId, purpose: 'check', trigger: 'http', atMs: 0 });
+      notifier.handleEvent({ kind: 'scan_started', runId, purpose: 'check', trigger: 'http', atMs: 0 });
       for (const [container, status] of [
         ['web', 'stale'],
         ['db', 'fresh'],
         ['tv', 'unknown'],
       ] as const)
-        notifier.hear({ kind: 'container_checked', runId, container, image: 'i', status, reason: 'r' });
+        notifier.handleEvent({ kind: 'container_checked', runId, container, image: 'i', status, reason: 'r' });
       const counts = { scanned: 2, updated: 0, failed: 0, restarted: 0, skipped: 0 };
-      notifier.hear({ kind: 'scan_completed', runId, purpose: 'check', ...counts, session: undefined, atMs: 1 });
+      notifier.handleEvent({ kind: 'scan_completed', runId, purpose: 'check', ...counts, session: undefined, atMs: 1 });
       await notifier.settled();
     };
     const [own, family] = [scene(), scene({ style: 'watchtower', repeat: true })];
@@ -225,7 +231,7 @@ describe('the notifier', () => {
   });
 
   test('gives services that watch runs each begin and each end, with what they are about', async () => {
-    const watching: Target = { ...createTestTarget('hc'), hearsStart: true };
+    const watching: Target = { ...createTestTarget('hc'), wantsRunStart: true };
     const { run, posts } = scene({ digest: () => 5e12 }, { targets: [watching] });
     await run([containerOutcome('db')]);
     await run([containerOutcome('db', { outcome: 'failed', reason: 'no' })]);

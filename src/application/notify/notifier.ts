@@ -2,8 +2,8 @@ import { describeError } from '../../domain/errors.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
-import { type Release, releaseOf } from '../../domain/notification/outbox/calm.ts';
-import { findingOf, findingOfRepair, isHappening, isNews } from '../../domain/notification/findings.ts';
+import { type ReleaseTime, releaseTimeOf } from '../../domain/notification/outbox/release-time.ts';
+import { findingOf, findingOfRepair, isAlwaysNews, isNews } from '../../domain/notification/findings.ts';
 import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';
 import { isFor, leastLevelOf, watchesRuns } from '../../domain/notification/routing.ts';
 import {
@@ -13,15 +13,15 @@ import {
   type RunFacts,
   type StartFacts,
 } from '../../domain/notification/run-facts.ts';
-import type { NotificationSettings } from '../../domain/notification/settings.ts';
+import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { Delivery } from './delivery.ts';
-import { gatherRuns, type GatheredRun } from './gather-runs.ts';
+import { collectRuns, type CollectedRun } from './collect-runs.ts';
 
 /** Makes messages from events, for the targets that subscribe to them. */
 export type Notifier = {
   /** For `subscribe`: returns at once. */
-  readonly hear: (event: ServiceEvent) => void;
+  readonly handleEvent: (event: ServiceEvent) => void;
   readonly started: (facts: StartFacts) => void;
   /**
    * Called when the service could not start or had to stop, outside of a run. Failures that a run has reported are not
@@ -48,30 +48,30 @@ export type NotifierParts = {
 
 export function createNotifier(parts: NotifierParts): Notifier {
   const { targets, settings, composer, delivery, dataOfRun, labelsOfImage, clock, log, newId } = parts;
-  let telling: Promise<void> = Promise.resolve();
+  let pending: Promise<void> = Promise.resolve();
   let lastError: string | undefined;
-  const gather = gatherRuns(tell);
+  const gather = collectRuns(enqueueRun);
 
-  function tell(run: GatheredRun): void {
+  function enqueueRun(run: CollectedRun): void {
     lastError = run.error;
-    telling = telling
-      .then(() => tellRun(run))
+    pending = pending
+      .then(() => notifyAboutRun(run))
       .catch((error: unknown) =>
         log.error('A run could not be reported', { runId: run.runId, error: describeError(error) }),
       );
   }
 
-  async function tellRun(run: GatheredRun): Promise<void> {
+  async function notifyAboutRun(run: CollectedRun): Promise<void> {
     // The caller of a check reads its answer, so no message is sent. The Watchtower family does send one.
     if (run.purpose === 'check' && settings.style !== 'watchtower') return;
     const { recipients, ...gathered } = run;
-    const { news, keys } = newsIn(gathered);
+    const { news, keys } = findNews(gathered);
     const facts: RunFacts = { ...gathered, news, imageLabels: await imageLabelsOf(gathered) };
     const watchers = targets.filter(watchesRuns);
     if (run.purpose === 'update') for (const target of watchers) postEnd(facts, target);
     const parts = settings.splitByContainer && facts.error === undefined ? splitByContainer(facts) : [facts];
     for (const part of parts)
-      for (const target of targets) if (!watchesRuns(target)) tellPart(part, target, recipients);
+      for (const target of targets) if (!watchesRuns(target)) notifyAboutPart(part, target, recipients);
     if (keys.length > 0) delivery.noteFound(keys);
   }
 
@@ -80,19 +80,18 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const { runId: id, startedAtMs, endedAtMs, error, containers } = facts;
     const isWell =
       error === undefined && !containers.some(({ outcome }) => outcome === 'failed' || outcome === 'rolled_back');
-    const draft =
-      composer.run({ ...facts, news: new Set(containers.map(({ name }) => name)) }, 'debug') ?? nothingToSay;
+    const draft = composer.run({ ...facts, news: new Set(containers.map(({ name }) => name)) }, 'debug') ?? emptyDraft;
     const durationMs = Math.max(0, endedAtMs - startedAtMs);
     put(target, draft, { id, run: { kind: isWell ? 'success' : 'failure', id, durationMs } });
   }
 
-  function tellBegin({ runId: id }: ServiceEvent & { kind: 'scan_started' }): void {
+  function notifyAboutStart({ runId: id }: ServiceEvent & { kind: 'scan_started' }): void {
     for (const target of targets)
-      if (target.hearsStart === true)
-        put(target, { ...nothingToSay, text: '' }, { id: `${id}-start`, run: { kind: 'start', id } });
+      if (target.wantsRunStart === true)
+        put(target, { ...emptyDraft, text: '' }, { id: `${id}-start`, run: { kind: 'start', id } });
   }
 
-  function tellPart(facts: RunFacts, target: Target, recipients: GatheredRun['recipients']): void {
+  function notifyAboutPart(facts: RunFacts, target: Target, recipients: CollectedRun['recipients']): void {
     const own = partOfRun(facts, (name) => isRecipient(target, name, recipients));
     if (own.containers.length === 0 && facts.containers.length > 0) return;
     if (own.news.size === 0 && facts.error === undefined && !settings.repeat) return;
@@ -101,7 +100,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     post(target, (least) => composer.run(own, least), { id: facts.runId, ...event });
   }
 
-  function tellRepairs(transactions: readonly RecoveredTransaction[]): void {
+  function notifyAboutRepairs(transactions: readonly RecoveredTransaction[]): void {
     const keys: string[] = [];
     const told = transactions.filter((transaction) => {
       if (transaction.looksAlike) return false;
@@ -126,17 +125,17 @@ export function createNotifier(parts: NotifierParts): Notifier {
     return containers.some((name) => isRecipient(target, name, recipients));
   }
 
-  function isRecipient(target: Target, name: string, recipients: GatheredRun['recipients']): boolean {
+  function isRecipient(target: Target, name: string, recipients: CollectedRun['recipients']): boolean {
     return isFor(target, Object.hasOwn(recipients, name) ? recipients[name] : undefined, targets);
   }
 
-  function newsIn({ containers }: Pick<RunFacts, 'containers'>): News {
+  function findNews({ containers }: Pick<RunFacts, 'containers'>): News {
     const news = new Set<string>();
     const keys: string[] = [];
     for (const container of containers) {
       const finding = findingOf(container);
       const isNew = finding !== undefined && isNews(finding, delivery.foundAtMs(finding.key), clock.nowMs());
-      if (isHappening(container) || (finding !== undefined && (isNew || settings.repeat))) news.add(container.name);
+      if (isAlwaysNews(container) || (finding !== undefined && (isNew || settings.repeat))) news.add(container.name);
       if (finding !== undefined && isNew) keys.push(finding.key);
     }
     return { news, keys };
@@ -156,11 +155,11 @@ export function createNotifier(parts: NotifierParts): Notifier {
     if (draft === undefined || draft.text === '') return;
     const id = `${of.id}-${newId().slice(0, 8)}`;
     // Messages for webhooks are never merged.
-    const release = isWebhook(target) ? undefined : releaseOf(draft.level, clock.nowMs(), settings);
+    const release = isWebhook(target) ? undefined : releaseTimeOf(draft.level, clock.nowMs(), settings);
     put(target, draft, { ...of, id }, release);
   }
 
-  function put(target: Target, draft: Draft, of: About, release?: Release): void {
+  function put(target: Target, draft: Draft, of: About, release?: ReleaseTime): void {
     // Only a merged message is split again later, so only it keeps its sections.
     const { sections, ...whole } = boundedDraft(draft);
     const parts = release?.hold === undefined || sections === undefined ? {} : { sections };
@@ -169,9 +168,9 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   return {
-    hear(event) {
-      if (event.kind === 'scan_started' && event.purpose === 'update') tellBegin(event);
-      if (event.kind === 'earlier_updates_settled') tellRepairs(event.transactions);
+    handleEvent(event) {
+      if (event.kind === 'scan_started' && event.purpose === 'update') notifyAboutStart(event);
+      if (event.kind === 'earlier_updates_settled') notifyAboutRepairs(event.transactions);
       gather(event);
     },
     started(facts) {
@@ -186,7 +185,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
       const [reason, atMs] = [describeError(error), clock.nowMs()];
       if (reason === lastError) return;
       const nothing = { containers: [], steps: [], removedImages: [], recipients: {} };
-      tell({
+      enqueueRun({
         ...nothing,
         runId: newId(),
         purpose: 'update',
@@ -196,7 +195,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
         error: reason,
       });
     },
-    settled: () => telling,
+    settled: () => pending,
   };
 }
 
@@ -213,7 +212,7 @@ type News = {
   readonly keys: readonly string[];
 };
 
-const nothingToSay: Draft = { title: '', text: 'Nothing new', level: 'info', lines: [] };
+const emptyDraft: Draft = { title: '', text: 'Nothing new', level: 'info', lines: [] };
 
 /** Release notes of more images are too long to read. */
 const mostImages = 100;

@@ -4,7 +4,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { type DeliveryParts, openDelivery } from './delivery.ts';
 import { createNotifier, type Notifier, type NotifierParts } from './notifier.ts';
 
-export type Notifications = Pick<Notifier, 'hear' | 'started' | 'failed'> & {
+export type Notifications = Pick<Notifier, 'handleEvent' | 'started' | 'failed'> & {
   readonly status: () => readonly TargetStatus[];
   /** Takes at most 5 s. */
   readonly close: () => Promise<void>;
@@ -31,7 +31,7 @@ export async function openNotifications(parts: NotificationParts): Promise<Notif
   }
 
   return {
-    hear: notifier.hear,
+    handleEvent: notifier.handleEvent,
     started: notifier.started,
     failed: notifier.failed,
     status: delivery.status,

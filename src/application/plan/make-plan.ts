@@ -5,7 +5,7 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import { whyOptedOut } from '../../domain/check/selection.ts';
-import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
+import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
 import {
   planUpdate,
   type RefusedContainer,

@@ -1,7 +1,7 @@
 import type { Container, ContainerSummary } from '../../domain/container/container.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { buildDependencyGraph, type DependencyGraph, type GraphOptions } from '../../domain/plan/dependency-graph.ts';
-import { touchedBy } from '../../domain/plan/planned-restarts.ts';
+import { affectedBy } from '../../domain/plan/planned-restarts.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
 
@@ -44,7 +44,7 @@ export function createGraphReader(
       for (const container of read.containers) containers.set(container.id, container);
       unreadable.push(...read.unreadable);
       graph = buildDependencyGraph([...containers.values()], options);
-      const touched = touchedBy(graph, ids);
+      const touched = affectedBy(graph, ids);
       wanted = listed.filter(({ id }) => touched.has(id) && !inspected.has(id));
     }
     remembered = containers;

@@ -1,16 +1,21 @@
 import type { Container, ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import {
-  type BelievedMember,
-  type BelievedTransaction,
-  believe,
-  type Carrier,
-} from '../../domain/recovery/interrupted.ts';
-import { bearsSeal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
+  type ConfirmedMember,
+  type ConfirmedTransaction,
+  judgeRemains,
+  type JournaledContainer,
+} from '../../domain/recovery/judge-remains.ts';
+import { hasValidSeal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
-import { ownLabels } from '../../domain/container/label-names.ts';
-import { marks, type OpenMark, openMarksOf, sealedPartOf } from '../../domain/transaction/open-mark.ts';
+import { containerOwnLabels } from '../../domain/container/label-names.ts';
+import {
+  isMarkOf,
+  type TransactionMark,
+  transactionMarksOf,
+  markTextOf,
+} from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { parseStandingName, plainName } from '../../domain/transaction/transaction-names.ts';
+import { parseTransactionName, plainName } from '../../domain/transaction/transaction-names.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
 import { carriesJournal, type OpenTransaction } from '../transaction/facts/facts.ts';
@@ -32,7 +37,7 @@ export type Found = {
   /** Each reason follows the name. `isUnsealed`: only the seal of our key is missing. */
   readonly left: readonly { readonly name: string; readonly reason: string; readonly isUnsealed?: true }[];
   /** See `Belief`. */
-  readonly stray: readonly OpenMark[];
+  readonly stray: readonly TransactionMark[];
   readonly images: readonly ImageSummary[];
 };
 
@@ -41,26 +46,26 @@ export type FindOrder = {
   readonly unsealed?: readonly string[];
 };
 
-/** Reads the possible remains of updates. `domain/recovery/interrupted.ts` decides which are real. */
+/** Reads the possible remains of updates. `domain/recovery/judge-remains.ts` decides which are real. */
 export async function findOpen(
   outside: Outside,
   containers: readonly ContainerSummary[],
   { unsealed = [] }: FindOrder = {},
 ): Promise<Found> {
   const images = await outside.engine.listImages();
-  const trusted = openMarksOf(images).filter((mark) => isSealedMark(outside, mark));
+  const trusted = transactionMarksOf(images).filter((mark) => isSealedMark(outside, mark));
   const suspects = suspectsAmong(containers, images, trusted);
   const inspected = await mapConcurrently(suspects.carriers, inspectionsAtOnce, (summary) => read(outside, summary));
   const carriers = inspected.flatMap((one) => (one !== undefined && 'journal' in one ? [one] : []));
   const broken = inspected.flatMap((one) => (one !== undefined && 'reason' in one ? [one] : []));
-  const isTrusted = ({ container, journal }: Carrier) =>
-    bearsSeal(journal, container.settings.Config.Labels ?? {}, outside.seal) || unsealed.includes(journal.name);
+  const isTrusted = ({ container, journal }: JournaledContainer) =>
+    hasValidSeal(journal, container.settings.Config.Labels ?? {}, outside.seal) || unsealed.includes(journal.name);
   const { olds, unreadable } = await inspectOlds(outside, carriers);
   const unsealedOnes = carriers.filter((carrier) => !isTrusted(carrier));
   const others = [...suspects.foreign, ...unsealedOnes.map(({ container }) => container.name)].map(plainName);
   const othersKeys = [...suspects.foreignIds, ...unsealedOnes.map(({ journal }) => journal.transaction)];
-  const isOthers = (mark: OpenMark) => othersKeys.some((transaction) => marks(mark, transaction));
-  const { open, left, stray } = believe({
+  const isOthers = (mark: TransactionMark) => othersKeys.some((transaction) => isMarkOf(mark, transaction));
+  const { open, left, stray } = judgeRemains({
     containers,
     olds,
     unreadable,
@@ -73,7 +78,7 @@ export async function findOpen(
     left: [
       ...suspects.foreign.map((name) => ({ name, reason: 'carries a journal that this version cannot read' })),
       ...broken,
-      ...unsealedOnes.map(unsealedOne),
+      ...unsealedOnes.map(describeUnsealed),
       ...left.filter(({ name }) => !isSpokenFor(name)),
     ],
     stray,
@@ -95,7 +100,7 @@ type Suspects = {
 function suspectsAmong(
   containers: readonly ContainerSummary[],
   images: readonly ImageSummary[],
-  marked: readonly OpenMark[],
+  marked: readonly TransactionMark[],
 ): Suspects {
   const imageLabelsOf = imageLabelsIn(indexImages(images));
   const present = new Set([...containers.map(({ id }) => id), ...marked.map(({ oldId }) => oldId)]);
@@ -103,8 +108,8 @@ function suspectsAmong(
   const read = carrying.map((container) => {
     // An image may have been removed by force while its container exists. The container still starts, and all its
     // labels count as its own.
-    const labels = ownLabels(container.labels, imageLabelsOf(container) ?? {});
-    return { container, labels, standing: parseStandingName(container.name), reading: readJournal(labels) };
+    const labels = containerOwnLabels(container.labels, imageLabelsOf(container) ?? {});
+    return { container, labels, standing: parseTransactionName(container.name), reading: readJournal(labels) };
   });
   // Transactions without their old container: the other carrier, at its plain name, shows whether the update is over.
   const leftOver = new Set<string>();
@@ -133,18 +138,18 @@ function suspectsAmong(
 async function read(
   outside: Outside,
   { id, name }: ContainerSummary,
-): Promise<Carrier | Found['left'][number] | undefined> {
+): Promise<JournaledContainer | Found['left'][number] | undefined> {
   const container = await inspectAlone(outside, id);
   if (container === undefined || typeof container === 'string')
     return container === undefined ? undefined : { name, reason: `cannot be inspected: ${container}` };
-  const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels ?? {}));
+  const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels ?? {}));
   return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
 }
 
 /** Inspects old containers. Kept ones are not in `containers`, but they are not treated as gone. */
 async function inspectOlds(
   outside: Outside,
-  carriers: readonly Carrier[],
+  carriers: readonly JournaledContainer[],
 ): Promise<{ readonly olds: ReadonlyMap<string, Container>; readonly unreadable: ReadonlySet<string> }> {
   const named = [...new Set(carriers.map(({ journal }) => journal.oldId))];
   const read = await mapConcurrently(named, inspectionsAtOnce, async (id) => ({
@@ -167,11 +172,11 @@ async function inspectAlone({ engine }: Outside, id: string): Promise<Container 
   }
 }
 
-function isSealedMark({ seal }: Outside, mark: OpenMark): boolean {
-  return seal === undefined || seal.verify(sealedPartOf(mark), mark.seal);
+function isSealedMark({ seal }: Outside, mark: TransactionMark): boolean {
+  return seal === undefined || seal.verify(markTextOf(mark), mark.seal);
 }
 
-function unsealedOne({ container, journal }: Carrier): Found['left'][number] {
+function describeUnsealed({ container, journal }: JournaledContainer): Found['left'][number] {
   return {
     name: container.name,
     reason: `has a journal without the seal of this instance's key: if that update is yours, run "upkeep recover --unsealed ${journal.name}"`,
@@ -179,7 +184,7 @@ function unsealedOne({ container, journal }: Carrier): Found['left'][number] {
   };
 }
 
-function foundFrom({ id, members }: BelievedTransaction): FoundTransaction {
+function foundFrom({ id, members }: ConfirmedTransaction): FoundTransaction {
   const carriers = members
     .flatMap(({ successor, autoRemoveReplica }) => [successor, autoRemoveReplica])
     .filter((one) => one !== undefined);
@@ -198,7 +203,7 @@ function foundFrom({ id, members }: BelievedTransaction): FoundTransaction {
   };
 }
 
-function partOf({ name, oldId, successor, autoRemoveReplica, mark }: BelievedMember): Member {
+function partOf({ name, oldId, successor, autoRemoveReplica, mark }: ConfirmedMember): Member {
   const journal = (successor ?? autoRemoveReplica)?.journal;
   if (journal === undefined) return memberFromMark(name, oldId, mark);
   // A mark cannot be forged, and the mark of a rollback is newer than the journal of the update that it undoes.

@@ -8,8 +8,8 @@ import {
 } from '../../domain/container/container.ts';
 import { type HelperOrder, readHelperOrder } from '../../domain/self-update/helper.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
-import { lastWords } from '../../domain/text/last-words.ts';
-import { helperMarksOf, helperMarkText, marks } from '../../domain/transaction/open-mark.ts';
+import { logTail } from '../../domain/text/log-tail.ts';
+import { helperMarksOf, helperMarkText, isMarkOf } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { isHelperName } from '../../domain/transaction/transaction-names.ts';
 import type { FoundTransaction } from './find-open.ts';
@@ -36,7 +36,7 @@ export function helpersIn(
   return containers.flatMap((container) => {
     const order = isHelperName(container.name) ? readHelperOrder(container.labels) : undefined;
     if (order === undefined) return [];
-    const mark = marked.find((one) => one.helperId === container.id && marks(one, order.transaction));
+    const mark = marked.find((one) => one.helperId === container.id && isMarkOf(one, order.transaction));
     if (mark === undefined) return isAlive(container.status) ? [] : [{ container, order, tag: '' }];
     const isOurs = seal === undefined || seal.verify(helperMarkText(container.id, order.transaction), mark.seal);
     return isOurs ? [{ container, order, tag: mark.tag }] : [];
@@ -102,7 +102,7 @@ const lastMomentsMs = 10_000;
 export async function lastWordsOf({ engine }: Outside, id: string): Promise<string> {
   try {
     const log = await engine.containerLogs(id, { tail: 5 });
-    return lastWords(log, (await engine.inspectContainer(id))?.settings.Config.Env ?? []);
+    return logTail(log, (await engine.inspectContainer(id))?.settings.Config.Env ?? []);
   } catch {
     return '';
   }

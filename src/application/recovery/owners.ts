@@ -1,7 +1,7 @@
 import { type Container, isAlive } from '../../domain/container/container.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { FoundTransaction } from './find-open.ts';
 import { healthDeadlineMs } from '../health/health.ts';
 import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
@@ -33,8 +33,8 @@ export async function whyNotOurs(
   if (state === 'alive') return atWork;
   if (state !== 'unknown') return undefined;
   if (ownerContainer !== '') return (await runsInAnother(outside, ownerContainer, createdAtMs)) ? atWork : undefined;
-  const { lastSignMs, patienceMs } = await signsOfLife(outside, settings, transaction);
-  const waitMs = lastSignMs + patienceMs - nowMs;
+  const { lastSignMs, longestPauseMs } = await lastActivity(outside, settings, transaction);
+  const waitMs = lastSignMs + longestPauseMs - nowMs;
   if (lastSignMs > nowMs || waitMs <= 0) return undefined;
   const when = formatDuration(Math.ceil(waitMs / 1000) * 1000);
   return {
@@ -61,10 +61,10 @@ type Signs = {
   /** The last change to one of its containers, by the engine's clock. */
   readonly lastSignMs: number;
   /** The longest time that an owner waits without a change. */
-  readonly patienceMs: number;
+  readonly longestPauseMs: number;
 };
 
-async function signsOfLife(
+async function lastActivity(
   { engine }: Outside,
   settings: ServiceSettings,
   { members, successors, autoRemoveReplicas, createdAtMs }: FoundTransaction,
@@ -80,7 +80,7 @@ async function signsOfLife(
     lastSignMs = Math.max(lastSignMs, container.createdAtMs, ...times);
     patienceMs = Math.max(patienceMs, longestWaitMs(container, settings));
   }
-  return { lastSignMs, patienceMs: patienceMs + marginMs };
+  return { lastSignMs, longestPauseMs: patienceMs + marginMs };
 }
 
 /** For a stop or for a health check. Hooks have their own timeouts, which are short as a rule. */

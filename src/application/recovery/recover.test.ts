@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Instance } from '../../domain/outside/outside.ts';
-import { defaultSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { journalPrefix } from '../../domain/container/label-names.ts';
 import { recoverTransactions } from './recover.ts';
 import { runTransaction } from '../transaction/run-transaction.ts';
@@ -38,7 +38,7 @@ async function interrupted(
         cause: 'stale' as const,
         reference: image,
         digest,
-        holdsOnTo: [],
+        hardDependencies: [],
         desiredEndState: 'running' as const,
         waitsFor: [],
       },

@@ -5,9 +5,9 @@ import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { type ImageLabelsOf, imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
-import { isProven, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
-import { keptMarksOf } from '../../domain/transaction/open-mark.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import { isKeptByUpdate, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
+import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
 import { opened, type OpenTransaction } from '../transaction/facts/facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
@@ -16,7 +16,7 @@ import { handOver } from '../transaction/hand-over.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
 import { concludeHelper, dismissHelper, type Helper, helpersIn, isHelperOf, lastWordsOf } from './helpers.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
-import { linksOfSuccessors, tellLostLinks } from '../transaction/lost-links.ts';
+import { linksOfSuccessors, describeLostLinks } from '../transaction/lost-links.ts';
 import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts';
 import { withRecipients } from './recipients.ts';
 import { settleStrayMarks } from './stray-marks.ts';
@@ -55,7 +55,7 @@ export async function recoverTransactions(
   const tellAlone = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
   let awaitsHelper = false;
 
-  async function attend(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
+  async function recoverTransaction(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
     const { id, members } = transaction;
     if (signal?.aborted) return [];
     const helper = helpers.find(({ order }) => isHelperOf(order, transaction));
@@ -70,7 +70,7 @@ export async function recoverTransactions(
     const helped =
       isHelper || owned !== undefined || helper === undefined
         ? undefined
-        : await whyHelperStays(outside, helper, { own, waitedMs }).catch(tellAlone);
+        : await whyHelperKept(outside, helper, { own, waitedMs }).catch(tellAlone);
     const reason = owned?.reason ?? helped;
     if (reason !== undefined) {
       awaitsHelper ||= helper !== undefined && isOurs(transaction, own);
@@ -85,7 +85,7 @@ export async function recoverTransactions(
     return [];
   }
 
-  const attended = await mapConcurrently(found.open, repairsAtOnce, attend);
+  const attended = await mapConcurrently(found.open, repairsAtOnce, recoverTransaction);
   const imageLabelsOf = imageLabelsIn(indexImages(found.images));
   const marked = keptMarksOf(found.images);
   const left = isHelper ? [] : [...found.left, ...unprovenAmong({ containers: listed, marked, imageLabelsOf })];
@@ -109,10 +109,10 @@ export async function recoverTransactions(
 /** Repairs run side by side, because one may wait long for a slow stop. */
 const repairsAtOnce = 8;
 
-function unprovenAmong(world: Parameters<typeof isProven>[1]): Found['left'] {
+function unprovenAmong(world: Parameters<typeof isKeptByUpdate>[1]): Found['left'] {
   const reason = 'has the name of a kept container, but nothing shows that Upkeep gave it';
   return keptAmong(world.containers).flatMap((one) =>
-    isProven(one, world) ? [] : [{ name: one.container.name, reason }],
+    isKeptByUpdate(one, world) ? [] : [{ name: one.container.name, reason }],
   );
 }
 
@@ -136,7 +136,7 @@ type Waiting = { readonly own: ContainerSummary | undefined; readonly waitedMs: 
  * A running helper is left to its work. The Upkeep that is being replaced gives up a helper that does not begin or does
  * not end; every Upkeep gives up one that does not run.
  */
-async function whyHelperStays(
+async function whyHelperKept(
   outside: Outside,
   helper: Helper,
   { own, waitedMs }: Waiting,
@@ -184,7 +184,7 @@ async function recoverOne(
       mode: { kind: isHelper ? 'finish-as-helper' : 'recover' },
       onPhase: () => {},
     });
-    if (result === 'aside') return await handOn(outside, names, transaction);
+    if (result === 'aside') return await handOverToHelper(outside, names, transaction);
     for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
     await rememberFailures(outside, failuresOf(transaction, failedImages));
     if (result === 'stuck') return { containers: names, result: 'failed', reason };
@@ -202,7 +202,7 @@ async function recoverOne(
     const why = reason === '' && !isHelper ? 'the update had been interrupted' : reason;
     const lost = isFinished
       ? []
-      : await Promise.all(transaction.members.map(({ oldId }) => tellLostLinks(outside, oldId, links.get(oldId))));
+      : await Promise.all(transaction.members.map(({ oldId }) => describeLostLinks(outside, oldId, links.get(oldId))));
     return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + lost.join('') };
   } catch (error) {
     outside.log.error('An interrupted update could not be repaired', { containers: names, error });
@@ -217,7 +217,7 @@ function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
 }
 
 /** Hands the transaction to a helper, because its next step would stop our own container. */
-async function handOn(
+async function handOverToHelper(
   outside: Outside,
   names: readonly string[],
   { id, members }: OpenTransaction,

@@ -1,7 +1,7 @@
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { recoverTransactions, type RecoveryOrder } from './recover.ts';
 import { readHelperOrder } from '../../domain/self-update/helper.ts';
 import { noRestart } from '../../domain/transaction/policy.ts';

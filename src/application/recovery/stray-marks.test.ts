@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { openMarksOf } from '../../domain/transaction/open-mark.ts';
-import { defaultSettings } from '../../domain/settings/settings.ts';
+import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 const full = { trigger: 'command', images: [], containers: [] } as const;
@@ -20,7 +20,7 @@ async function updateWithLateSuccessor(faults: readonly PlannedFault[] = []) {
   const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } };
   const oldId = control.runContainer('app', { Image: 'app:1', HostConfig });
   scene.registry.store.publish('app:1', { version: '2' });
-  const marks = async () => openMarksOf(await engine.listImages());
+  const marks = async () => transactionMarksOf(await engine.listImages());
   const recover = () => createApplication(scene.startProcess().outside, settings).recover();
   const act = async () => {
     const [mark] = await marks();

@@ -1,16 +1,16 @@
-import { deadManPolicy, samePolicy } from '../../domain/transaction/policy.ts';
+import { policyWhileUnproven, samePolicy } from '../../domain/transaction/policy.ts';
 import { restartPolicyOf } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
-import type { OpenMark } from '../../domain/transaction/open-mark.ts';
+import type { TransactionMark } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { parseKeptName, parseStandingName } from '../../domain/transaction/transaction-names.ts';
+import { parseKeptName, parseTransactionName } from '../../domain/transaction/transaction-names.ts';
 import { followedTag } from '../transaction/facts/facts.ts';
 import { settleWithinMs, strayAfterMs, untag } from '../transaction/facts/marks.ts';
 
 type Stray = {
-  readonly marks: readonly OpenMark[];
+  readonly marks: readonly TransactionMark[];
   /** Reads again, after the pause, which marks are stray. */
-  readonly readAgain: () => Promise<readonly OpenMark[]>;
+  readonly readAgain: () => Promise<readonly TransactionMark[]>;
   readonly liveRestore: boolean;
 };
 
@@ -39,14 +39,14 @@ type Settling = Pick<Stray, 'liveRestore'> & {
   readonly untilMs: number;
 };
 
-async function settle(outside: Outside, mark: OpenMark, { liveRestore, untilMs }: Settling): Promise<void> {
+async function settle(outside: Outside, mark: TransactionMark, { liveRestore, untilMs }: Settling): Promise<void> {
   const { engine, clock, log } = outside;
   const isLate = () => clock.monotonicMs() > untilMs;
   const old = await engine.inspectContainer(mark.oldId);
   const isInPlace =
-    old !== undefined && parseStandingName(old.name) === undefined && parseKeptName(old.name) === undefined;
+    old !== undefined && parseTransactionName(old.name) === undefined && parseKeptName(old.name) === undefined;
   if (isInPlace) {
-    const waiting = deadManPolicy(mark.policy, liveRestore);
+    const waiting = policyWhileUnproven(mark.policy, liveRestore);
     const isOurs = !samePolicy(waiting, mark.policy) && samePolicy(restartPolicyOf(old), waiting);
     if (isOurs && !isLate()) await engine.updateRestartPolicy(old.id, mark.policy);
     const reference = followedTag(old);

@@ -2,10 +2,10 @@ import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from 
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { keptAmong } from '../../domain/rollback/kept-containers.ts';
-import { ownLabels } from '../../domain/container/label-names.ts';
+import { containerOwnLabels } from '../../domain/container/label-names.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import { passGate } from '../health/health.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
@@ -29,7 +29,7 @@ export async function findReturning(
   const found = new Map<string, ContainerSummary>();
   const alone = transactions.flatMap(({ members }) => (members.length === 1 ? members : []));
   for (const { container } of alone) {
-    const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
+    const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
     if (reading.kind !== 'journal' || reading.journal.members.length > 1) continue;
     const { oldId, wasRunning } = reading.journal;
     const old = kept.find((one) => one.container.id === oldId && one.kept.name === container.name);
@@ -95,7 +95,7 @@ async function reopen(
   container: Container,
   { oldId, onPhase }: Reopening,
 ): Promise<string | undefined> {
-  const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
+  const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
   if (reading.kind !== 'journal') return 'its journal is gone';
   const info = await outside.engine.info();
   const { result, reason, facts } = await transact({

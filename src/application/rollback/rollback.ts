@@ -4,13 +4,13 @@ import { ServiceError } from '../../domain/errors.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { type Journal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { indexImages } from '../../domain/container/image-index.ts';
-import { ownLabels } from '../../domain/container/label-names.ts';
+import { containerOwnLabels } from '../../domain/container/label-names.ts';
 import { isExcluded } from '../../domain/settings/labels.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { StaleContainer } from '../../domain/plan/update-plan.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { listAll } from '../engine/list-all.ts';
@@ -120,7 +120,7 @@ async function readLastUpdate(
   const container = await engine.inspectContainer(id, signal);
   if (container === undefined) throw refuse(name, 'somebody removed it just now');
   if (isExcluded(container)) throw refuse(name, 'it is disabled by its label');
-  const reading = readJournal(ownLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
+  const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
   if (reading.kind === 'foreign') throw refuse(name, reading.reason);
   if (reading.kind === 'none' && container.imageLabels === undefined)
     throw refuse(name, 'the engine no longer has its image, so its last update cannot be read');

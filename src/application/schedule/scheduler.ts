@@ -1,14 +1,14 @@
-import type { KeepUpdating } from '../../domain/schedule/schedule.ts';
+import type { UpdateSchedule } from '../../domain/schedule/schedule.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceStatus } from '../../domain/run/service-status.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Trigger } from '../../domain/run/session.ts';
-import { type Agenda, createAgenda } from './agenda.ts';
+import { type NextRun, createNextRun } from './next-run.ts';
 
 export type Scheduler = {
-  readonly keepUpdating: (order: KeepUpdating, signal: AbortSignal) => Promise<void>;
+  readonly keepUpdating: (order: UpdateSchedule, signal: AbortSignal) => Promise<void>;
   /** By the wall clock; undefined when nothing is scheduled. */
   readonly nextRunAtMs: () => number | undefined;
   /** The schedule in words; empty before the service has begun. */
@@ -27,7 +27,7 @@ export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
  * are skipped. When a window opens that containers wait for, those are updated once.
  */
 export function createScheduler({ clock, log, update, opensAfter = () => undefined }: SchedulerParts): Scheduler {
-  let agenda: Agenda | undefined;
+  let agenda: NextRun | undefined;
   let words: Pick<ServiceStatus, 'schedule' | 'scheduleOff'> = {};
 
   function tellNext(signal: AbortSignal): void {
@@ -64,7 +64,7 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
         });
         running.add(run);
       };
-      agenda = schedule && createAgenda(schedule, clock);
+      agenda = schedule && createNextRun(schedule, clock);
       words = schedule ? { schedule: schedule.words } : { scheduleOff: whyNone ?? 'No schedule is given' };
       if (!updateOnStart) tellNext(signal);
       else if (!signal.aborted) begin('start');

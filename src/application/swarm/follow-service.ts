@@ -1,6 +1,6 @@
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -65,7 +65,7 @@ export async function followService(
     const step = decideService(facts, watch, limits);
     switch (step.kind) {
       case 'end':
-        return asked === undefined || step.outcome === 'deferred' ? step : { ...step, ...toldAs(step, asked) };
+        return asked === undefined || step.outcome === 'deferred' ? step : { ...step, ...withAskedReason(step, asked) };
       case 'update': {
         if (begin === undefined) return { outcome: 'deferred', reason: 'It is not begun by a repair' };
         if (begins === mostTries) return { outcome: 'deferred', reason: 'Somebody else keeps changing the service' };
@@ -85,7 +85,7 @@ export async function followService(
         }
         returns += 1;
         asked = fault;
-        const outcome = await swarm.goBack(facts.service as SwarmService);
+        const outcome = await swarm.rollBack(facts.service as SwarmService);
         if (outcome.kind === 'refused') {
           return {
             outcome: 'failed',
@@ -125,7 +125,7 @@ export async function readService(
 }
 
 /** Upkeep asked for the rollback, so its reason counts. The tasks may report other reasons since. */
-function toldAs(
+function withAskedReason(
   { outcome, reason }: Extract<ServiceStep, { kind: 'end' }>,
   asked: Fault,
 ): Pick<ServiceEnd, 'reason' | 'fault'> {

@@ -1,13 +1,13 @@
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { FailedServiceVersion, Swarm } from '../../domain/outside/swarm.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import {
   isLongProven,
   openUpdate,
-  isTakenBackAlone,
-  type TakenBack,
-  takenBackBySwarm,
+  isRolledBackBySwarm,
+  type RolledBackVersion,
+  versionRolledBackBySwarm,
 } from '../../domain/swarm/update/open-update.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
@@ -118,8 +118,8 @@ async function rememberTakenBack(
   outside: Pick<Outside, 'log' | 'clock'> & { readonly swarm: Swarm },
   { services, nodes, failures }: ServiceListing,
   signal?: AbortSignal,
-): Promise<readonly (TakenBack & { readonly service: SwarmService })[]> {
-  const candidates = services.filter((service) => isTakenBackAlone(service, outside.clock.nowMs()));
+): Promise<readonly (RolledBackVersion & { readonly service: SwarmService })[]> {
+  const candidates = services.filter((service) => isRolledBackBySwarm(service, outside.clock.nowMs()));
   if (candidates.length === 0) return [];
   const tasks = await outside.swarm.tasks(
     candidates.map(({ id }) => id),
@@ -127,7 +127,7 @@ async function rememberTakenBack(
   );
   const found = candidates.flatMap((service) => {
     const own = tasks.filter(({ serviceId }) => serviceId === service.id);
-    const taken = takenBackBySwarm(service, own, nodes);
+    const taken = versionRolledBackBySwarm(service, own, nodes);
     const isKnown = failures.some(
       ({ serviceId, digest }) => serviceId === service.id && digest === digestIn(taken?.image ?? ''),
     );

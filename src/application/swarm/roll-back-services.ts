@@ -2,9 +2,9 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
-import { digestIn, whereBack } from '../../domain/swarm/service-image.ts';
+import { digestIn, rollbackImageOf } from '../../domain/swarm/service-image.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { quoted } from '../../domain/text/printable.ts';
@@ -55,7 +55,7 @@ function plannedBack(service: SwarmService): PlannedService {
   const { id, name, image: from } = service;
   const { labels, image } = summaryOfService(service);
   if (readLabels(labels, {}).wishes.enable === false) throw refuse(name, 'it is disabled by its label');
-  const to = whereBack(service);
+  const to = rollbackImageOf(service);
   if (to === undefined)
     throw refuse(
       name,

@@ -6,7 +6,7 @@ import { describeError } from '../../domain/errors.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
 import type { Platform } from '../../domain/reference/platform.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { whyNotUpdated } from '../../domain/swarm/update/refuse-service.ts';
 import { digestIn, updateFromLabel, updateIdLabel } from '../../domain/swarm/service-image.ts';
 import { newPlatforms } from '../../domain/swarm/update/new-platforms.ts';

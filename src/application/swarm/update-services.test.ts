@@ -4,7 +4,7 @@ import { amd64 } from '../../../sandbox/registry/release.ts';
 import type { SandboxServiceSpec } from '../../../sandbox/swarm/swarm-world.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 /** Services of a swarm of three nodes, in the sandbox engine; test/swarm has a real swarm. */

@@ -1,6 +1,6 @@
 import type { Outside, Instance } from '../../domain/outside/outside.ts';
 import type { Outcomes } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { CheckReport } from '../check/check.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';

@@ -1,8 +1,8 @@
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { MemberFacts, TransactionFacts } from '../../domain/transaction/facts.ts';
-import { observe, takeUp } from '../../domain/transaction/memory/observe.ts';
+import { observe, continueHandOver } from '../../domain/transaction/memory/observe.ts';
 import { backoffMs, reconnectLimitMs, refusalLimitMs } from '../../domain/transaction/memory/step-limits.ts';
-import { blame, type TransactionMemory } from '../../domain/transaction/memory/transaction-memory.ts';
+import { addReason, type TransactionMemory } from '../../domain/transaction/memory/transaction-memory.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { TransactOptions } from './transact-options.ts';
 import { readFacts } from './facts/facts.ts';
@@ -35,7 +35,7 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
         if (!(error instanceof ServiceError) || outside.clock.monotonicMs() - begunAtMs > limitMs) {
           if (!(error instanceof ServiceError))
             outside.log.error('the state of a transaction could not be read', { error });
-          return { memory: blame(memory, describeError(error)), facts: undefined };
+          return { memory: addReason(memory, describeError(error)), facts: undefined };
         }
         memory = { ...memory, undisturbed: new Set() };
         outside.log.debug('the engine does not answer, trying again', { error: error.message });
@@ -49,8 +49,8 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
     const { memory: known, facts } = await readWhenReachable(before);
     if (facts === undefined) return { kind: 'unreadable', memory: known, facts };
     const observed = observe(known, facts, transaction.autoRemoveReplicas);
-    const memory = takeUp(observed, facts);
-    if (memory.wish !== observed.wish) return { kind: 'outdated', memory, facts };
+    const memory = continueHandOver(observed, facts);
+    if (memory.direction !== observed.direction) return { kind: 'outdated', memory, facts };
     const pruned = 'prepared' in options.mode ? await findPruned(facts, readAtMs) : undefined;
     if (pruned !== undefined) return { kind: 'outdated', memory: { ...memory, pruned }, facts };
     return { kind: 'read', memory, facts };

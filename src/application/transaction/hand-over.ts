@@ -3,7 +3,7 @@ import { isAlive } from '../../domain/container/container.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { asHelper, type HelperOrder, readHelperOrder, writeHelperOrder } from '../../domain/self-update/helper.ts';
-import { helperMarkTag, helperMarkText } from '../../domain/transaction/open-mark.ts';
+import { helperMarkTag, helperMarkText } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { helperName } from '../../domain/transaction/transaction-names.ts';
 

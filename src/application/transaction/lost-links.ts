@@ -16,7 +16,7 @@ export function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets 
  * Docker itself starts. If the name of a target is free or belongs to another container then, the link is lost until
  * the next start of the engine.
  */
-export async function tellLostLinks(
+export async function describeLostLinks(
   { engine }: Pick<Outside, 'engine'>,
   oldId: string,
   wanted: LinkTargets | undefined,

@@ -3,7 +3,7 @@ import { describeWithRemedy } from '../../domain/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { composeFileRemark } from '../../domain/plan/compose-file.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { outageOf } from '../../domain/run/outage.ts';
+import { downtimeOf } from '../../domain/run/downtime.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import type { OpenTransaction } from './facts/facts.ts';
@@ -98,13 +98,13 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   /** A container that did not run before has no outage. */
   function outage(startedAt: string | undefined) {
     if (!isAlive(member.planned.container.state.status)) return {};
-    return outageOf({ stopSentAtMs: transaction.stopTimes.sentAtMs(id), endedAt: result.endedAt.get(id), startedAt });
+    return downtimeOf({ stopSentAtMs: transaction.stopTimes.sentAtMs(id), endedAt: result.endedAt.get(id), startedAt });
   }
 }
 
 /** The old container may also have been removed by a restarted engine because of --rm. */
 function copied(facts: MemberFacts | undefined): string {
-  if (facts?.standsIn !== true) return '';
+  if (facts?.isReplica !== true) return '';
   return facts.autoRemoves
     ? '; it runs again as a copy without --rm, until its next update'
     : '; it was pruned together with its successor, and was created anew as it was';

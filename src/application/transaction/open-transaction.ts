@@ -1,5 +1,5 @@
 import type { Log, Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { keepOrderOf, startOrderOf } from '../../domain/plan/replacement-options.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { opened, type OpenTransaction } from './facts/facts.ts';

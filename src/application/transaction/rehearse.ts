@@ -1,6 +1,6 @@
 import { describeWithRemedy } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { OpenTransaction } from './facts/facts.ts';
 import { openTransaction } from './open-transaction.ts';

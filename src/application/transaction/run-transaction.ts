@@ -1,12 +1,12 @@
-import type { WhileUnproven } from './steps/step-context.ts';
+import type { WhileAwaitingHealth } from './steps/step-context.ts';
 import type { TransactOptions } from './transact-options.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { announceEnd, announcePhase, announceStart, createPhaseWatch } from './announce.ts';
 import { failuresOf, rememberFailures } from './failed-versions.ts';
-import { linksOf, tellLostLinks } from './lost-links.ts';
+import { linksOf, describeLostLinks } from './lost-links.ts';
 import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
 import { openTransaction } from './open-transaction.ts';
 import { type PreparedMember, type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
@@ -37,7 +37,13 @@ export async function runTransaction(
     phases.enter(container, phase);
     announcePhase(outside, runId, container, phase);
   };
-  const reached = await move(outside, settings, planned, { runId, enter, onHandedOver, whileUnproven }, signal);
+  const reached = await replaceContainers(
+    outside,
+    settings,
+    planned,
+    { runId, enter, onHandedOver, whileUnproven },
+    signal,
+  );
   const outcomes = reached.map((outcome) => {
     const times = phases.read(outcome.name);
     return times === undefined ? outcome : { ...outcome, phases: times };
@@ -50,12 +56,12 @@ export type TransactionRun = {
   readonly runId: string;
   /** Set for the update of our own container. Called once a helper has taken it over. */
   readonly onHandedOver?: (() => void) | undefined;
-  readonly whileUnproven?: WhileUnproven | undefined;
+  readonly whileUnproven?: WhileAwaitingHealth | undefined;
 };
 
 type EnterPhase = (container: string, phase: UpdatePhase) => void;
 
-async function move(
+async function replaceContainers(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
@@ -91,7 +97,7 @@ async function move(
     mode: { kind: onHandedOver === undefined ? 'update' : 'hand-over', prepared },
   });
   if (result.result === 'aside')
-    return [await letHelperFinish({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
+    return [await handOverToHelper({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
   const failures = failuresOf(transaction, result.failedImages);
   await rememberFailures(outside, failures);
   const takenBack = new Set(failures.map(({ name }) => name));
@@ -102,14 +108,14 @@ async function move(
   return Promise.all(reached.map((outcome, index) => withLostLinks(outside, outcome, prepared.members[index])));
 }
 
-type Handing = Pick<TransactOptions, 'outside' | 'settings' | 'transaction' | 'onPhase'> &
+type HandOverOptions = Pick<TransactOptions, 'outside' | 'settings' | 'transaction' | 'onPhase'> &
   Pick<TransactionRun, 'onHandedOver'> & { readonly prepared: PreparedTransaction };
 
 /**
  * Hands the update of our own container, its only member, to a helper. If no helper can be started, the successor is
  * removed and nothing has changed.
  */
-async function letHelperFinish({ prepared, onHandedOver, ...options }: Handing): Promise<ContainerOutcome> {
+async function handOverToHelper({ prepared, onHandedOver, ...options }: HandOverOptions): Promise<ContainerOutcome> {
   const [member] = prepared.members;
   if (member === undefined) throw new Error('a transaction without members');
   const { container, reference } = member.planned;
@@ -143,5 +149,5 @@ async function withLostLinks(
 ): Promise<ContainerOutcome> {
   if (member === undefined || (outcome.outcome !== 'rolled_back' && outcome.outcome !== 'failed')) return outcome;
   const { container } = member.planned;
-  return { ...outcome, reason: outcome.reason + (await tellLostLinks(outside, container.id, linksOf(container))) };
+  return { ...outcome, reason: outcome.reason + (await describeLostLinks(outside, container.id, linksOf(container))) };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 test('a name that somebody takes in the middle of the swap is told, and the container waits for its name', async () => {

@@ -2,12 +2,12 @@ import { decide } from '../../domain/transaction/decide.ts';
 import type { TransactionFacts } from '../../domain/transaction/facts.ts';
 import type { UpdatePhase } from '../../domain/run/session.ts';
 import { describeStep } from '../../domain/transaction/memory/describe-step.ts';
-import { expectAfter, mayRestOnExpectation } from '../../domain/transaction/memory/expected-facts.ts';
+import { expectedFactsAfter, mayUseExpectedFacts } from '../../domain/transaction/memory/expected-facts.ts';
 import { learn, type StepDecision } from '../../domain/transaction/memory/learn.ts';
-import { beginMemory, blame, turnBack } from '../../domain/transaction/memory/transaction-memory.ts';
+import { beginMemory, addReason, beginRollback } from '../../domain/transaction/memory/transaction-memory.ts';
 import { type Decision, type Step, stepKey, type StepKind } from '../../domain/transaction/step.ts';
 import { createFactsReader } from './facts-reader.ts';
-import { logOfFailed, whoEnded } from './failed-successors.ts';
+import { logOfFailed, causeOfEnd } from './failed-successors.ts';
 import { perform } from './steps/perform.ts';
 import type { TransactOptions, TransactResult } from './transact-options.ts';
 
@@ -36,14 +36,14 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     }
     if (facts === undefined) throw new Error('a transaction without facts');
     facts = { ...facts, memory: memory };
-    const decision = orTurnBack(options, decide(facts));
+    const decision = orRollBack(options, decide(facts));
     const wasExpected = isExpected;
     isExpected = false;
-    if (wasExpected && !mayRestOnExpectation(decision)) continue;
+    if (wasExpected && !mayUseExpectedFacts(decision)) continue;
     switch (decision.kind) {
-      case 'turn':
-        memory = turnBack(
-          await whoEnded(options, memory, facts),
+      case 'rollBack':
+        memory = beginRollback(
+          await causeOfEnd(options, memory, facts),
           decision.reason,
           decision.busy,
           decision === rehearsed,
@@ -53,7 +53,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
         return conclude(decision.result);
       case 'stuck': {
         const why = memory.refusals.get(stepKey(decision.step)) ?? 'it had no effect';
-        memory = blame(memory, `${describeStep(decision.step, facts)} failed: ${why}`);
+        memory = addReason(memory, `${describeStep(decision.step, facts)} failed: ${why}`);
         return conclude('stuck');
       }
       case 'step':
@@ -75,24 +75,24 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     if (learned.logOf !== undefined)
       for (const [id, log] of await logOfFailed(outside, facts, learned.logOf)) logs.set(id, log);
     if (learned.pauseMs !== undefined) await outside.clock.sleep(learned.pauseMs);
-    const expected = outcome.kind === 'done' ? expectAfter(facts, decision.step, memory) : undefined;
+    const expected = outcome.kind === 'done' ? expectedFactsAfter(facts, decision.step, memory) : undefined;
     isExpected = expected !== undefined;
     facts = expected ?? facts;
   }
 }
 
 /** Replaces the decision with the one to undo everything, after an abort or at the end of a rehearsal. */
-function orTurnBack({ mode, signal }: TransactOptions, decision: Decision): Decision {
+function orRollBack({ mode, signal }: TransactOptions, decision: Decision): Decision {
   if (decision.kind !== 'step') return decision;
   const { step, phase } = decision;
   // Before the first stop an abort has no cost: the successors are removed and the names restored.
   if (phase === 'preparing' && 'prepared' in mode && signal?.aborted)
-    return { kind: 'turn', reason: 'the run was cancelled', busy: true };
+    return { kind: 'rollBack', reason: 'the run was cancelled', busy: true };
   const isOver = mode.kind === 'rehearse' && phase !== 'rolling back' && !asideSteps.includes(step.kind);
   return isOver ? rehearsed : decision;
 }
 
-const rehearsed: Decision = { kind: 'turn', reason: 'it was a rehearsal', busy: false };
+const rehearsed: Decision = { kind: 'rollBack', reason: 'it was a rehearsal', busy: false };
 
 /** The steps that only create, connect and compare new containers: a rehearsal performs no other. */
 const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 'connect', 'compare'];

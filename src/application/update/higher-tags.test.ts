@@ -4,7 +4,7 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
 import { parseImageReference } from '../../domain/reference/image-reference.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { readTagPolicy } from '../../domain/tags/tag-policy.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';

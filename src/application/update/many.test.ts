@@ -4,7 +4,7 @@ import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Session } from '../../domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 /** Runs of many containers, in the sandbox engine. */

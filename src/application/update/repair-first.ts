@@ -1,8 +1,8 @@
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
-import { openMarksOf } from '../../domain/transaction/open-mark.ts';
+import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import { createFirstTimes } from '../async/remember.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import type { RecoverServices } from '../swarm/recover-services.ts';
@@ -47,11 +47,11 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
 }
 
 function hasRemains({ containers, listedImages }: Listing): boolean {
-  return containers.some(({ name }) => isParkedName(name)) || openMarksOf(listedImages).length > 0;
+  return containers.some(({ name }) => isParkedName(name)) || transactionMarksOf(listedImages).length > 0;
 }
 
 /** Returns whether a transaction is to be reported: one that a repair leaves alone is reported once, not in every run. */
-export function createLeftAlone(): IsNews {
+export function createReportFilter(): IsNews {
   const isFirst = createFirstTimes(mostTold);
   return ({ containers, result, isPending }) => result !== 'left' || isFirst(JSON.stringify([containers, isPending]));
 }

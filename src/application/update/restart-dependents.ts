@@ -2,10 +2,10 @@ import { type Container, isAlive } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { PlannedRestart } from '../../domain/plan/planned-restarts.ts';
-import { outageOf } from '../../domain/run/outage.ts';
+import { downtimeOf } from '../../domain/run/downtime.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { passGate } from '../health/health.ts';
 import { longestPendingStopMs, stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
@@ -64,7 +64,7 @@ async function restart(
 type Restarted = {
   /** The reason of a failure. Undefined when the container runs and is healthy. */
   readonly fault: string | undefined;
-  readonly outage: ReturnType<typeof outageOf>;
+  readonly outage: ReturnType<typeof downtimeOf>;
 };
 
 /** A failed restart is repeated once. */
@@ -85,7 +85,7 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
   const { startedAt, finishedAt } = (await engine.inspectContainer(id))?.state ?? before;
   const endedAt = finishedAt === before.finishedAt ? undefined : finishedAt;
   const hasStarted = startedAt !== before.startedAt && isAlive(before.status);
-  const outage = hasStarted ? outageOf({ stopSentAtMs: stopTimes.sentAtMs(id), endedAt, startedAt }) : {};
+  const outage = hasStarted ? downtimeOf({ stopSentAtMs: stopTimes.sentAtMs(id), endedAt, startedAt }) : {};
   if (verdict.kind === 'passed') return { fault: undefined, outage };
   return { fault: said === '' ? verdict.reason : `${said}; ${verdict.reason}`, outage };
 }

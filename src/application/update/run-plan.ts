@@ -3,7 +3,7 @@ import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { CanaryGroup, PlannedMember, PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import { type CanaryVerdict, judgeCanary, newImageOf } from '../../domain/plan/canary.ts';
 import { createSlots } from '../async/concurrency.ts';
@@ -31,21 +31,22 @@ export async function runPlan(
   async function attempt(transaction: PlannedTransaction): Promise<readonly ContainerOutcome[]> {
     const awaited = await Promise.all(transaction.after.flatMap((id) => ends.get(id) ?? []));
     const failed = awaited.find((end) => !end.succeeded);
-    if (failed !== undefined) return left(transaction, `It depends on ${quoted(failed.leader)}, which was not updated`);
+    if (failed !== undefined)
+      return leftOutcomes(transaction, `It depends on ${quoted(failed.leader)}, which was not updated`);
     const failedCanary = await failedBefore(transaction, plan.canaries ?? [], ends);
     if (failedCanary !== undefined)
-      return left(transaction, `The new version failed in ${quoted(failedCanary)}`, 'deferred');
+      return leftOutcomes(transaction, `The new version failed in ${quoted(failedCanary)}`, 'deferred');
     return slots.run(async ({ pause }) => {
-      if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
+      if (signal?.aborted) return leftOutcomes(transaction, cancelledBeforeTurn);
       try {
         const why = await whyNotNow?.(transaction.members.map(({ container }) => container.id));
         const notReady = why ?? (await whyNotReady(outside, settings, transaction.requires, signal));
-        if (notReady !== undefined) return left(transaction, notReady, 'deferred');
+        if (notReady !== undefined) return leftOutcomes(transaction, notReady, 'deferred');
         return await perform(outside, settings, transaction, { ...run, whileUnproven: pause }, signal);
       } catch (error) {
-        if (signal?.aborted) return left(transaction, cancelledBeforeTurn);
+        if (signal?.aborted) return leftOutcomes(transaction, cancelledBeforeTurn);
         outside.log.error('An update failed because of an internal error', { error });
-        return left(transaction, describeError(error), 'failed');
+        return leftOutcomes(transaction, describeError(error), 'failed');
       }
     });
   }
@@ -116,7 +117,7 @@ async function failedBefore(
 
 const successes: readonly OutcomeKind[] = ['updated', 'restarted', 'fresh'];
 
-function left(
+function leftOutcomes(
   { members }: PlannedTransaction,
   reason: string,
   outcome: OutcomeKind = 'skipped',

@@ -6,7 +6,7 @@ import type { CheckReport } from '../check/check.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import type { MadePlan } from '../plan/make-plan.ts';
 import { untouched } from './run-plan.ts';
-import { versionOf } from '../../domain/container/image-version.ts';
+import { versionOf } from '../../domain/container/image-labels.ts';
 import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { shortDigest } from '../../domain/reference/digest.ts';

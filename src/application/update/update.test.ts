@@ -6,7 +6,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
 import type { Session } from '../../domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

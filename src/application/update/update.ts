@@ -3,20 +3,20 @@ import { describeError, ServiceError } from '../../domain/errors.ts';
 import { refuseUnmatched } from '../../domain/check/filters.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { Session, Trigger, Outcomes } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge } from '../check/check.ts';
 import type { SelectContainers } from '../check/select-containers.ts';
 import type { InRun } from '../check/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
-import type { LastLook } from '../check/hold-back.ts';
+import type { FinalHoldCheck } from '../check/hold-back.ts';
 import { runPostCheckHooks, runPreCheckHooks } from '../health/hooks.ts';
 import { type MadePlan, type Planner, staleIn } from '../plan/make-plan.ts';
 import type { ListRepaired } from './repair-first.ts';
 import { cancelledBeforeTurn, type PlanRun, runPlan } from './run-plan.ts';
 import { runSession } from './run-session.ts';
 import { inListingOrder, namingVersions } from './session-outcomes.ts';
-import { tidy } from './tidy.ts';
+import { cleanUp } from './clean-up.ts';
 import type { UpdateLock } from './update-lock.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
 
@@ -31,7 +31,7 @@ export type UpdateParts = {
   readonly plan: Planner;
   readonly lock: UpdateLock;
   /** Whether a container's newer version may still be applied at this moment. */
-  readonly whyNotNow: LastLook;
+  readonly whyNotNow: FinalHoldCheck;
   /** Resolves when the helper that has taken over our own container has ended. Never throws. */
   readonly afterHandOver: () => Promise<void>;
 };
@@ -109,7 +109,7 @@ export function createUpdate(parts: UpdateParts): Update {
       const run = { runId: checked.runId, whyNotNow: lastLookAt(checked.report) };
       const outcomes = await runPlan(named, settings, made.plan, run, signal);
       const report = withoutServices(checked.report);
-      await tidy(outside, settings, { ...checked, report, plan: made.plan, outcomes }, signal);
+      await cleanUp(outside, settings, { ...checked, report, plan: made.plan, outcomes }, signal);
       return { made, outcomes };
     } finally {
       const names = withoutServices(checked.report).containers.map(({ name }) => name);

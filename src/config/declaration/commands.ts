@@ -267,9 +267,9 @@ export const commands = [
 ] as const satisfies readonly Command[];
 
 /** The commands with which people decide about new versions. */
-export const deciding = ['approve', 'skip', 'snooze', 'unskip'] as const satisfies readonly CommandName[];
+export const decisionCommands = ['approve', 'skip', 'snooze', 'unskip'] as const satisfies readonly CommandName[];
 
-export const allButCompletion = [
+export const commandsWithSettings = [
   'run',
   'check',
   'update',
@@ -281,7 +281,7 @@ export const allButCompletion = [
   'notify',
   'config',
   'demo',
-  ...deciding,
+  ...decisionCommands,
 ] as const satisfies readonly CommandName[];
 
 export type CommandName = (typeof commands)[number]['name'];

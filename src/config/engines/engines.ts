@@ -1,7 +1,7 @@
 import { type EngineAddress, parseEngineAddress, repeatedNames } from '../../domain/fleet/engine-address.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Fault } from '../declaration/fault.ts';
-import type { Given } from '../given/given.ts';
+import type { Given } from '../given/given-options.ts';
 import { type EngineCertificates, readEngineCertificates } from '../given/secrets.ts';
 import { readContexts } from './contexts.ts';
 
@@ -37,7 +37,7 @@ export function readEngines(
 }
 
 /** A sentence about waves without effect. */
-export function strangeWaves(
+export function warnOfUnusedWaves(
   { values: { waves }, sourceOf }: Parts,
   engines: readonly EngineAddress[],
 ): readonly string[] {

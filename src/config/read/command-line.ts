@@ -4,7 +4,7 @@ import { printable, quoted } from '../../domain/text/printable.ts';
 import { commandNamed, commands, type CommandName } from '../declaration/commands.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
-import type { CommandLine, GivenFlag } from '../given/given.ts';
+import type { CommandLine, GivenFlag } from '../given/given-options.ts';
 import { optionEntries, options, type OptionKey } from '../table/options.ts';
 import { readFlag, type FlagToken } from './flag.ts';
 
@@ -14,13 +14,13 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
   const flags = new Map<OptionKey, GivenFlag>();
   const faults: Fault[] = [];
   for (const token of flagTokens) {
-    if (isQuestion(token)) continue;
+    if (asksForHelpOrVersion(token)) continue;
     const flag = readFlag(token);
     if (flag.kind === 'fault') faults.push({ kind: 'usage', message: flag.message });
     else flags.set(flag.key, { source: flag.source, texts: [...(flags.get(flag.key)?.texts ?? []), flag.text] });
   }
   const chosen = chooseCommand({ words, namesAfterTerminator, flags });
-  return { ...chosen, flags, wants: wishOf(flagTokens, chosen.wants), faults: [...faults, ...chosen.faults] };
+  return { ...chosen, flags, mode: modeOf(flagTokens, chosen.mode), faults: [...faults, ...chosen.faults] };
 }
 
 type ParserOptions = NonNullable<ParseArgsConfig['options']>;
@@ -76,11 +76,11 @@ function withLongFlags(argv: readonly string[], options: ParserOptions): string[
   });
 }
 
-function isQuestion({ name }: FlagToken): boolean {
+function asksForHelpOrVersion({ name }: FlagToken): boolean {
   return name === 'help' || name === 'version';
 }
 
-function wishOf(tokens: readonly FlagToken[], byWord: CommandLine['wants']): CommandLine['wants'] {
+function modeOf(tokens: readonly FlagToken[], byWord: CommandLine['mode']): CommandLine['mode'] {
   if (byWord === 'help' || tokens.some(({ name }) => name === 'help')) return 'help';
   return byWord === 'version' || tokens.some(({ name }) => name === 'version') ? 'version' : 'command';
 }
@@ -103,10 +103,10 @@ function chooseCommand({ words, namesAfterTerminator, flags }: Words): Omit<Comm
     command: command.name,
     commandNamed: named !== undefined,
     names: names.map((name) => name.replace(/^\//, '')),
-    wants: question ?? 'command',
+    mode: question ?? 'command',
     faults: [
       ...(named === undefined && question === undefined ? faultsOfFirstWord(first) : []),
-      ...(command.takesNames ? [] : names.map((name) => strayName(command.name, name))),
+      ...(command.takesNames ? [] : names.map((name) => unexpectedName(command.name, name))),
       ...[...flags].flatMap(([key, { source }]) => faultsOfFlag(command.name, key, source)),
     ],
   };
@@ -118,7 +118,7 @@ const runCommand = commands[0];
 const notContainers = new Set(['list', 'ps', 'serve', 'status']);
 
 function faultsOfFirstWord(word: string): readonly Fault[] {
-  const near = [...commands.map(({ name }) => name), 'help', 'version'].find((name) => isSlipOf(name, word));
+  const near = [...commands.map(({ name }) => name), 'help', 'version'].find((name) => isTypoOf(name, word));
   if (word === '' || (near === undefined && !notContainers.has(word))) return [];
   const known = commands.map(({ name }) => name).join(', ');
   const hint = near === undefined ? `the commands are ${known}` : `did you mean "${near}"?`;
@@ -127,11 +127,11 @@ function faultsOfFirstWord(word: string): readonly Fault[] {
 }
 
 /** Stricter than for options, because any other word is a container name. */
-function isSlipOf(name: string, word: string): boolean {
+function isTypoOf(name: string, word: string): boolean {
   return word.length < 20 && editDistance(word.toLowerCase(), name) <= (name.length > 4 ? 2 : 1);
 }
 
-function strayName(command: CommandName, name: string): Fault {
+function unexpectedName(command: CommandName, name: string): Fault {
   return { kind: 'usage', message: `Cannot use ${quoted(name)}: "upkeep ${command}" takes no names` };
 }
 

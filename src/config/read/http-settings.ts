@@ -1,4 +1,4 @@
-import type { Given } from '../given/given.ts';
+import type { Given } from '../given/given-options.ts';
 import {
   type EndpointGroup,
   endpointGroups,
@@ -21,7 +21,7 @@ export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
   const token = isOn ? tokenSource('httpToken', given, notes) : undefined;
   const eventsToken = isOn ? tokenSource('httpEventsToken', given, notes) : undefined;
   // The demonstration generates its own tokens.
-  if (given.command !== 'demo') askForTokens(groups, given, notes);
+  if (given.command !== 'demo') requireTokens(groups, given, notes);
   return {
     host: values.httpHost?.replace(/^\[(.*)\]$/, '$1'),
     port: values.httpPort,
@@ -85,7 +85,7 @@ const shortWords = `has fewer than ${shortestToken} characters and may be guesse
 
 const open: readonly EndpointGroup[] = ['health', 'swagger', 'dashboard'];
 
-function askForTokens(groups: readonly EndpointGroup[], { values }: Given, { faults }: Notes): void {
+function requireTokens(groups: readonly EndpointGroup[], { values }: Given, { faults }: Notes): void {
   const needing = groups.filter((name) => name !== 'events' && !open.includes(name));
   if (needing.length > 0 && isMissing(values.httpToken)) faults.push(missing(needing, 'http-api-token'));
   if (groups.includes('events') && isMissing(values.httpEventsToken)) {

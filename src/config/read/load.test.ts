@@ -10,7 +10,7 @@ import { loadConfiguration, type Configuration } from './load.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import type { acceptedOptions } from '../table/accepted.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './make-settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -650,7 +650,7 @@ test.each([
 });
 
 test('the defaults of the options are those of the domain', async () => {
-  const { defaultSettings } = await import('../../domain/settings/settings.ts');
+  const { defaultSettings } = await import('../../domain/settings/service-settings.ts');
   expect(settingsOf([]).service).toEqual(defaultSettings);
 });
 

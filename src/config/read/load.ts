@@ -1,4 +1,4 @@
-import type { CommandLine } from '../given/given.ts';
+import type { CommandLine } from '../given/given-options.ts';
 import { readCommandLine } from './command-line.ts';
 import type { CommandName } from '../declaration/commands.ts';
 import { readVariable, unknownVariables, type Environment } from '../table/environment.ts';
@@ -7,7 +7,7 @@ import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { parseValue } from './parse.ts';
 import { readFileValue } from '../given/secrets.ts';
-import { makeSettings, type Settings } from './settings.ts';
+import { makeSettings, type Settings } from './make-settings.ts';
 import { showOptions, type ShownOption } from '../show/shown-configuration.ts';
 
 export type Configuration =
@@ -37,9 +37,9 @@ export type Configuration =
  */
 export function loadConfiguration(argv: readonly string[], environment: Environment = process.env): Configuration {
   const line = readCommandLine(argv);
-  if (line.wants === 'help')
+  if (line.mode === 'help')
     return { kind: 'help', command: line.commandNamed ? line.command : undefined, isAll: line.flags.has('all') };
-  if (line.wants === 'version') return { kind: 'version' };
+  if (line.mode === 'version') return { kind: 'version' };
   const { values, sources, aliases, faults } = readValues(line, environment);
   const sourceOf = (key: OptionKey) => sources.get(key) ?? key;
   const made = makeSettings({ ...line, values, sourceOf });

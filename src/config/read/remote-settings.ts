@@ -1,4 +1,4 @@
-import type { Given } from '../given/given.ts';
+import type { Given } from '../given/given-options.ts';
 import { refusedValue, type Fault } from '../declaration/fault.ts';
 
 /** The running service. */

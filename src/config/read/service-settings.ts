@@ -1,7 +1,7 @@
-import type { ServiceSettings, SelfUpdate } from '../../domain/settings/settings.ts';
-import { ruleEntries, type RuleValues } from '../../domain/settings/table/rules.ts';
+import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
+import { serviceOptionEntries, type ServiceOptionValues } from '../../domain/settings/table/service-options.ts';
 import { localTimeZone } from '../schedule/local-time-zone.ts';
-import type { Given } from '../given/given.ts';
+import type { Given } from '../given/given-options.ts';
 
 /**
  * Settings of the service. Names on the command line select the containers that `run` watches; for other
@@ -13,7 +13,7 @@ export function serviceSettings(
 ): ServiceSettings {
   return {
     // Each key of the table with the value of its option.
-    ...(Object.fromEntries(ruleEntries.map(([key]) => [key, values[key]])) as RuleValues),
+    ...(Object.fromEntries(serviceOptionEntries.map(([key]) => [key, values[key]])) as ServiceOptionValues),
     names: command === 'run' ? names : [],
     selfUpdate: selfUpdate(command, values, servesApi),
     timeZone: timeZoneOf(values),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { releaseOf } from '../../domain/notification/outbox/calm.ts';
+import { releaseTimeOf } from '../../domain/notification/outbox/release-time.ts';
 import { readDailyTime, readTimeSpan } from './times.ts';
 
 const [minuteMs, hourMs] = [60_000, 3_600_000];
@@ -46,7 +46,7 @@ describe('by the clock on the wall, also on the days when it is put forward or b
         fc.pre(from !== until);
         const atMs = changeMs + offset * minuteMs;
         const quietHours = readTimeSpan(`${written(from)}-${written(until)}`, timeZone);
-        const { dueAtMs, hold } = releaseOf('info', atMs, { digest: undefined, quietHours, delayMs: 0 });
+        const { dueAtMs, hold } = releaseTimeOf('info', atMs, { digest: undefined, quietHours, delayMs: 0 });
         expect(dueAtMs - atMs).toBeLessThanOrEqual(25 * hourMs);
         const now = wallMinute(atMs, timeZone);
         const isQuiet = from < until ? now >= from && now < until : now >= from || now < until;

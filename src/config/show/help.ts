@@ -74,7 +74,7 @@ const groups = (Object.keys(optionGroups) as OptionGroup[]).filter((group) => gr
 function groupHelp(group: OptionGroup, used: readonly Option[], width: number, isAll: boolean): string[] {
   const ofGroup = used.filter((option) => option.group === group);
   if (ofGroup.length === 0) return [];
-  const help = isAll ? optionHelp : briefHelp;
+  const help = isAll ? optionHelp : shortHelp;
   return ['', `${optionGroups[group]}:`, ...ofGroup.flatMap((option) => help(option, width))];
 }
 
@@ -87,7 +87,7 @@ function acceptedHelp(used: readonly Option[], width: number): string[] {
 
 function optionHelp(option: Option, width: number): string[] {
   const [variable] = variablesOf(option);
-  const standing = standingOf(option);
+  const standing = shownDefault(option);
   const notes = [
     ...(standing === '' ? [] : [`default: ${standing}`]),
     ...(option.deprecated === undefined ? [] : [`deprecated: ${option.deprecated}`]),
@@ -98,9 +98,9 @@ function optionHelp(option: Option, width: number): string[] {
 }
 
 /** The first clause of the meaning, with its text in brackets. */
-function briefHelp(option: Option, width: number): string[] {
+function shortHelp(option: Option, width: number): string[] {
   const [first = ''] = /^(?:\([^)]*\)|[^,:;.(]|[,:;.](?! ))*/.exec(option.meaning) ?? [];
-  const standing = option.defaultMeaning === undefined ? standingOf(option) : '';
+  const standing = option.defaultMeaning === undefined ? shownDefault(option) : '';
   return entry(termOf(option), first + (standing === '' ? '' : ` [${standing}]`), columnOf(width), width);
 }
 
@@ -109,7 +109,7 @@ function termOf(option: Option): string {
 }
 
 /** Empty if the default is obvious. */
-function standingOf(option: Option): string {
+function shownDefault(option: Option): string {
   const standing = defaultText(option);
   return standing === 'none' || standing === 'false' ? '' : standing;
 }

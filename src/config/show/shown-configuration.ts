@@ -4,7 +4,7 @@ import { variablesOf } from '../table/environment.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import type { ServiceSettings } from '../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 
 /** Content of `/v1/config`. `ownScope` is our own container's scope, which applies without an option. */
 export function shownConfiguration(service: ServiceSettings, options: readonly ShownOption[], ownScope: string) {

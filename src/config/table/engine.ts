@@ -1,8 +1,8 @@
-import { deciding } from '../declaration/commands.ts';
+import { decisionCommands } from '../declaration/commands.ts';
 import { mostEngines, parseEngineAddress } from '../../domain/fleet/engine-address.ts';
 import { type OptionParts, optionTable } from '../declaration/option.ts';
 
-const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers', ...deciding] as const;
+const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers', ...decisionCommands] as const;
 
 /** Options of the engine's address. The names are those of Docker's own command line. */
 export const engineOptions = optionTable({ group: 'engine', commands }, {

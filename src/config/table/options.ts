@@ -8,7 +8,7 @@ import { remoteOptions } from './remote.ts';
 import { ruleOptions } from './rule-options.ts';
 import { requestOptions } from './request.ts';
 import { stateOptions } from './state.ts';
-import { whenOptions } from './when.ts';
+import { whenOptions } from './schedule.ts';
 import { type OptionGroup, optionGroups, type ValuesOf } from '../../domain/settings/table/option.ts';
 import type { Option } from '../declaration/option.ts';
 

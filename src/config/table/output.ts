@@ -1,8 +1,8 @@
-import { allButCompletion } from '../declaration/commands.ts';
+import { commandsWithSettings } from '../declaration/commands.ts';
 import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 /** Options of the output. */
-export const outputOptions = optionTable({ group: 'output', commands: allButCompletion }, {
+export const outputOptions = optionTable({ group: 'output', commands: commandsWithSettings }, {
   json: {
     kind: 'boolean',
     flag: 'json',
@@ -10,7 +10,7 @@ export const outputOptions = optionTable({ group: 'output', commands: allButComp
     meaning: 'Print the result as a JSON document on standard output; for events, one document per line',
     example: 'true',
     isCommon: true,
-    commands: allButCompletion.filter((command) => command !== 'run'),
+    commands: commandsWithSettings.filter((command) => command !== 'run'),
   },
   all: {
     kind: 'boolean',

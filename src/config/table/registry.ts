@@ -1,7 +1,7 @@
-import { deciding } from '../declaration/commands.ts';
+import { decisionCommands } from '../declaration/commands.ts';
 import { type OptionParts, optionTable } from '../declaration/option.ts';
 
-const commands = ['run', 'check', 'update', 'rollback', 'recover', ...deciding] as const;
+const commands = ['run', 'check', 'update', 'rollback', 'recover', ...decisionCommands] as const;
 
 /** The Watchtower family documents these versions, but speaks nothing older than 1.2. */
 const olderTls = { 'tls1.0': 'tls1.2', 'tls1.1': 'tls1.2' } as const;

@@ -1,7 +1,7 @@
-import { deciding } from '../declaration/commands.ts';
+import { decisionCommands } from '../declaration/commands.ts';
 import { type OptionParts, optionTable } from '../declaration/option.ts';
 
-const commands = ['containers', 'history', 'events', 'config', ...deciding] as const;
+const commands = ['containers', 'history', 'events', 'config', ...decisionCommands] as const;
 
 /** Options of the running service that commands ask over its HTTP API. */
 export const remoteOptions = optionTable({ group: 'remote', commands }, {

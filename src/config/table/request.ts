@@ -1,6 +1,6 @@
 import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { isEngineName } from '../../domain/fleet/engine-address.ts';
-import { deciding } from '../declaration/commands.ts';
+import { decisionCommands } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
 /** Options of single commands: the containers of a request, and what is done with them. */
@@ -31,7 +31,7 @@ export const requestOptions = {
     accepts: { test: isEngineName, expected: 'names of engines, as --host gives them' },
     meaning: 'Of several engines, work on these only',
     example: 'nas,web-1',
-    commands: ['check', 'update', 'rollback', 'recover', 'containers', ...deciding],
+    commands: ['check', 'update', 'rollback', 'recover', 'containers', ...decisionCommands],
   },
   noSelfUpdate: {
     group: 'update',

@@ -1,4 +1,4 @@
-import { deciding } from '../declaration/commands.ts';
+import { decisionCommands } from '../declaration/commands.ts';
 import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 const commands = ['run', 'update', 'rollback', 'recover'] as const;
@@ -15,7 +15,7 @@ export const stateOptions = optionTable({ group: 'state', commands }, {
       'Folder for persistent files: decisions, history, the key of --journal-key-file, notifications that are not sent yet',
     example: '/data',
     isCommon: true,
-    commands: [...commands, 'check', 'notify', ...deciding],
+    commands: [...commands, 'check', 'notify', ...decisionCommands],
   },
   journalKeyFile: {
     kind: 'text',

@@ -1,5 +1,5 @@
 import type { ImageSummary } from '../container/container.ts';
-import { tagsByPeople } from './failed-version.ts';
+import { userTags } from './failed-version.ts';
 import { type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 
@@ -38,7 +38,7 @@ export function readContainerReference(source: ReferenceSource): ContainerRefere
       known(text) ?? { kind: 'unknown', text, reason: `Created from ${quoted(text)}, which is not an image reference` }
     );
   }
-  const [tag, another] = image === undefined ? [] : tagsByPeople(image);
+  const [tag, another] = image === undefined ? [] : userTags(image);
   if (tag === undefined)
     return { kind: 'unknown', text, reason: 'Created from an image id, and the image has no tag to ask about' };
   if (another !== undefined) {

@@ -2,17 +2,17 @@ import { formatDuration } from '../text/duration.ts';
 import { describeWithRemedy, type ErrorCode, ServiceError } from '../errors.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { holdOfFailure } from '../decision/hold.ts';
-import { type Subject, undecided, type Verdict } from './verdict.ts';
+import { type CheckSubject, unknownVerdict, type Verdict } from './verdict.ts';
 
 /** The verdict on a question that failed. `platform` is given if the question was about content for a platform. */
 export function judgeFailure(
-  subject: Pick<Subject, 'image'> & Partial<Subject>,
+  subject: Pick<CheckSubject, 'image'> & Partial<CheckSubject>,
   error: unknown,
   platform?: Platform,
 ): Verdict {
   const known = error instanceof ServiceError ? error : undefined;
   return {
-    ...undecided(explain(error, platform) + waitOf(error), subject, describeWithRemedy(error)),
+    ...unknownVerdict(explain(error, platform) + waitOf(error), subject, describeWithRemedy(error)),
     hold: holdOfFailure(known?.code),
     ...(known?.retryAfterMs !== undefined && { retryAfterMs: known.retryAfterMs }),
   };

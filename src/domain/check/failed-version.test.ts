@@ -6,7 +6,7 @@ import {
   failedVersionTag,
   obsoleteFailures,
   otherNames,
-  tagsByPeople,
+  userTags,
 } from './failed-version.ts';
 
 const atMs = Date.UTC(2026, 0, 31, 12, 5, 9);
@@ -44,12 +44,12 @@ describe('failedVersionTag()', () => {
   ])('%s is an ordinary tag', (text) => {
     const image = imageSummary(digestOf('old'), { tags: [text] });
     expect(failedVersionsOf([image])).toEqual([]);
-    expect(tagsByPeople(image)).toEqual([text]);
+    expect(userTags(image)).toEqual([text]);
   });
 });
 
 test('tagsByPeople() leaves out what only remembers a failure', () => {
-  expect(tagsByPeople({ tags: [tag, 'app:1'] })).toEqual(['app:1']);
+  expect(userTags({ tags: [tag, 'app:1'] })).toEqual(['app:1']);
 });
 
 test('otherNames() are what keeps an image when the tag goes', () => {

@@ -1,7 +1,7 @@
 import type { ContainerSummary, ImageSummary } from '../container/container.ts';
 import { fnv64 } from '../text/fnv.ts';
-import { isOpenMarkTag, openMarkRepository } from '../transaction/open-mark.ts';
-import { parseStandingName } from '../transaction/transaction-names.ts';
+import { isTransactionMarkTag, markRepository } from '../transaction/transaction-mark.ts';
+import { parseTransactionName } from '../transaction/transaction-names.ts';
 
 /**
  * A new version that failed in a container by its own fault, so that it is not tried there again. A tag on the image
@@ -61,7 +61,7 @@ export function obsoleteFailures(
 ): readonly FailedVersion[] {
   if (versions.length === 0) return versions;
   const verdicts = new Map(judged.map((one) => [fnv64(one.name), one]));
-  const present = new Set(containers.map(({ name }) => fnv64(parseStandingName(name)?.name ?? name)));
+  const present = new Set(containers.map(({ name }) => fnv64(parseTransactionName(name)?.name ?? name)));
   return versions.filter((version) => {
     const verdict = verdicts.get(version.nameKey);
     if (verdict === undefined) return !present.has(version.nameKey);
@@ -71,12 +71,12 @@ export function obsoleteFailures(
 }
 
 /** An image's tags without those that Upkeep stores notes in. */
-export function tagsByPeople({ tags }: Pick<ImageSummary, 'tags'>): readonly string[] {
+export function userTags({ tags }: Pick<ImageSummary, 'tags'>): readonly string[] {
   return tags.some(isOwnTag) ? tags.filter((tag) => !isOwnTag(tag)) : tags;
 }
 
 function isOwnTag(tag: string): boolean {
-  return isFailedVersionTag(tag) || isOpenMarkTag(tag);
+  return isFailedVersionTag(tag) || isTransactionMarkTag(tag);
 }
 
 /**
@@ -94,7 +94,7 @@ export function isFailedVersionTag(tag: string): boolean {
 }
 
 const repository = 'upkeep-quarantine';
-const ownRepositories: readonly string[] = [repository, openMarkRepository];
+const ownRepositories: readonly string[] = [repository, markRepository];
 
 /** Engines print the repository with its default host. */
 const grammar =

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import { scopeInForce, selectContainers, type SelectionSettings, whyOptedOut } from './selection.ts';
-import { defaultSettings } from '../settings/settings.ts';
+import { defaultSettings } from '../settings/service-settings.ts';
 
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
 const imageLabelsOf = () => ({});

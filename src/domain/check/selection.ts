@@ -2,11 +2,11 @@ import type { Labels } from '../container/label-names.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
 import { carriesAny } from '../container/label-pair.ts';
-import { type LabelWishes, readLabels } from '../settings/labels.ts';
+import { type LabelValues, readLabels } from '../settings/labels.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
-import type { Omission } from './unwatched.ts';
-import type { ServiceSettings } from '../settings/settings.ts';
+import type { UnwatchedReason } from './unwatched.ts';
+import type { ServiceSettings } from '../settings/service-settings.ts';
 import { isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
 import { type ContainerReference, readContainerReference } from './container-reference.ts';
 import { createImageRule, type ImageRule } from './image-selection.ts';
@@ -18,10 +18,10 @@ export type Selection = {
   readonly unwatched: readonly UnwatchedContainer[];
 };
 
-export type WatchedContainer = LabelledContainer & { readonly wishes: LabelWishes };
+export type WatchedContainer = LabelledContainer & { readonly wishes: LabelValues };
 
 /** `reason` follows the container's name: `is stopped`. */
-export type UnwatchedContainer = LabelledContainer & Omission;
+export type UnwatchedContainer = LabelledContainer & UnwatchedReason;
 
 type LabelledContainer = {
   readonly container: ContainerSummary;
@@ -154,7 +154,7 @@ function readRules(settings: SelectionSettings): Rules {
   };
 }
 
-function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: Rules): Omission | undefined {
+function whyUnwatched(container: ContainerSummary, wishes: LabelValues, rules: Rules): UnwatchedReason | undefined {
   if (isParkedName(container.name)) return { reason: 'belongs to an update that is not finished' };
   if (parseKeptName(container.name) !== undefined) {
     return { reason: 'was replaced by an update, and is kept for a rollback' };
@@ -181,9 +181,9 @@ function whyUnwatched(container: ContainerSummary, wishes: LabelWishes, rules: R
 /** Why its owner has excluded a container, by its name or a label. */
 function whyDisabled(
   { name, labels }: Pick<ContainerSummary, 'name' | 'labels'>,
-  wishes: LabelWishes,
+  wishes: LabelValues,
   { isDisabled, disableContainersByLabel }: Pick<Rules, 'isDisabled' | 'disableContainersByLabel'>,
-): Omission | undefined {
+): UnwatchedReason | undefined {
   if (wishes.enable === false) return { kind: 'disabled by label', reason: 'is disabled by its label' };
   if (isDisabled(name)) return { kind: 'excluded', reason: 'is disabled by disable-containers' };
   if (carriesAny(labels, disableContainersByLabel)) {
@@ -193,7 +193,7 @@ function whyDisabled(
 }
 
 /** A paused container is watched and reported as stale, though it is not replaced. */
-function whyNotInThisState({ status }: ContainerSummary, rules: Rules): Omission | undefined {
+function whyNotInThisState({ status }: ContainerSummary, rules: Rules): UnwatchedReason | undefined {
   switch (status) {
     case 'running':
     case 'paused':

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../test/support/scene/builders.ts';
-import { ageOf, ripeInstead, type Sighting, withSighting } from './sightings.ts';
+import { ageOf, eligibleOlderDigests, type Sighting, withSighting } from './sightings.ts';
 
 const day = 86_400_000;
 const nowMs = Date.UTC(2026, 5, 1);
@@ -44,7 +44,7 @@ describe('withSighting()', () => {
     const ages = seen.map(({ atMs }) => (1999 / 24) * day - atMs);
     for (const [place, age] of ages.entries())
       if (place > 0) expect((ages[place - 1] ?? 0) - age).toBeLessThan(4 * day);
-    expect(ripeInstead(seen, 30 * day, (1999 / 24) * day)).not.toEqual([]);
+    expect(eligibleOlderDigests(seen, 30 * day, (1999 / 24) * day)).not.toEqual([]);
   });
 });
 
@@ -71,9 +71,9 @@ describe('ageOf()', () => {
 describe('ripeInstead()', () => {
   test('finds the youngest that has been out for the cooldown, once the tag has not rested for twice of it', () => {
     const seen = see(['a@0', 'b@1', 'c@2', 'd@3', 'e@4', 'f@5']);
-    expect(shown(ripeInstead(seen, 3 * day, 5.5 * day))).toEqual([]);
-    expect(shown(ripeInstead(seen, 3 * day, 6 * day))).toEqual(['d@3', 'c@2', 'b@1', 'a@0']);
-    expect(ripeInstead([], 0, 0)).toEqual([]);
+    expect(shown(eligibleOlderDigests(seen, 3 * day, 5.5 * day))).toEqual([]);
+    expect(shown(eligibleOlderDigests(seen, 3 * day, 6 * day))).toEqual(['d@3', 'c@2', 'b@1', 'a@0']);
+    expect(eligibleOlderDigests([], 0, 0)).toEqual([]);
   });
 
   test('a tag that moves at every look, however often, still yields something within twice the cooldown', () => {
@@ -88,7 +88,7 @@ describe('ripeInstead()', () => {
           for (const [index, gap] of gaps.entries()) {
             monotonicMs += gap;
             seen = withSighting(seen, digestOf(`release ${index}`), { monotonicMs, longestMs: cooldownMs });
-            const ripe = ripeInstead(seen, cooldownMs, monotonicMs);
+            const ripe = eligibleOlderDigests(seen, cooldownMs, monotonicMs);
             const begunAtMs = gaps[0] ?? 0;
             if (monotonicMs - begunAtMs >= 2 * cooldownMs) expect(ripe).not.toEqual([]);
             for (const { atMs } of ripe) expect(monotonicMs - atMs).toBeGreaterThanOrEqual(cooldownMs);

@@ -37,9 +37,9 @@ export function withSighting(
   { monotonicMs, longestMs }: { readonly monotonicMs: number; readonly longestMs: number },
 ): readonly Sighting[] {
   const known = seen.findIndex((sighting) => sighting.digest === digest);
-  if (known !== -1) return withoutSpent(seen.slice(0, known + 1), monotonicMs - 2 * longestMs);
+  if (known !== -1) return withoutExpired(seen.slice(0, known + 1), monotonicMs - 2 * longestMs);
   const all = [...seen, { digest, atMs: monotonicMs, sawItCome: seen.length > 0 }];
-  return thinned(withoutSpent(all, monotonicMs - 2 * longestMs));
+  return thinned(withoutExpired(all, monotonicMs - 2 * longestMs));
 }
 
 /**
@@ -47,14 +47,18 @@ export function withSighting(
  * has moved throughout twice the cooldown, and each must be older than the cooldown. `newer` are the sightings after
  * the running digest.
  */
-export function ripeInstead(newer: readonly Sighting[], cooldownMs: number, monotonicMs: number): readonly Sighting[] {
+export function eligibleOlderDigests(
+  newer: readonly Sighting[],
+  cooldownMs: number,
+  monotonicMs: number,
+): readonly Sighting[] {
   const isSeenFor = (ms: number) => (sighting: Sighting) => monotonicMs - sighting.atMs >= ms;
   if (!newer.slice(0, 1).some(isSeenFor(2 * cooldownMs))) return [];
   return newer.slice(0, -1).filter(isSeenFor(cooldownMs)).toReversed();
 }
 
 /** Drops all sightings before a time except the last of them. */
-function withoutSpent(seen: readonly Sighting[], untilMs: number): readonly Sighting[] {
+function withoutExpired(seen: readonly Sighting[], untilMs: number): readonly Sighting[] {
   const last = seen.findLastIndex(({ atMs }) => atMs <= untilMs);
   return last <= 0 ? seen : seen.slice(last);
 }

@@ -1,4 +1,4 @@
-import { defaultSettings } from '../settings/settings.ts';
+import { defaultSettings } from '../settings/service-settings.ts';
 import type { RemoteImage } from '../outside/registry.ts';
 import { describe, expect, test } from 'vitest';
 import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';
@@ -9,8 +9,8 @@ import { failedVersionsOf, failedVersionTag } from './failed-version.ts';
 import { indexImages } from '../container/image-index.ts';
 import { parseImageReference } from '../reference/image-reference.ts';
 import { ageOf } from './sightings.ts';
-import { type Content, judgeAlone, judgeContent, judgeDigest, ownDigest } from './staleness.ts';
-import type { Subject } from './verdict.ts';
+import { type Content, judgeWithoutRegistry, judgeContent, judgeDigest, ownDigest } from './staleness.ts';
+import type { CheckSubject } from './verdict.ts';
 
 const day = 86_400_000;
 const nowMs = Date.UTC(2026, 0, 31, 12);
@@ -20,8 +20,10 @@ const pulled = imageSummary(digestOf('config 1'), { tags: ['app:1'], digests: [`
 const built = imageSummary(digestOf('built'), { tags: ['app:1'] });
 
 function subject(
-  parts: { reference?: string; image?: ImageSummary | undefined; imageId?: string } & Partial<Subject['inForce']> = {},
-): Subject {
+  parts: { reference?: string; image?: ImageSummary | undefined; imageId?: string } & Partial<
+    CheckSubject['inForce']
+  > = {},
+): CheckSubject {
   const { reference = 'app:1', imageId, monitorOnly = false, noPull = false, cooldownMs = 0 } = parts;
   const image = 'image' in parts ? parts.image : pulled;
   const inForce = { ...defaultSettings, monitorOnly, noPull, cooldownMs };
@@ -54,7 +56,7 @@ const content = (parts: Partial<RemoteImage> = {}, more: Partial<Content> = {}):
 const noImages = indexImages([]);
 
 describe('judgeAlone()', () => {
-  const judge = (of: Subject, ...images: readonly ImageSummary[]) => judgeAlone(of, indexImages(images));
+  const judge = (of: CheckSubject, ...images: readonly ImageSummary[]) => judgeWithoutRegistry(of, indexImages(images));
 
   test('asks the registry about an ordinary image', () => {
     expect(judge(subject(), pulled)).toBeUndefined();
@@ -138,7 +140,7 @@ describe('a version that failed in the container before', () => {
     const tagged = imageSummary(digestOf('config 2'), { tags: ['app:1'] });
     const old = imageSummary(digestOf('config 1'), { tags: [failedVersions[0]?.tag ?? ''] });
     const of = { ...subject({ noPull: true, image: old }), failedVersions };
-    expect(judgeAlone(of, indexImages([tagged, old]))).toMatchObject({
+    expect(judgeWithoutRegistry(of, indexImages([tagged, old]))).toMatchObject({
       status: 'held',
       failedVersion: failedVersions[0],
     });
@@ -157,7 +159,7 @@ describe('a version that failed in the container before', () => {
 
   test('does not make a pulled image look built here', () => {
     const old = imageSummary(digestOf('config 1'), { tags: [failedVersions[0]?.tag ?? ''] });
-    expect(judgeAlone({ ...subject({ image: old }), failedVersions }, indexImages([old]))).toBeUndefined();
+    expect(judgeWithoutRegistry({ ...subject({ image: old }), failedVersions }, indexImages([old]))).toBeUndefined();
   });
 });
 
@@ -183,7 +185,7 @@ describe('judgeDigest()', () => {
 });
 
 describe('judgeContent()', () => {
-  const judge = (of: Subject, said: Content, ...images: readonly ImageSummary[]) =>
+  const judge = (of: CheckSubject, said: Content, ...images: readonly ImageSummary[]) =>
     judgeContent(of, said, indexImages(images));
 
   test('stale when our platform gets other content', () => {

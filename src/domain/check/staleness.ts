@@ -2,17 +2,17 @@ import type { RemoteImage } from '../outside/registry.ts';
 import { runsOn } from '../reference/choose-platform.ts';
 import { type Digest, parseDigest, shortDigest } from '../reference/digest.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
-import { type FailedVersion, tagsByPeople } from './failed-version.ts';
+import { type FailedVersion, userTags } from './failed-version.ts';
 import type { Hold } from '../decision/hold.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { quoted } from '../text/printable.ts';
 import type { Age, Sighting } from './sightings.ts';
-import { registryDigest, type Subject, undecided, type Verdict, verdict } from './verdict.ts';
+import { registryDigest, type CheckSubject, unknownVerdict, type Verdict, verdict } from './verdict.ts';
 
 /** The verdict without a registry. Undefined if the registry must be asked for the tag's digest. */
-export function judgeAlone(subject: Subject, images: ImageIndex): Verdict | undefined {
+export function judgeWithoutRegistry(subject: CheckSubject, images: ImageIndex): Verdict | undefined {
   const { digest } = subject.reference;
   if (digest !== undefined) return verdict('pinned', `Pinned to the digest ${shortDigest(digest)}`, subject);
   if (subject.inForce.noPull) return judgeByLocalTag(subject, images);
@@ -20,8 +20,8 @@ export function judgeAlone(subject: Subject, images: ImageIndex): Verdict | unde
 }
 
 /** The verdict from the tag's digest. Undefined if the content must be read too. */
-export function judgeDigest(subject: Subject, latestDigest: Digest): Verdict | undefined {
-  return runs(subject, [latestDigest]) ? fresh(subject, latestDigest) : undefined;
+export function judgeDigest(subject: CheckSubject, latestDigest: Digest): Verdict | undefined {
+  return isRunning(subject, [latestDigest]) ? fresh(subject, latestDigest) : undefined;
 }
 
 /** Content of the tag in the registry for the container's platform. */
@@ -41,17 +41,17 @@ export type Content = {
  * The verdict on a digest that the engine does not have. Only the image for the container's platform counts: an index
  * that was pushed again for other platforms is no update.
  */
-export function judgeContent(subject: Subject, content: Content, images: ImageIndex): Verdict {
+export function judgeContent(subject: CheckSubject, content: Content, images: ImageIndex): Verdict {
   const { latest, own, platform } = content;
   const isSame =
-    own?.configDigest === latest.configDigest || runs(subject, [latest.manifestDigest, latest.configDigest]);
+    own?.configDigest === latest.configDigest || isRunning(subject, [latest.manifestDigest, latest.configDigest]);
   if (isSame) return fresh(subject, latest.digest);
   if (latest.platform === undefined) {
-    return undecided('The image of the tag does not name its platform', subject);
+    return unknownVerdict('The image of the tag does not name its platform', subject);
   }
   if (!runsOn(latest.platform, platform)) {
     const made = quoted(formatPlatform(latest.platform));
-    return undecided(`The image of the tag is made for ${made}, not for ${formatPlatform(platform)}`, subject);
+    return unknownVerdict(`The image of the tag is made for ${made}, not for ${formatPlatform(platform)}`, subject);
   }
   const names = [latest.digest, latest.manifestDigest, latest.configDigest];
   const [present] = names.flatMap((one) => images.byDigest(one) ?? []);
@@ -70,17 +70,20 @@ export function judgeContent(subject: Subject, content: Content, images: ImageIn
  * image store the id is the digest of the index. After a tag has moved, neither that store nor Podman keeps the old
  * image's digests.
  */
-export function ownDigest({ imageId, image }: Subject): Digest | undefined {
+export function ownDigest({ imageId, image }: CheckSubject): Digest | undefined {
   const id = parseDigest(imageId);
   const known = image === undefined ? [] : digestsOf(image);
   return id !== undefined && (known.length === 0 || known.includes(id)) ? id : undefined;
 }
 
-function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
+function judgeByLocalTag(subject: CheckSubject, images: ImageIndex): Verdict {
   const name = quoted(familiarReference(subject.reference));
   const tagged = images.byTag(subject.reference);
   if (tagged === undefined) {
-    return { ...undecided(`No image in the engine is tagged ${name}, and no-pull is on`, subject), hold: 'no-pull' };
+    return {
+      ...unknownVerdict(`No image in the engine is tagged ${name}, and no-pull is on`, subject),
+      hold: 'no-pull',
+    };
   }
   const latest = { latestImageId: tagged.id, latestDigest: registryDigest(tagged, subject.reference) };
   if (tagged.id === subject.imageId) {
@@ -92,7 +95,7 @@ function judgeByLocalTag(subject: Subject, images: ImageIndex): Verdict {
 }
 
 /** The last failure of the image with one of these names. Its id is one of them in every image store. */
-function failureOf({ failedVersions }: Subject, names: readonly string[]): FailedVersion | undefined {
+function failureOf({ failedVersions }: CheckSubject, names: readonly string[]): FailedVersion | undefined {
   return failedVersions
     .filter(({ imageId }) => names.includes(imageId))
     .toSorted((one, other) => other.atMs - one.atMs)[0];
@@ -100,7 +103,7 @@ function failureOf({ failedVersions }: Subject, names: readonly string[]): Faile
 
 /** The verdict on a newer version by the settings and an earlier failure, without a cooldown: `stale` or `held`. */
 function judgeBySettings(
-  subject: Subject,
+  subject: CheckSubject,
   newer: string,
   failed: FailedVersion | undefined,
   until = 'the tag moves on',
@@ -113,7 +116,7 @@ function judgeBySettings(
   return { ...stale, otherwise: { reason, hold: 'failed', eligibleAtMs: undefined } };
 }
 
-function held(reason: string, hold: Hold, subject: Subject): Verdict {
+function held(reason: string, hold: Hold, subject: CheckSubject): Verdict {
   return { ...verdict('held', reason, subject), hold };
 }
 
@@ -121,25 +124,25 @@ function held(reason: string, hold: Hold, subject: Subject): Verdict {
  * A pulled image has a digest. Some stores drop it when its tag has moved to a newer image, and then that image has
  * digests.
  */
-function isBuiltLocally({ image, reference }: Subject, images: ImageIndex): boolean {
+function isBuiltLocally({ image, reference }: CheckSubject, images: ImageIndex): boolean {
   if (image === undefined || image.digests.length > 0) return false;
   const tagged = images.byTag(reference);
-  return tagsByPeople(image).length > 0 || (tagged !== undefined && tagged.digests.length === 0);
+  return userTags(image).length > 0 || (tagged !== undefined && tagged.digests.length === 0);
 }
 
-function runs({ imageId, image }: Subject, digests: readonly Digest[]): boolean {
+function isRunning({ imageId, image }: CheckSubject, digests: readonly Digest[]): boolean {
   const own: readonly string[] = [imageId, ...(image === undefined ? [] : digestsOf(image))];
   return digests.some((digest) => own.includes(digest));
 }
 
-function fresh(subject: Subject, latestDigest: Digest): Verdict {
+function fresh(subject: CheckSubject, latestDigest: Digest): Verdict {
   const known = verdict('fresh', 'Runs the newest image of its tag', subject);
   const isOwn = subject.image !== undefined && digestsOf(subject.image).includes(latestDigest);
   return { ...known, digest: isOwn ? latestDigest : known.digest, latestDigest, latestImageId: subject.imageId };
 }
 
 function judgeNewer(
-  subject: Subject,
+  subject: CheckSubject,
   { latest, nowMs, age, isOfHigherTag = false }: Content,
   failed: FailedVersion | undefined,
 ): Verdict {
@@ -167,8 +170,8 @@ export type Order = 'known' | { readonly ownCreatedAtMs: number | undefined };
  * The verdict with an earlier digest of the tag. Undefined if that digest may not be applied or is not newer than the
  * running one. A digest that failed before ends the search and is not tried again.
  */
-export function judgeInstead(
-  subject: Subject,
+export function judgeOlderDigest(
+  subject: CheckSubject,
   young: Verdict,
   earlier: Content,
   images: ImageIndex,
@@ -194,8 +197,8 @@ function isNewer({ createdAtMs }: RemoteImage, order: Order): boolean {
 }
 
 /** Sightings of the tag after the running digest; undefined if the running digest was never seen. */
-export function seenSince(subject: Subject, seen: readonly Sighting[]): readonly Sighting[] | undefined {
-  const own = seen.findLastIndex(({ digest }) => runs(subject, [digest]));
+export function seenSince(subject: CheckSubject, seen: readonly Sighting[]): readonly Sighting[] | undefined {
+  const own = seen.findLastIndex(({ digest }) => isRunning(subject, [digest]));
   return own === -1 ? undefined : seen.slice(own + 1);
 }
 

@@ -17,7 +17,7 @@ const remedies = {
  * `reason` follows the container's name. Without a kind the container cannot be watched at all: it is part of an
  * update, or it is being removed.
  */
-export type Omission = { readonly reason: string; readonly kind?: UnwatchedKind };
+export type UnwatchedReason = { readonly reason: string; readonly kind?: UnwatchedKind };
 
 export type UnwatchedCount = {
   readonly reason: UnwatchedKind;
@@ -26,7 +26,7 @@ export type UnwatchedCount = {
 };
 
 /** The number of each kind, the largest first. */
-export function countUnwatched(omissions: readonly Omission[]): readonly UnwatchedCount[] {
+export function countUnwatched(omissions: readonly UnwatchedReason[]): readonly UnwatchedCount[] {
   const counts = new Map<UnwatchedKind, number>();
   for (const { kind } of omissions) if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return [...counts]

@@ -7,7 +7,7 @@ import type { Hold } from '../decision/hold.ts';
 import { digestsOf } from '../container/image-index.ts';
 import type { RemoteImage } from '../outside/registry.ts';
 import { digestOfRepository, type ImageReference } from '../reference/image-reference.ts';
-import type { ServiceSettings } from '../settings/settings.ts';
+import type { ServiceSettings } from '../settings/service-settings.ts';
 
 /**
  * `fresh`: it runs the newest version. `stale`: a newer version may be applied. `held`: a newer version exists, but a
@@ -60,7 +60,7 @@ export type TagOfCandidate = { readonly reference: ImageReference; readonly kind
 type CheckSettings = 'monitorOnly' | 'noPull' | 'cooldownMs' | 'tagPolicy' | 'tagInclude' | 'tagExclude' | 'verifyWith';
 
 /** The container's image before any registry request. */
-export type Subject = {
+export type CheckSubject = {
   readonly imageId: string;
   readonly reference: ImageReference;
   /** Undefined: the engine no longer has the image, though the container runs it. */
@@ -80,7 +80,7 @@ export type Subject = {
 export function verdict(
   status: Staleness,
   reason: string,
-  { image, reference }: Pick<Subject, 'image'> & Partial<Subject>,
+  { image, reference }: Pick<CheckSubject, 'image'> & Partial<CheckSubject>,
 ): Verdict {
   const digest = image === undefined ? undefined : registryDigest(image, reference);
   const newer = { latestDigest: undefined, insteadDigest: undefined, latestImageId: undefined };
@@ -89,7 +89,11 @@ export function verdict(
 }
 
 /** `unknown`: the registry did not answer, or the reference cannot be checked. */
-export function undecided(reason: string, subject: Pick<Subject, 'image'> & Partial<Subject>, error = reason): Verdict {
+export function unknownVerdict(
+  reason: string,
+  subject: Pick<CheckSubject, 'image'> & Partial<CheckSubject>,
+  error = reason,
+): Verdict {
   return { ...verdict('unknown', reason, subject), error, hold: 'other' };
 }
 

@@ -2,7 +2,7 @@ import type { ContainerSummary, ImageSummary } from '../container/container.ts';
 import type { RemovedImage } from '../run/event.ts';
 import { repositoryName, tryParseImageReference } from '../reference/image-reference.ts';
 import { readJournal } from '../transaction/journal.ts';
-import { parseStandingName } from '../transaction/transaction-names.ts';
+import { parseTransactionName } from '../transaction/transaction-names.ts';
 
 /** A container that an earlier update may have made, as the engine shows it. */
 export type Successor = Pick<ContainerSummary, 'id' | 'name' | 'imageId' | 'labels'> & {
@@ -25,7 +25,7 @@ export function supersededImages(
   images: readonly ImageSummary[],
 ): readonly SupersededImage[] {
   const present = new Set(containers.map(({ id }) => id));
-  const unfinished = new Set(containers.map(({ name }) => parseStandingName(name)?.name));
+  const unfinished = new Set(containers.map(({ name }) => parseTransactionName(name)?.name));
   const byId = new Map(images.map((image) => [image.id, image]));
   return successors.flatMap(({ id, name, imageId, labels, reference }): SupersededImage[] => {
     const reading = readJournal(labels);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { speaksApi } from './api-version.ts';
+import { supportsApi } from './api-version.ts';
 
 test.each([
   ['1.41', '1.41', true],
@@ -10,5 +10,5 @@ test.each([
   ['2.0', '1.41', true],
   ['', '1.41', false],
 ] as const)('speaksApi(%j, %j) is %j: minor versions are numbers, not fractions', (version, wanted, expected) => {
-  expect(speaksApi(version, wanted)).toBe(expected);
+  expect(supportsApi(version, wanted)).toBe(expected);
 });

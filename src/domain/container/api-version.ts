@@ -2,7 +2,7 @@
  * Whether the engine supports an API version, by the version in use:
  * https://docs.docker.com/reference/api/engine/version-history/
  */
-export function speaksApi(apiVersion: string, wanted: `1.${number}`): boolean {
+export function supportsApi(apiVersion: string, wanted: `1.${number}`): boolean {
   const [major, minor] = parse(apiVersion);
   const [wantedMajor, wantedMinor] = parse(wanted);
   return major === wantedMajor ? minor >= wantedMinor : major > wantedMajor;

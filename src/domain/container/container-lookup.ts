@@ -1,4 +1,4 @@
-import { type Labels, ownLabels } from './label-names.ts';
+import { type Labels, containerOwnLabels } from './label-names.ts';
 import { type ComposeIdentity, composePrefix, mayBelongTogether, readComposeIdentity } from './compose-identity.ts';
 import type { Container } from './container.ts';
 
@@ -65,7 +65,7 @@ export function createContainerLookup(containers: readonly LinkedContainer[]): C
  */
 function composeLabels({ settings, imageLabels = {} }: LinkedContainer): Labels {
   const labels = settings.Config.Labels ?? {};
-  const own = Object.keys(ownLabels(labels, imageLabels)).some((label) => label.startsWith(composePrefix));
+  const own = Object.keys(containerOwnLabels(labels, imageLabels)).some((label) => label.startsWith(composePrefix));
   return own ? labels : {};
 }
 

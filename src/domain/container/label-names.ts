@@ -35,7 +35,7 @@ export function labelOf(labels: Labels | undefined, name: string): string | unde
  * one of its labels is not the image's. If the image is not known (undefined), every label may be the image's, so the
  * result is empty.
  */
-export function ownLabels(labels: Labels, imageLabels: Labels | undefined): Labels {
+export function containerOwnLabels(labels: Labels, imageLabels: Labels | undefined): Labels {
   if (imageLabels === undefined) return {};
   const isImages = (label: string) => Object.hasOwn(imageLabels, label) && imageLabels[label] === labels[label];
   const names = Object.keys(labels);

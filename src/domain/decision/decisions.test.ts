@@ -6,7 +6,7 @@ import { createTimeZone } from '../schedule/time-zone.ts';
 import { createWindows, type Windows } from '../window/windows.ts';
 import {
   compactRecords,
-  deadDecisions,
+  obsoleteDecisions,
   decisionFor,
   decisionsOf,
   type DecisionRecord,
@@ -106,7 +106,7 @@ describe('decisions', () => {
       ['db', undefined],
       ['proxy', digestOf('a')],
     ]);
-    expect(deadDecisions(decisions, checked, nowMs).map(({ id }) => id)).toEqual(['d1', 'd2', 'd4']);
+    expect(obsoleteDecisions(decisions, checked, nowMs).map(({ id }) => id)).toEqual(['d1', 'd2', 'd4']);
   });
 
   test('the same records make the same decisions, one by one, all at once, compacted, or read from a file', () => {

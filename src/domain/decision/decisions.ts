@@ -146,7 +146,7 @@ export function decisionFor(
  * Decisions that no longer apply: their time is over, or the container has another candidate or none. `candidates`, by
  * name, contains checked containers only: without a check the decision stays.
  */
-export function deadDecisions(
+export function obsoleteDecisions(
   decisions: Decisions,
   candidates: ReadonlyMap<string, Digest | undefined>,
   nowMs: number,

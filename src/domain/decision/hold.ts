@@ -45,7 +45,7 @@ const byCode: Partial<Record<ErrorCode, Hold>> = {
 };
 
 /** Why a newer version is held back: one reason, with the time at which it ends by itself. */
-export type HeldBy = { readonly kind: Hold } & (
+export type HoldReason = { readonly kind: Hold } & (
   | { readonly kind: 'unsigned'; readonly keys: readonly string[]; readonly why: string }
   | { readonly kind: 'skipped'; readonly by: string; readonly releasedAtMs: number | undefined }
   | { readonly kind: 'snoozed'; readonly by: string; readonly releasedAtMs: number }
@@ -69,7 +69,7 @@ export type HoldQuestion = {
  * A hold that a person must end takes precedence over one that ends by itself, so that nobody waits for a window in
  * vain.
  */
-export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): HeldBy | undefined {
+export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): HoldReason | undefined {
   if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
   if (decision?.kind === 'snooze' && decision.untilMs !== undefined)
     return { kind: 'snoozed', by: decision.by, releasedAtMs: decision.untilMs };
@@ -81,7 +81,10 @@ export function holdOf({ candidateKind, approval, decision, windows, nowMs }: Ho
 }
 
 /** The reason and its remedy, without a final period. Times are in UTC, as in all reasons. */
-export function describeHold(hold: HeldBy, container: string): { readonly reason: string; readonly remedy: string } {
+export function describeHold(
+  hold: HoldReason,
+  container: string,
+): { readonly reason: string; readonly remedy: string } {
   switch (hold.kind) {
     case 'unsigned':
       return {

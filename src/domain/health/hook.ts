@@ -3,10 +3,10 @@ import type { Container } from '../container/container.ts';
 import { formatDuration } from '../text/duration.ts';
 import { longestWaitMs } from '../settings/values/label-values.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
-import { labelsInEffect, type LabelWishes, wishesOf } from '../settings/labels.ts';
+import { labelsInEffect, type LabelValues, labelValuesOf } from '../settings/labels.ts';
 import type { HookName } from '../settings/table/container-labels.ts';
 import { printable } from '../text/printable.ts';
-import type { ServiceSettings } from '../settings/settings.ts';
+import type { ServiceSettings } from '../settings/service-settings.ts';
 
 type HookSettings = Pick<ServiceSettings, 'lifecycleHooks' | 'lifecycleUserId' | 'lifecycleGroupId'>;
 
@@ -26,7 +26,7 @@ export function hookCommand(
 ): ContainerCommand | undefined {
   if (!settings.lifecycleHooks) return undefined;
   const { Config } = container.settings;
-  const wishes = wishesOf(container);
+  const wishes = labelValuesOf(container);
   const wish = wishes.hooks[hook];
   if (wish === undefined) return undefined;
   return {
@@ -39,20 +39,20 @@ export function hookCommand(
 
 /** False if the container sets no limit for its hook. */
 export function hasOwnLimit(container: Container, hook: HookName): boolean {
-  return wishesOf(container).hooks[hook]?.timeoutMs !== 0;
+  return labelValuesOf(container).hooks[hook]?.timeoutMs !== 0;
 }
 
 /**
  * How a hook ended. Exit code 75 is `EX_TEMPFAIL`, "try again later":
  * https://man.freebsd.org/cgi/man.cgi?query=sysexits
  */
-export type HookEnd =
+export type HookResult =
   | { readonly kind: 'passed' }
   | { readonly kind: 'deferred'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** `reason` follows "the pre-update hook of "web"". */
-export function judgeHook(outcome: CommandOutcome, { timeoutMs }: ContainerCommand): HookEnd {
+export function judgeHook(outcome: CommandOutcome, { timeoutMs }: ContainerCommand): HookResult {
   switch (outcome.kind) {
     case 'ended':
       return judgeExitCode(outcome.exitCode);
@@ -78,7 +78,7 @@ const defaultTimeoutMs = 60_000;
 const mostLines = 200;
 const longestLine = 1000;
 
-function failed(reason: string): HookEnd {
+function failed(reason: string): HookResult {
   return { kind: 'failed', reason };
 }
 
@@ -86,7 +86,7 @@ function failed(reason: string): HookEnd {
 const isForbidden = (status: number): boolean => status === 401 || status === 403;
 const forbidden = 'the engine, or a proxy before it, forbids commands in containers';
 
-function judgeExitCode(exitCode: number): HookEnd {
+function judgeExitCode(exitCode: number): HookResult {
   if (exitCode === 0) return { kind: 'passed' };
   if (exitCode === 75) return { kind: 'deferred', reason: 'asks to wait (exit code 75)' };
   const cannotRun = exitCode === 126 || exitCode === 127;
@@ -98,7 +98,7 @@ function judgeExitCode(exitCode: number): HookEnd {
 const longestDescription = 40_000;
 
 /** Has the fields of the Watchtower family. The container's environment is not included. */
-function describeForHook(container: Container, { stopSignal }: LabelWishes): string {
+function describeForHook(container: Container, { stopSignal }: LabelValues): string {
   const { id, name, imageLabels } = container;
   const { Config } = container.settings;
   const signal = stopSignal ?? (Config.StopSignal || 'SIGTERM');

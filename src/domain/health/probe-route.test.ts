@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container } from '../container/container.ts';
-import { addressIn, probeRoute, type Viewpoint } from './probe-route.ts';
+import { addressIn, probeRoute, type ProbeOrigin } from './probe-route.ts';
 
 const drivers = new Map([
   ['bridge', 'bridge'],
   ['front', 'bridge'],
   ['lan', 'macvlan'],
 ]);
-const onHost: Viewpoint = { own: undefined, isElsewhere: false, reach: 'direct', drivers };
+const onHost: ProbeOrigin = { own: undefined, isElsewhere: false, reach: 'direct', drivers };
 const inNetworks = (...names: readonly string[]): Container =>
   inspectedContainer('web', { networks: Object.fromEntries(names.map((name) => [name, {}])) });
 const hostNetworked = inspectedContainer('web', { host: { NetworkMode: 'host' }, networks: { host: {} } });
-const inside = (own: Container): Viewpoint => ({ ...onHost, own, reach: 'remote' });
+const inside = (own: Container): ProbeOrigin => ({ ...onHost, own, reach: 'remote' });
 const onHostNetwork: Container = { ...hostNetworked, id: 'upkeep' };
 const upkeep = (...names: readonly string[]): Container => ({ ...inNetworks(...names), id: 'upkeep' });
 
 describe('probeRoute()', () => {
-  test.each<[string, Container, Viewpoint, object]>([
+  test.each<[string, Container, ProbeOrigin, object]>([
     ['the host reaches bridges', inNetworks('front', 'lan'), onHost, { names: ['front'] }],
     ['the host reaches its own network', hostNetworked, onHost, { kind: 'loopback' }],
     [
@@ -43,7 +43,7 @@ describe('probeRoute()', () => {
     expect(probeRoute(holder, viewpoint)).toMatchObject(expected);
   });
 
-  test.each<[string, Container, Viewpoint, string]>([
+  test.each<[string, Container, ProbeOrigin, string]>([
     [
       'of an engine on another host',
       inNetworks('front'),

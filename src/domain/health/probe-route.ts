@@ -3,7 +3,7 @@ import type { Container } from '../container/container.ts';
 import { hasHostNetwork } from '../container/recipe/network/network-mode.ts';
 
 /** The position from which a container is probed. */
-export type Viewpoint = {
+export type ProbeOrigin = {
   /** The container whose network this process uses. Undefined outside of the engine's containers. */
   readonly own: Container | undefined;
   /** This process runs in a container of another engine. */
@@ -21,7 +21,7 @@ export type ProbeRoute =
   | { readonly kind: 'none'; readonly why: string; readonly remedy: string };
 
 /** Finds an address of `holder`, the container whose network is probed. */
-export function probeRoute(holder: Container, { own, isElsewhere, reach, drivers }: Viewpoint): ProbeRoute {
+export function probeRoute(holder: Container, { own, isElsewhere, reach, drivers }: ProbeOrigin): ProbeRoute {
   if (own?.id === holder.id) return { kind: 'loopback' };
   if (own === undefined && isElsewhere) return none('Upkeep runs in a container of another engine', useExec);
   if (own === undefined && reach !== 'direct') return none(obstacles[reach], useExec);

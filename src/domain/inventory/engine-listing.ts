@@ -2,7 +2,7 @@ import type { ContainerSummary, ImageSummary } from '../container/container.ts';
 import { isImageId } from '../check/container-reference.ts';
 import { summaryOfService } from '../swarm/service-summary.ts';
 import type { SwarmService } from '../swarm/swarm-service.ts';
-import { isSameList, isSameRecord } from '../text/shallow.ts';
+import { isSameList, isSameRecord } from '../text/shallow-equality.ts';
 
 /** An engine's lists in the mirror. Unchanged entries stay the same objects. */
 export type EngineListing = {
@@ -93,7 +93,7 @@ export function everyEntry({ containers, services }: EngineListing): readonly Co
 }
 
 /** All labels of a service count as its own: this engine may not have its image. */
-export const labelsOfService: Readonly<Record<string, string>> = {};
+export const noImageLabels: Readonly<Record<string, string>> = {};
 
 /** Tasks start and end without a new version of their service. */
 function isSameService(one: SwarmService, other: SwarmService): boolean {

@@ -2,10 +2,10 @@ import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
 import type { Hold, CandidateKind } from '../decision/hold.ts';
-import type { Omission } from '../check/unwatched.ts';
-import type { VersionChange } from '../container/image-version.ts';
+import type { UnwatchedReason } from '../check/unwatched.ts';
+import type { VersionChange } from '../container/image-labels.ts';
 import type { EntryKind, PastOutcome } from '../run/session.ts';
-import type { ServiceMode, UpdateWord } from '../swarm/swarm-service.ts';
+import type { ServiceMode, SwarmUpdateStatus } from '../swarm/swarm-service.ts';
 import type { Staleness } from '../check/verdict.ts';
 
 /** Containers and images that Upkeep watches: an immutable snapshot. */
@@ -27,7 +27,7 @@ export type Inventory = {
 };
 
 /** A container that is not watched. `reason` follows its name: `is stopped`. */
-export type UnwatchedTracked = Pick<TrackedContainer, 'name' | 'image' | 'engine'> & Omission;
+export type UnwatchedTracked = Pick<TrackedContainer, 'name' | 'image' | 'engine'> & UnwatchedReason;
 
 export type UnfinishedTracked = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
   /** The reference it was created from, as the engine lists it. */
@@ -78,7 +78,7 @@ export type TrackedContainer = LastCheck & {
   readonly mode?: ServiceMode;
   readonly wantedTasks?: number;
   readonly runningTasks?: number;
-  readonly updateState?: UpdateWord;
+  readonly updateState?: SwarmUpdateStatus;
   /** Compose project, or stack; absent without one. */
   readonly project?: string;
   /** Version of its image for display; absent when nothing is known. */

@@ -2,9 +2,9 @@ import { type ContainerSummary, type ImageSummary, isAlive } from '../container/
 import { readContainerReference } from '../check/container-reference.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import { readComposeIdentity } from '../container/compose-identity.ts';
-import { versionOf } from '../container/image-version.ts';
+import { versionOf } from '../container/image-labels.ts';
 import { hasFormerImage } from '../rollback/kept-containers.ts';
-import { digestIn, whereBack } from '../swarm/service-image.ts';
+import { digestIn, rollbackImageOf } from '../swarm/service-image.ts';
 import type { SwarmService } from '../swarm/swarm-service.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
 import { labelsOfImage } from '../container/image-index.ts';
@@ -12,7 +12,7 @@ import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelledSettings } from '../settings/labelled-settings.ts';
 import { labelsInEffect } from '../settings/labels.ts';
 import type { WatchedContainer } from '../check/selection.ts';
-import type { ServiceSettings } from '../settings/settings.ts';
+import type { ServiceSettings } from '../settings/service-settings.ts';
 import { registryDigest } from '../check/verdict.ts';
 
 /** A tracked container as the engine's lists tell it. */
@@ -79,7 +79,7 @@ function trackService(service: SwarmService): Partial<UncheckedContainer> {
     wantedTasks: count?.wanted ?? replicas ?? 0,
     runningTasks: count?.running ?? 0,
     ...(update && { updateState: update.state }),
-    canRollBack: whereBack(service) !== undefined,
+    canRollBack: rollbackImageOf(service) !== undefined,
   };
 }
 

@@ -55,7 +55,7 @@ export function isNews({ remindAfterMs }: Finding, toldAtMs: number | undefined,
 const dayMs = 86_400_000;
 
 /** Outcomes that are always news. */
-export function isHappening({ outcome }: ContainerOutcome): boolean {
+export function isAlwaysNews({ outcome }: ContainerOutcome): boolean {
   return outcome === 'updated' || outcome === 'restarted' || outcome === 'rolled_back';
 }
 

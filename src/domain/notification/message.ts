@@ -8,7 +8,7 @@ export function isAtLeast(level: MessageLevel, least: MessageLevel): boolean {
 }
 
 /** The most severe level; `info` for an empty list. */
-export function gravestLevel(lines: readonly { readonly level: MessageLevel }[]): MessageLevel {
+export function mostSevereLevel(lines: readonly { readonly level: MessageLevel }[]): MessageLevel {
   const levels = lines.map(({ level }) => level);
   return messageLevels.findLast((level) => levels.includes(level)) ?? 'info';
 }
@@ -103,7 +103,7 @@ export type Target = {
   /** The target's address without secrets: `scheme://[redacted]`. */
   readonly shown: string;
   /** Whether it also gets the messages about a run's start, which people do not need. */
-  readonly hearsStart?: boolean;
+  readonly wantsRunStart?: boolean;
   /** Always resolves within 10 s or at the abort. Never throws. */
   readonly send: (message: Message, signal: AbortSignal) => Promise<SendOutcome>;
 };

@@ -1,5 +1,5 @@
 import type { MessageLevel, Target } from './message.ts';
-import type { NotificationSettings } from './settings.ts';
+import type { NotificationSettings } from './notification-settings.ts';
 
 /** Targets for messages about a container; undefined: all; empty: none. */
 export type Recipients = readonly string[] | undefined;
@@ -26,8 +26,8 @@ export function isFor(
 }
 
 /** Whether the target alarms when it hears nothing, so that every run is reported to it. */
-export function watchesRuns({ service, hearsStart }: Pick<Target, 'service' | 'hearsStart'>): boolean {
-  return hearsStart === true || service === 'kuma';
+export function watchesRuns({ service, wantsRunStart }: Pick<Target, 'service' | 'wantsRunStart'>): boolean {
+  return wantsRunStart === true || service === 'kuma';
 }
 
 /** The least severe level that is sent to the target. */

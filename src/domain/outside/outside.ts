@@ -46,10 +46,10 @@ export type Engine = EngineReader &
 /** Probes a container at its address. No credentials are sent, and only a status is read. */
 export type Prober = {
   /** Throws nothing but the signal's reason. */
-  readonly ask: (question: ProbeQuestion, signal?: AbortSignal) => Promise<ProbeAnswer>;
+  readonly probe: (question: ProbeRequest, signal?: AbortSignal) => Promise<ProbeResult>;
 };
 
-export type ProbeQuestion = {
+export type ProbeRequest = {
   /** An IP address, never a name. */
   readonly address: string;
   readonly port: number;
@@ -59,7 +59,7 @@ export type ProbeQuestion = {
 };
 
 /** `silent`: no answer; `reason` is a clause that explains it. */
-export type ProbeAnswer =
+export type ProbeResult =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'status'; readonly status: number }
   | { readonly kind: 'silent'; readonly reason: string };

@@ -13,7 +13,7 @@ export type Registry = {
    * Announces the references of a check, so that access to several repositories can be requested at once. Absent where
    * it has no effect.
    */
-  readonly foresee?: (references: readonly ImageReference[], signal?: AbortSignal) => Promise<void>;
+  readonly prepare?: (references: readonly ImageReference[], signal?: AbortSignal) => Promise<void>;
   /** The digest behind a tag now, without a pull. Concurrent callers share one request. */
   readonly resolve: (reference: ImageReference, signal?: AbortSignal) => Promise<Digest>;
   /**

@@ -27,7 +27,7 @@ export type SwarmWriter = {
   /**
    * The swarm's own rollback: `PreviousSpec` becomes the spec. Refused without one. A second call goes forward again.
    */
-  readonly goBack: (service: SwarmService) => Promise<ServiceCallOutcome>;
+  readonly rollBack: (service: SwarmService) => Promise<ServiceCallOutcome>;
   /** `noop` if it is already stored. */
   readonly noteFailure: (failure: Omit<FailedServiceVersion, 'configId'>) => Promise<CallOutcome>;
   /** `noop` if it was already removed. */

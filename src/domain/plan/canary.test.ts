@@ -23,7 +23,7 @@ function transaction({ name, images, after = [], isLabelled = false, isStopped =
       cause: 'stale',
       reference: `${image}:1`,
       digest: digestOf(image),
-      holdsOnTo: [],
+      hardDependencies: [],
       desiredEndState: isStopped ? 'stopped' : 'running',
       waitsFor: [],
     };

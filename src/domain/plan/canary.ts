@@ -2,8 +2,8 @@ import type { Staleness } from '../check/verdict.ts';
 import type { Hold } from '../decision/hold.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { ContainerOutcome } from '../run/session.ts';
-import { wishesOf } from '../settings/labels.ts';
-import type { ServiceSettings } from '../settings/settings.ts';
+import { labelValuesOf } from '../settings/labels.ts';
+import type { ServiceSettings } from '../settings/service-settings.ts';
 import { strongComponents } from './strong-components.ts';
 import { quoted } from '../text/printable.ts';
 import type { CanaryGroup, PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
@@ -121,7 +121,7 @@ function rankOf({ members }: PlannedTransaction): number {
 }
 
 function isLabelled({ container }: PlannedMember): boolean {
-  return wishesOf(container).canary === true;
+  return labelValuesOf(container).canary === true;
 }
 
 /** A container that is left stopped proves nothing about its image. */

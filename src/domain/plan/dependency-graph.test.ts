@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { type ContainerParts, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container } from '../container/container.ts';
-import { buildDependencyGraph, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
+import {
+  buildDependencyGraph,
+  type DependencyGraph,
+  hardDependenciesOfId,
+  replacedTogetherWith,
+  dependenciesOfId,
+} from './dependency-graph.ts';
 
 const id = (name: string) => idOf(`container ${name}`);
 const build = (...containers: readonly Container[]) => buildDependencyGraph(containers, { useComposeDependsOn: true });
@@ -13,7 +19,7 @@ function needs(
   name: string,
 ): { readonly hard: readonly string[]; readonly soft: readonly string[] } {
   const nameOf = (each: string) => graph.containers.get(each)?.name ?? each;
-  const hard = heldBy(graph, id(name)).map(nameOf);
+  const hard = hardDependenciesOfId(graph, id(name)).map(nameOf);
   const soft = (graph.soft.get(id(name)) ?? []).map(({ targetId }) => nameOf(targetId));
   return { hard, soft };
 }
@@ -184,7 +190,7 @@ describe('buildDependencyGraph(), soft dependencies', () => {
     expect(graph.warnings).toEqual([
       'Containers "a", "b" depend on each other in a circle, so they are not ordered among themselves',
     ]);
-    expect(neededBy(graph, id('c'))).toEqual([id('a')]);
+    expect(dependenciesOfId(graph, id('c'))).toEqual([id('a')]);
   });
 });
 
@@ -202,7 +208,7 @@ test('the graph does not depend on the order of the list', () => {
 test('movedWith() adds all that hold on, directly or through others, and no target', () => {
   const holding = (name: string, target: string) => one(name, { host: { NetworkMode: `container:${id(target)}` } });
   const graph = build(one('root'), holding('vpn', 'root'), holding('app', 'vpn'), holding('side', 'app'), one('other'));
-  expect([...movedWith(graph, [id('vpn')])].map((each) => graph.containers.get(each)?.name)).toEqual([
+  expect([...replacedTogetherWith(graph, [id('vpn')])].map((each) => graph.containers.get(each)?.name)).toEqual([
     'vpn',
     'app',
     'side',

@@ -1,7 +1,7 @@
 import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import { type ContainerLookup, createContainerLookup, type LinkedContainer } from '../container/container-lookup.ts';
-import { wishesOf } from '../settings/labels.ts';
+import { labelValuesOf } from '../settings/labels.ts';
 import { quoted } from '../text/printable.ts';
 import { strongComponents } from './strong-components.ts';
 
@@ -53,7 +53,7 @@ export function buildDependencyGraph(containers: readonly Container[], options: 
   const soft = new Map<string, readonly SoftDependency[]>();
   for (const container of sorted) {
     hard.set(container.id, withoutSelf(container, hardDependencies(container, lookup), warnings));
-    const { dependsOn } = wishesOf(container);
+    const { dependsOn } = labelValuesOf(container);
     const known = softDependencies(container, lookup, { ...options, dependsOn }, warnings);
     soft.set(container.id, withoutSelf(container, known, warnings));
   }
@@ -73,12 +73,14 @@ export function dependenciesOf(
 }
 
 /** Ids of the containers that one depends on, hard and soft, each once. */
-export function neededBy(graph: Pick<DependencyGraph, 'hard' | 'soft'>, id: string): readonly string[] {
-  return [...new Set([...heldBy(graph, id), ...(graph.soft.get(id) ?? []).map(({ targetId }) => targetId)])];
+export function dependenciesOfId(graph: Pick<DependencyGraph, 'hard' | 'soft'>, id: string): readonly string[] {
+  return [
+    ...new Set([...hardDependenciesOfId(graph, id), ...(graph.soft.get(id) ?? []).map(({ targetId }) => targetId)]),
+  ];
 }
 
 /** Ids of the containers that one has a hard dependency on, each once. */
-export function heldBy(graph: Pick<DependencyGraph, 'hard'>, id: string): readonly string[] {
+export function hardDependenciesOfId(graph: Pick<DependencyGraph, 'hard'>, id: string): readonly string[] {
   const targets = (graph.hard.get(id) ?? []).flatMap(({ targetId }) => (targetId === undefined ? [] : [targetId]));
   return [...new Set(targets)];
 }
@@ -98,10 +100,10 @@ export function awaitedJobs({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlySe
  * The given containers and all that depend on them, directly or indirectly, by a hard dependency. A replacement moves
  * all of these.
  */
-export function movedWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<string>): ReadonlySet<string> {
+export function replacedTogetherWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<string>): ReadonlySet<string> {
   const holders = new Map<string, string[]>();
   for (const id of graph.hard.keys()) {
-    for (const target of heldBy(graph, id)) holders.set(target, [...(holders.get(target) ?? []), id]);
+    for (const target of hardDependenciesOfId(graph, id)) holders.set(target, [...(holders.get(target) ?? []), id]);
   }
   const moved = new Set(ids);
   // A Set may grow during iteration; added ids are visited too.
@@ -222,7 +224,7 @@ function withoutSelf<Dependency extends { readonly targetId: string | undefined 
 
 /** The members of a cycle have no order among themselves. All others keep theirs. */
 function cycleWarnings(graph: Omit<DependencyGraph, 'warnings'>): readonly string[] {
-  const components = strongComponents([...graph.containers.keys()], (id) => neededBy(graph, id));
+  const components = strongComponents([...graph.containers.keys()], (id) => dependenciesOfId(graph, id));
   return components
     .filter((members) => members.length > 1)
     .map((members) => {

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container, ContainerStatus } from '../container/container.ts';
-import { defaultSettings } from '../settings/settings.ts';
+import { defaultSettings } from '../settings/service-settings.ts';
 import { buildDependencyGraph } from './dependency-graph.ts';
-import { touchedBy } from './planned-restarts.ts';
+import { affectedBy } from './planned-restarts.ts';
 import { planUpdate } from './update-plan.ts';
 
 const id = (name: string) => idOf(`container ${name}`);
@@ -66,7 +66,7 @@ describe('touchedBy()', () => {
     fc.assert(
       fc.property(worlds, ({ shapes, stale }) => {
         const containers = shapes.map((shape, index) => shaped(shape, index, shape.status));
-        const touched = touchedBy(
+        const touched = affectedBy(
           graphOf(containers),
           stale.map((index) => id(nameOf(index))),
         );
@@ -103,6 +103,6 @@ describe('touchedBy()', () => {
 
   test('leaves out a container that nothing leads to', () => {
     const graph = graphOf([inspectedContainer('web'), inspectedContainer('other')]);
-    expect([...touchedBy(graph, [id('web')])]).toEqual([id('web')]);
+    expect([...affectedBy(graph, [id('web')])]).toEqual([id('web')]);
   });
 });

@@ -1,6 +1,11 @@
 import { desiredEndStateOf, type DesiredEndStateSettings } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
-import { type DependencyGraph, neededBy, heldBy, movedWith } from './dependency-graph.ts';
+import {
+  type DependencyGraph,
+  dependenciesOfId,
+  hardDependenciesOfId,
+  replacedTogetherWith,
+} from './dependency-graph.ts';
 import { strongComponents } from './strong-components.ts';
 
 /** A container that is restarted, not replaced, because a dependency is replaced or restarted. */
@@ -39,7 +44,7 @@ export function planRestarts(startedAnew: readonly string[], input: RestartsInpu
       anew.add(dependent);
     }
   }
-  const order = strongComponents([...reasons.keys()], (id) => neededBy(graph, id)).flat();
+  const order = strongComponents([...reasons.keys()], (id) => dependenciesOfId(graph, id)).flat();
   return order.flatMap((id) => {
     const container = graph.containers.get(id);
     const because = (reasons.get(id) ?? []).flatMap((cause) => graph.containers.get(cause) ?? []);
@@ -51,16 +56,16 @@ export function planRestarts(startedAnew: readonly string[], input: RestartsInpu
  * Ids of all containers whose state matters for the replacement of the given ones: the moved ones, the targets of their
  * dependencies, and the dependents that may be restarted.
  */
-export function touchedBy(
+export function affectedBy(
   graph: Pick<DependencyGraph, 'containers' | 'hard' | 'soft'>,
   ids: Iterable<string>,
 ): ReadonlySet<string> {
-  const moved = movedWith(graph, ids);
+  const moved = replacedTogetherWith(graph, ids);
   const touched = new Set(moved);
   const dependents = restartedAfterEach(graph);
   // A Set may grow during iteration; added ids are visited too.
   for (const id of touched) for (const dependent of dependents.get(id) ?? []) touched.add(dependent);
-  for (const id of moved) for (const target of heldBy(graph, id)) touched.add(target);
+  for (const id of moved) for (const target of hardDependenciesOfId(graph, id)) touched.add(target);
   return touched;
 }
 

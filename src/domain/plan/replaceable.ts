@@ -3,11 +3,11 @@ import { removesItself } from '../transaction/auto-remove.ts';
 import type { Container } from '../container/container.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
-import { wishesOf } from '../settings/labels.ts';
+import { labelValuesOf } from '../settings/labels.ts';
 import { quoted } from '../text/printable.ts';
 import { swarmTaskLabel } from '../check/selection.ts';
-import { whyNotItself } from '../self-update/self-update.ts';
-import type { ServiceSettings } from '../settings/settings.ts';
+import { whyNotSelfUpdated } from '../self-update/self-update.ts';
+import type { ServiceSettings } from '../settings/service-settings.ts';
 import { isParkedName } from '../transaction/transaction-names.ts';
 
 export type ReplacementContext = {
@@ -30,7 +30,7 @@ export type ReplacementContext = {
 export function whyNotReplaceable(container: Container, context: ReplacementContext): string | undefined {
   const { Config } = container.settings;
   const whyNotOwn =
-    container.id === context.ownId ? whyNotItself(container, { ...context.settings, ...context }) : undefined;
+    container.id === context.ownId ? whyNotSelfUpdated(container, { ...context.settings, ...context }) : undefined;
   if (whyNotOwn !== undefined) return whyNotOwn;
   if (isParkedName(container.name)) return 'belongs to an update that is not finished';
   if (Config.Labels?.[swarmTaskLabel] !== undefined) {
@@ -57,7 +57,7 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
  * container moves with it. On failure a replica without `--rm` takes its place.
  */
 function whyNotByAutoRemoveReplica(container: Container, { moved, settings }: ReplacementContext): string | undefined {
-  const { updateAutoRemove } = effectiveSettings(settings, wishesOf(container));
+  const { updateAutoRemove } = effectiveSettings(settings, labelValuesOf(container));
   const what = 'is removed by the engine as soon as it stops (--rm)';
   if (!updateAutoRemove) {
     return `${what}, so it is updated only where update-auto-remove is on`;

@@ -2,8 +2,8 @@ import type { EngineAbilities } from '../outside/engine-reader.ts';
 import type { Container } from '../container/container.ts';
 import { hasHostNetwork, sharesNetwork } from '../container/recipe/network/network-mode.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
-import { wishesOf } from '../settings/labels.ts';
-import type { ServiceSettings } from '../settings/settings.ts';
+import { labelValuesOf } from '../settings/labels.ts';
+import type { ServiceSettings } from '../settings/service-settings.ts';
 import type { PlannedMember } from './update-plan.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 
@@ -21,14 +21,15 @@ export type StartOrder =
  * The label also allows shared writable volumes, because its author knows the program.
  */
 export function startOrderOf(container: Container, settings: Pick<ServiceSettings, 'startFirst'>): StartOrder {
-  const wishes = wishesOf(container);
+  const wishes = labelValuesOf(container);
   if (!effectiveSettings(settings, wishes).startFirst) return { kind: 'stop-first' };
-  const reason = whyNotTwo(container) ?? (wishes.startFirst === true ? undefined : whyNotBesideItself(container));
+  const reason =
+    whyNotSideBySide(container) ?? (wishes.startFirst === true ? undefined : whyNotBesideItself(container));
   return reason === undefined ? { kind: 'start-first' } : { kind: 'impossible', reason };
 }
 
 /** Checks for resources that an engine gives to one container at a time. */
-function whyNotTwo(container: Container): string | undefined {
+function whyNotSideBySide(container: Container): string | undefined {
   const { Config, HostConfig, Networks } = container.settings;
   if (container.state.status !== 'running') return 'does not run';
   if (removesItself(container)) return 'is removed by the engine as soon as it stops (--rm)';
@@ -68,7 +69,7 @@ export type KeepContext = {
 
 /** A container is not kept if it could start by itself, could not come back alone, or would not survive its stop. */
 export function keepOrderOf(container: Container, context: KeepContext): KeepOrder {
-  const { keepOldMs: keepMs } = effectiveSettings(context.settings, wishesOf(container));
+  const { keepOldMs: keepMs } = effectiveSettings(context.settings, labelValuesOf(container));
   if (keepMs === 0) return { keepMs };
   const reason = whyNotKept(container, context);
   return reason === undefined ? { keepMs } : { keepMs: 0, reason };

@@ -2,8 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ContainerParts, digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container } from '../container/container.ts';
-import { buildDependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
-import { defaultSettings } from '../settings/settings.ts';
+import {
+  buildDependencyGraph,
+  hardDependenciesOfId,
+  replacedTogetherWith,
+  dependenciesOfId,
+} from './dependency-graph.ts';
+import { defaultSettings } from '../settings/service-settings.ts';
 import { planUpdate, type PlanInput, type UpdatePlan } from './update-plan.ts';
 
 const id = (name: string) => idOf(`container ${name}`);
@@ -183,7 +188,7 @@ describe('planUpdate()', () => {
     expect(transactions[0]?.members[1]).toMatchObject({
       reference: 'app:1',
       digest: undefined,
-      holdsOnTo: [id('vpn')],
+      hardDependencies: [id('vpn')],
     });
   });
 
@@ -191,7 +196,7 @@ describe('planUpdate()', () => {
     const containers = [one('app', inNetworkOf('vpn')), one('vpn')];
     const { transactions } = plan(containers, ['app']);
     expect(sketch({ transactions })).toEqual(['app*']);
-    expect(transactions[0]?.members[0]).toMatchObject({ holdsOnTo: [], digest: digestOf('new app') });
+    expect(transactions[0]?.members[0]).toMatchObject({ hardDependencies: [], digest: digestOf('new app') });
   });
 
   test('two stale dependents of a fresh target move apart, of a stale one together', () => {
@@ -216,7 +221,7 @@ describe('planUpdate()', () => {
     const containers = [one('b', { host: { Links: ['/a:/b/a'] } }), one('a', { host: { Links: ['/b:/a/b'] } })];
     const { transactions } = plan(containers, ['b']);
     expect(sketch({ transactions })).toEqual(['a+b*']);
-    expect(transactions[0]?.members.map(({ holdsOnTo }) => holdsOnTo)).toEqual([[id('b')], [id('a')]]);
+    expect(transactions[0]?.members.map(({ hardDependencies }) => hardDependencies)).toEqual([[id('b')], [id('a')]]);
   });
 
   test('a circle of soft dependencies is not ordered, what is around it is', () => {
@@ -362,7 +367,7 @@ describe('any plan', () => {
         const { transactions, refused } = planUpdate(input);
         const members = transactions.flatMap((transaction) => transaction.members);
         const touched = members.map(({ container }) => container.id);
-        const moved = movedWith(
+        const moved = replacedTogetherWith(
           input.graph,
           input.stale.map((each) => each.id),
         );
@@ -381,7 +386,7 @@ describe('any plan', () => {
       fc.property(worlds, ({ input }) => {
         for (const { members } of planUpdate(input).transactions) {
           const ids = members.map(({ container }) => container.id);
-          expect([...movedWith(input.graph, ids)].toSorted()).toEqual(ids.toSorted());
+          expect([...replacedTogetherWith(input.graph, ids)].toSorted()).toEqual(ids.toSorted());
         }
       }),
     );
@@ -397,9 +402,9 @@ describe('any plan', () => {
           for (const wait of waits) expect(done.has(wait)).toBe(true);
           done.add(own);
           const here = new Set<string>();
-          for (const { container, holdsOnTo } of members) {
-            const inCircle = (target: string) => movedWith(input.graph, [container.id]).has(target);
-            for (const target of holdsOnTo) expect(here.has(target) || inCircle(target)).toBe(true);
+          for (const { container, hardDependencies } of members) {
+            const inCircle = (target: string) => replacedTogetherWith(input.graph, [container.id]).has(target);
+            for (const target of hardDependencies) expect(here.has(target) || inCircle(target)).toBe(true);
             here.add(container.id);
           }
         }
@@ -416,7 +421,7 @@ describe('any plan', () => {
         );
         for (const transaction of transactions) {
           for (const { container } of transaction.members) {
-            for (const need of neededBy(input.graph, container.id)) {
+            for (const need of dependenciesOfId(input.graph, container.id)) {
               const there = home.get(need);
               if (there === undefined || there === transaction) continue;
               const mutual = reachable(there.id, transactions, input).has(transaction.id);
@@ -512,7 +517,7 @@ function reachable(from: string, transactions: UpdatePlan['transactions'], { gra
   const homeOf = new Map(transactions.flatMap((each) => each.members.map(({ container }) => [container.id, each])));
   const seen = new Set((homeOf.get(from)?.members ?? []).map(({ container }) => container.id));
   for (const each of seen) {
-    for (const need of [...neededBy(graph, each), ...heldBy(graph, each)]) seen.add(need);
+    for (const need of [...dependenciesOfId(graph, each), ...hardDependenciesOfId(graph, each)]) seen.add(need);
     for (const { container } of homeOf.get(each)?.members ?? []) seen.add(container.id);
   }
   return new Set([...seen].flatMap((each) => homeOf.get(each)?.id ?? []));

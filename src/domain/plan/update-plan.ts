@@ -1,7 +1,14 @@
 import { type DesiredEndState, desiredEndStateOf } from '../settings/desired-end-state.ts';
 import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
-import { awaitedJobs, conditionalOn, type DependencyGraph, heldBy, movedWith, neededBy } from './dependency-graph.ts';
+import {
+  awaitedJobs,
+  conditionalOn,
+  type DependencyGraph,
+  hardDependenciesOfId,
+  replacedTogetherWith,
+  dependenciesOfId,
+} from './dependency-graph.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { PlannedService } from '../swarm/update/service-update.ts';
 import { type PlannedRestart, planRestarts, type RestartsInput } from './planned-restarts.ts';
@@ -63,7 +70,7 @@ export type PlannedMember = NewImage & {
    */
   readonly cause: 'stale' | 'linked';
   /** Ids of the members that it has a hard dependency on: shared namespaces, legacy links, `volumes_from`. */
-  readonly holdsOnTo: readonly string[];
+  readonly hardDependencies: readonly string[];
   readonly desiredEndState: DesiredEndState;
   /** Ids of the members that must be proven before this one starts, as with compose's `service_healthy`. */
   readonly waitsFor: readonly string[];
@@ -104,7 +111,7 @@ export function planUpdate(given: PlanInput): UpdatePlan {
   const input = { ...given, jobs: awaitedJobs(graph) };
   const stale = new Map(input.stale.map((container) => [container.id, container]));
   const known = [...stale.keys()].filter((id) => graph.containers.has(id));
-  const moved = movedWith(graph, known);
+  const moved = replacedTogetherWith(graph, known);
   const transactions: Omit<PlannedTransaction, 'after'>[] = [];
   const refusals = new Map<string, string>();
   for (const group of groupsOf(graph, moved)) {
@@ -145,7 +152,7 @@ function ownLast(
 function groupsOf(graph: DependencyGraph, moved: ReadonlySet<string>): readonly (readonly Container[])[] {
   const groupOf = new Map<string, Set<string>>();
   for (const id of moved) {
-    const linked = [id, ...heldBy(graph, id).filter((target) => moved.has(target))];
+    const linked = [id, ...hardDependenciesOfId(graph, id).filter((target) => moved.has(target))];
     const joined = new Set(linked.flatMap((each) => [each, ...(groupOf.get(each) ?? [])]));
     for (const member of joined) groupOf.set(member, joined);
   }
@@ -158,8 +165,8 @@ function groupsOf(graph: DependencyGraph, moved: ReadonlySet<string>): readonly 
 /** If soft dependencies contradict hard ones, the hard ones count. */
 function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonly string[] {
   const byName = [...graph.containers.keys()].filter((id) => ids.has(id));
-  return strongComponents(byName, (id) => neededBy(graph, id)).flatMap((circle) =>
-    strongComponents(circle, (id) => heldBy(graph, id)).flat(),
+  return strongComponents(byName, (id) => dependenciesOfId(graph, id)).flatMap((circle) =>
+    strongComponents(circle, (id) => hardDependenciesOfId(graph, id)).flat(),
   );
 }
 
@@ -204,7 +211,7 @@ function transactionOf(
       digest: update?.digest,
       ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
       ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
-      holdsOnTo: heldBy(graph, container.id).filter((id) => endings.has(id)),
+      hardDependencies: hardDependenciesOfId(graph, container.id).filter((id) => endings.has(id)),
       desiredEndState: endings.get(container.id) ?? 'stopped',
       waitsFor: conditionalOn(graph, container.id)
         .map(({ targetId }) => targetId)
@@ -268,7 +275,7 @@ function neededTransactions(
   for (const id of seen) {
     const transaction = home.get(id);
     if (transaction !== undefined && transaction !== own) needed.add(transaction);
-    else for (const need of neededBy(graph, id)) seen.add(need);
+    else for (const need of dependenciesOfId(graph, id)) seen.add(need);
   }
   return [...needed];
 }

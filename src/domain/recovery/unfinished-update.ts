@@ -1,7 +1,7 @@
 import { type ContainerSummary, isAlive } from '../container/container.ts';
 import { type Journal, readJournal } from '../transaction/journal.ts';
 import type { Instance } from '../outside/outside.ts';
-import { helperName, parseStandingName } from '../transaction/transaction-names.ts';
+import { helperName, parseTransactionName } from '../transaction/transaction-names.ts';
 
 /**
  * An unfinished update. `in progress`: a running process works on it. `repair pending`: that process is gone, or there
@@ -36,7 +36,7 @@ export function unfinishedUpdates(
     const { journal } = reading;
     const old = byId.get(journal.oldId);
     if (old === undefined || old === carrier || !isCarrierOf(journal, carrier)) continue;
-    const parked = parseStandingName(old.name);
+    const parked = parseTransactionName(old.name);
     const isParked = parked?.name === journal.name && (parked.role === 'old' || parked.role === 'drop');
     if (!isParked && (old.name !== journal.name || carrier.name === journal.name)) continue;
     const { name } = journal;
@@ -64,7 +64,7 @@ export function unfinishedUpdates(
 }
 
 function isCarrierOf({ name }: Journal, carrier: ContainerSummary): boolean {
-  return carrier.name === name || parseStandingName(carrier.name)?.name === name;
+  return carrier.name === name || parseTransactionName(carrier.name)?.name === name;
 }
 
 /** For an owner that cannot be reached, the engine decides, if the owner ran in one of its containers. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { containerSummary, idOf, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import { writeJournal } from '../transaction/journal.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
-import { keptAmong, whyOver, withoutKept } from './kept-containers.ts';
+import { keptAmong, whyRemovable, withoutKept } from './kept-containers.ts';
 import { keptName, parkedName } from '../transaction/transaction-names.ts';
 
 const policy = { Name: 'no', MaximumRetryCount: 0 };
@@ -28,14 +28,14 @@ const marked = new Set([idOf('old')]);
 
 const why = (others: ReturnType<typeof web>[], nowMs = 0, kept = old) => {
   const all = [...others, kept];
-  return keptAmong(all).map((one) => whyOver(one, { containers: all, marked, imageLabelsOf: () => ({}), nowMs }));
+  return keptAmong(all).map((one) => whyRemovable(one, { containers: all, marked, imageLabelsOf: () => ({}), nowMs }));
 };
 
 test('whyOver() believes no journal that comes from the image', () => {
   const successor = web('another');
   const all = [successor, old];
   const of = (imageLabelsOf: ImageLabelsOf) =>
-    keptAmong(all).map((one) => whyOver(one, { containers: all, marked, imageLabelsOf, nowMs: 0 }));
+    keptAmong(all).map((one) => whyRemovable(one, { containers: all, marked, imageLabelsOf, nowMs: 0 }));
   expect(of(() => ({}))).toEqual(['there has been another update since']);
   expect(of(() => successor.labels)).toEqual([undefined]);
 });
@@ -64,7 +64,7 @@ test('withoutKept() leaves out nothing else', () => {
 
 test('whyOver() leaves alone whatever is only called so', () => {
   const world = { containers: [old], marked: new Set<string>(), imageLabelsOf: () => ({}), nowMs: untilMs * 2 };
-  expect(keptAmong([old]).map((one) => whyOver(one, world))).toEqual([undefined]);
+  expect(keptAmong([old]).map((one) => whyRemovable(one, world))).toEqual([undefined]);
   const containers = [old, web('old')];
-  expect(keptAmong(containers).map((one) => whyOver(one, { ...world, containers }))).toEqual(['its time is over']);
+  expect(keptAmong(containers).map((one) => whyRemovable(one, { ...world, containers }))).toEqual(['its time is over']);
 });

@@ -1,7 +1,7 @@
 import { type ContainerSummary, isAlive } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
 import { ownJournal } from '../transaction/journal.ts';
-import { type KeptName, parseKeptName, parseStandingName } from '../transaction/transaction-names.ts';
+import { type KeptName, parseKeptName, parseTransactionName } from '../transaction/transaction-names.ts';
 import type { Labels } from '../container/label-names.ts';
 import { parseDigest } from '../reference/digest.ts';
 
@@ -20,7 +20,7 @@ export function withoutKept(containers: readonly ContainerSummary[]): readonly C
   return containers.filter(({ name }) => parseKeptName(name) === undefined);
 }
 
-export type KeptWorld = {
+export type KeptContext = {
   readonly containers: readonly ContainerSummary[];
   /** Ids of containers that an update has marked as kept. */
   readonly marked: Pick<ReadonlyMap<string, unknown>, 'has'>;
@@ -33,11 +33,11 @@ export type KeptWorld = {
  * Reason for removing a kept container now; undefined while it stays. A kept container that a person has started is
  * left to them. While an update of its name is unfinished, nothing is removed.
  */
-export function whyOver(one: KeptContainer, world: KeptWorld): string | undefined {
+export function whyRemovable(one: KeptContainer, world: KeptContext): string | undefined {
   const { container, kept } = one;
-  if (isAlive(container.status) || !isProven(one, world)) return undefined;
+  if (isAlive(container.status) || !isKeptByUpdate(one, world)) return undefined;
   if (kept.untilMs <= world.nowMs) return 'its time is over';
-  if (world.containers.some(({ name }) => parseStandingName(name)?.name === kept.name)) return undefined;
+  if (world.containers.some(({ name }) => parseTransactionName(name)?.name === kept.name)) return undefined;
   const successor = world.containers.find(({ name }) => name === kept.name);
   const journal = successor && ownJournal(successor.labels, world.imageLabelsOf(successor));
   if (journal?.role !== 'successor') return undefined;
@@ -48,7 +48,7 @@ export function whyOver(one: KeptContainer, world: KeptWorld): string | undefine
  * True if an update kept the container, by its mark or its successor's journal. The name alone proves nothing, because
  * anybody may choose it.
  */
-export function isProven({ container, kept }: KeptContainer, world: Omit<KeptWorld, 'nowMs'>): boolean {
+export function isKeptByUpdate({ container, kept }: KeptContainer, world: Omit<KeptContext, 'nowMs'>): boolean {
   if (world.marked.has(container.id)) return true;
   return world.containers.some((other) => {
     const journal = ownJournal(other.labels, world.imageLabelsOf(other));

@@ -11,7 +11,7 @@ export type Schedule = {
 );
 
 /** Without a schedule, updates run at the start if at all. */
-export type KeepUpdating = {
+export type UpdateSchedule = {
   readonly schedule: Schedule | undefined;
   readonly updateOnStart: boolean;
   /** Why there is no schedule, in words. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { asHelper, readHelperOrder, writeHelperOrder } from './helper.ts';
 import { readJournal } from '../transaction/journal.ts';
-import { helperName, isHelperName, isParkedName, parseStandingName } from '../transaction/transaction-names.ts';
+import { helperName, isHelperName, isParkedName, parseTransactionName } from '../transaction/transaction-names.ts';
 
 const order = {
   transaction: 'one',
@@ -23,7 +23,7 @@ test('its name is nobody’s to select, and no place in a transaction', () => {
   expect(isHelperName(helperName('upkeep'))).toBe(true);
   expect(isHelperName('.upkeep-helper')).toBe(false);
   expect(isParkedName(helperName('upkeep'))).toBe(true);
-  expect(parseStandingName(helperName('upkeep'))).toBeUndefined();
+  expect(parseTransactionName(helperName('upkeep'))).toBeUndefined();
 });
 
 test('is made from our own container, without anything by which others find that', () => {

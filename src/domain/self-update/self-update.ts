@@ -1,4 +1,4 @@
-import { type SelfUpdate } from '../settings/settings.ts';
+import { type SelfUpdate } from '../settings/service-settings.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
@@ -7,7 +7,7 @@ import type { Container } from '../container/container.ts';
  * Why Upkeep does not hand the update of its own container to a helper; undefined when it does. `moved`: the containers
  * that would be replaced with it, by id, with their state after it.
  */
-export function whyNotItself(
+export function whyNotSelfUpdated(
   container: Container,
   { selfUpdate, moved }: { readonly selfUpdate: SelfUpdate; readonly moved: ReadonlyMap<string, DesiredEndState> },
 ): string | undefined {

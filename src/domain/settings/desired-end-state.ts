@@ -1,7 +1,7 @@
 import { type Container, isAlive } from '../container/container.ts';
 import { effectiveSettings } from './effective-settings.ts';
-import { wishesOf } from './labels.ts';
-import type { ServiceSettings } from './settings.ts';
+import { labelValuesOf } from './labels.ts';
+import type { ServiceSettings } from './service-settings.ts';
 
 /**
  * The state of a successor at the end of its update. `running`: it runs and is proven. `completed`: it is a job that
@@ -13,7 +13,7 @@ export const desiredEndState = ['running', 'completed', 'stopped'] as const;
 
 export type DesiredEndStateSettings = Pick<ServiceSettings, 'noRestart' | 'reviveStopped' | 'labelTakesPrecedence'>;
 
-export type Part = {
+export type MemberRole = {
   /**
    * True for a container that is only re-created because of another one. If it was stopped, it stays stopped under all
    * settings.
@@ -29,10 +29,10 @@ export type Part = {
  */
 export function desiredEndStateOf(
   container: Container,
-  { isLinked, isJob }: Part,
+  { isLinked, isJob }: MemberRole,
   settings: DesiredEndStateSettings,
 ): DesiredEndState {
-  const { noRestart } = effectiveSettings(settings, wishesOf(container));
+  const { noRestart } = effectiveSettings(settings, labelValuesOf(container));
   const isStarted = isAlive(container.state.status) || (settings.reviveStopped && !isLinked);
   if (!isStarted || noRestart) return 'stopped';
   return isJob ? 'completed' : 'running';

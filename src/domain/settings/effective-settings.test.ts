@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readLabels } from './labels.ts';
-import { defaultSettings } from './settings.ts';
+import { defaultSettings } from './service-settings.ts';
 import { effectiveSettings } from './effective-settings.ts';
 
 const { wishes: silent } = readLabels({}, {});

@@ -1,6 +1,6 @@
-import type { LabelWishes } from './labels.ts';
-import type { ServiceSettings } from './settings.ts';
-import { labelledEntries } from './table/rules.ts';
+import type { LabelValues } from './labels.ts';
+import type { ServiceSettings } from './service-settings.ts';
+import { labelledEntries } from './table/service-options.ts';
 
 /**
  * The settings for one container: its labels over the options. The table defines for each label whether it overrides
@@ -8,7 +8,7 @@ import { labelledEntries } from './table/rules.ts';
  */
 export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
   settings: Settings,
-  wishes: Partial<LabelWishes>,
+  wishes: Partial<LabelValues>,
 ): Settings {
   const effective: Record<string, unknown> = { ...settings };
   for (const [key, { label }] of labelledEntries) {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { dropInPrefix, ownPrefix } from '../container/label-names.ts';
 import { labelNames, type LabelName } from './table/label-table.ts';
-import { type LabelWishes, readLabels } from './labels.ts';
+import { type LabelValues, readLabels } from './labels.ts';
 
 type Row = {
   readonly text: string;
   readonly expected: unknown;
-  readonly of: (wishes: LabelWishes) => unknown;
+  readonly of: (wishes: LabelValues) => unknown;
   /** A text without any meaning. */
   readonly bad: string;
   /** Value of a drop-in label with that text, if it differs. */

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { fixtureTable } from '../../../test/support/fixture-table.ts';
 import { labelNames } from './table/label-table.ts';
-import { describeUnheard } from './label-typos.ts';
+import { describeUnknownLabel } from './label-typos.ts';
 
 describe('describeUnheard()', () => {
   test.each(fixtureTable('label-typos.txt'))('of %s: %s', (label = '', meant = '') => {
-    expect(describeUnheard(label)).toBe(expected(label, meant));
+    expect(describeUnknownLabel(label)).toBe(expected(label, meant));
   });
 
   test.each(labelNames)('keeps silent about %s under both prefixes', (name) => {
-    expect(describeUnheard(`upkeep.${name}`)).toBeUndefined();
-    expect(describeUnheard(`com.centurylinklabs.watchtower.${name}`)).toBeUndefined();
+    expect(describeUnknownLabel(`upkeep.${name}`)).toBeUndefined();
+    expect(describeUnknownLabel(`com.centurylinklabs.watchtower.${name}`)).toBeUndefined();
   });
 
   test('shows a hostile name short and escaped', () => {
-    const sentence = describeUnheard(`upkeep.\u001b[2J${'x'.repeat(2 ** 20)}`);
+    const sentence = describeUnknownLabel(`upkeep.\u001b[2J${'x'.repeat(2 ** 20)}`);
     expect(sentence).toMatch(/^Label "upkeep\.\\x1b\[2Jx+…" is not known$/);
     expect(sentence?.length).toBeLessThan(150);
   });

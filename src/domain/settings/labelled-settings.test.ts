@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { labelledSettings } from './labelled-settings.ts';
-import { defaultSettings } from './settings.ts';
+import { defaultSettings } from './service-settings.ts';
 import { labelTable } from './table/label-table.ts';
 
 const hooks = { ...defaultSettings, lifecycleHooks: true };

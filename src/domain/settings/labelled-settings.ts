@@ -1,10 +1,10 @@
 import type { Labels } from '../container/label-names.ts';
 import { printable } from '../text/printable.ts';
 import { effectiveSettings } from './effective-settings.ts';
-import { type HeardLabel, type LabelWishes, readHeardLabels } from './labels.ts';
-import type { ServiceSettings } from './settings.ts';
+import { type EffectiveLabel, type LabelValues, readEffectiveLabels } from './labels.ts';
+import type { ServiceSettings } from './service-settings.ts';
 import { containerLabels, type HookName, hookLabels } from './table/container-labels.ts';
-import { labelledEntries } from './table/rules.ts';
+import { labelledEntries } from './table/service-options.ts';
 import { printValue } from './values/label-values.ts';
 
 /** A setting that a label changes for one container, safe to print. */
@@ -25,7 +25,7 @@ export function labelledSettings(
   labels: Labels,
   imageLabels: Labels | undefined,
 ): readonly LabelledSetting[] {
-  const { wishes, heard } = readHeardLabels(labels, imageLabels);
+  const { wishes, heard } = readEffectiveLabels(labels, imageLabels);
   return heard.flatMap((one) => {
     const shown = shownOption(one, settings, wishes) ?? shownLabel(one, settings, wishes, labels);
     if (shown === 'no effect') return [];
@@ -39,9 +39,9 @@ const longestValue = 500;
 type Shown = { readonly name: string; readonly value: string };
 
 function shownOption(
-  { name }: HeardLabel,
+  { name }: EffectiveLabel,
   settings: ServiceSettings,
-  wishes: LabelWishes,
+  wishes: LabelValues,
 ): Shown | 'no effect' | undefined {
   const [key, rule] = labelledEntries.find(([, { label }]) => label.name === name) ?? [];
   if (key === undefined || rule === undefined) return undefined;
@@ -52,9 +52,9 @@ function shownOption(
 }
 
 function shownLabel(
-  { name, label }: HeardLabel,
+  { name, label }: EffectiveLabel,
   settings: ServiceSettings,
-  wishes: LabelWishes,
+  wishes: LabelValues,
   labels: Labels,
 ): Shown | 'no effect' {
   if (name === containerLabels.enable.name && wishes.enable === !settings.labelEnable) return 'no effect';

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../test/support/any-text.ts';
 import type { Labels } from '../container/label-names.ts';
 import { labelNames } from './table/label-table.ts';
-import { labelsInEffect, type LabelWishes, readLabels as readLabelsOf, wishesOf } from './labels.ts';
+import { labelsInEffect, type LabelValues, readLabels as readLabelsOf, labelValuesOf } from './labels.ts';
 
 /** By default of an image without labels. */
 const readLabels = (labels: Labels, imageLabels: Labels | undefined = {}) => readLabelsOf(labels, imageLabels);
 
-const nothing: LabelWishes = {
+const nothing: LabelValues = {
   enable: undefined,
   monitorOnly: undefined,
   noPull: undefined,
@@ -256,7 +256,7 @@ describe('readLabels() of what a container has from its image', () => {
     'upkeep.tx.v': '1',
     'upkeep.tx.id': 'forged',
   };
-  const heeded: LabelWishes = {
+  const heeded: LabelValues = {
     ...nothing,
     ...{ enable: true, monitorOnly: true, noPull: true, keepOldMs: 86_400_000, stopSignal: 'SIGINT' },
     ...{ stopTimeoutMs: 60_000, cooldownMs: 3_600_000, gateWindowMs: 60_000, gateTimeoutMs: 120_000 },
@@ -289,7 +289,7 @@ describe('readLabels() of what a container has from its image', () => {
     const { wishes, warnings } = readLabelsOf(everything, undefined);
     expect(wishes).toEqual({ ...heeded, scope: 'blue' });
     expect(warnings).toEqual([expect.stringContaining('gone from the engine')]);
-    expect(wishesOf({ settings: settingsWith(everything) })).toEqual(wishes);
+    expect(labelValuesOf({ settings: settingsWith(everything) })).toEqual(wishes);
   });
 
   test.each([

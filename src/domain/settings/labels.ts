@@ -8,25 +8,25 @@ import {
   type Labels,
   originalImageLabel,
   ownPrefix,
-  ownLabels,
+  containerOwnLabels,
 } from '../container/label-names.ts';
-import { describeUnheard } from './label-typos.ts';
-import type { ServiceSettings } from './settings.ts';
+import { describeUnknownLabel } from './label-typos.ts';
+import type { ServiceSettings } from './service-settings.ts';
 import { containerLabels, type HookName, hookLabels } from './table/container-labels.ts';
 import { labelNames, type LabelName } from './table/label-table.ts';
 import type { DeclaredLabel } from './table/option.ts';
-import { type LabelledKey, labelledEntries } from './table/rules.ts';
+import { type LabelledKey, labelledEntries } from './table/service-options.ts';
 import type * as kinds from './values/label-values.ts';
 import { quoted } from '../text/printable.ts';
 
 /** The values of a container's labels; undefined: not given. */
-export type LabelWishes = {
+export type LabelValues = {
   readonly [Key in LabelledKey]: NonNullable<ServiceSettings[Key]> | undefined;
 } & {
   /** `scope` undefined: unscoped, also for the label value `none`. */
   readonly [Key in keyof typeof containerLabels]: LabelValue<(typeof containerLabels)[Key]> | undefined;
 } & {
-  readonly hooks: Readonly<Record<HookName, HookWish | undefined>>;
+  readonly hooks: Readonly<Record<HookName, HookCommand | undefined>>;
   /** The reference to use instead of `Config.Image`; not parsed. */
   readonly originalImage: string | undefined;
 };
@@ -34,7 +34,7 @@ export type LabelWishes = {
 type LabelValue<Label> = Label extends { readonly value: kinds.ValueKind<infer Value> } ? Value : never;
 
 /** `timeoutMs` undefined: the default; 0: no limit. */
-export type HookWish = {
+export type HookCommand = {
   readonly command: string;
   readonly timeoutMs: number | undefined;
   /** The command comes from the image's labels. The image's author must not choose the user that runs it. */
@@ -42,7 +42,7 @@ export type HookWish = {
 };
 
 /** `warnings`: sentences about labels without effect, at most 20, safe to print. */
-export type LabelReading = { readonly wishes: LabelWishes; readonly warnings: readonly string[] };
+export type LabelReading = { readonly wishes: LabelValues; readonly warnings: readonly string[] };
 
 /**
  * Reads the `upkeep.*` labels of a container and the supported labels of other updaters. If two labels set the same
@@ -51,14 +51,14 @@ export type LabelReading = { readonly wishes: LabelWishes; readonly warnings: re
  * Never fails: an invalid value counts as absent and, like a mistyped name, causes a warning.
  */
 export function readLabels(labels: Labels, imageLabels: Labels | undefined): LabelReading {
-  const { wishes, warnings, unheard } = readHeardLabels(labels, imageLabels);
+  const { wishes, warnings, unheard } = readEffectiveLabels(labels, imageLabels);
   const all = [...warnings, ...warningAboutOrigin(unheard, imageLabels), ...warningsAboutNames(labels)];
   return { wishes, warnings: bounded(all) };
 }
 
 /** The label values of an inspected container. */
-export function wishesOf({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): LabelWishes {
-  return readHeardLabels(settings.Config.Labels ?? {}, imageLabels).wishes;
+export function labelValuesOf({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): LabelValues {
+  return readEffectiveLabels(settings.Config.Labels ?? {}, imageLabels).wishes;
 }
 
 /**
@@ -66,18 +66,20 @@ export function wishesOf({ settings, imageLabels }: Pick<Container, 'settings' |
  * from beginning too, but the image of a successor may carry it first.
  */
 export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): boolean {
-  return readHeardLabels(ownLabels(settings.Config.Labels ?? {}, imageLabels ?? {}), {}).wishes.enable === false;
+  return (
+    readEffectiveLabels(containerOwnLabels(settings.Config.Labels ?? {}, imageLabels ?? {}), {}).wishes.enable === false
+  );
 }
 
 /** Labels that `readLabels` uses, with full names and verbatim values. Overridden ones are left out. */
 export function labelsInEffect(labels: Labels, imageLabels: Labels | undefined): Labels {
   return Object.fromEntries(
-    readHeardLabels(labels, imageLabels).heard.map(({ label }) => [label, labels[label] ?? '']),
+    readEffectiveLabels(labels, imageLabels).heard.map(({ label }) => [label, labels[label] ?? '']),
   );
 }
 
 /** A label that `readLabels` uses. */
-export type HeardLabel = {
+export type EffectiveLabel = {
   /** Without a prefix. Undefined for a label of another tool. */
   readonly name: LabelName | undefined;
   /** In full. */
@@ -86,27 +88,27 @@ export type HeardLabel = {
 };
 
 /** `unheard`: labels that would count if they were the container's own. */
-type Reading = LabelReading & { readonly heard: readonly HeardLabel[]; readonly unheard: readonly string[] };
+type Reading = LabelReading & { readonly heard: readonly EffectiveLabel[]; readonly unheard: readonly string[] };
 
 /** The label values of a container, and the labels that they come from. */
-export function readHeardLabels(labels: Labels, imageLabels: Labels | undefined): Reading {
-  return Object.keys(labels).some(mayBeHeard) ? readEach(labels, imageLabels) : silence;
+export function readEffectiveLabels(labels: Labels, imageLabels: Labels | undefined): Reading {
+  return Object.keys(labels).some(hasOurPrefix) ? readEach(labels, imageLabels) : noValues;
 }
 
 /** Most containers have none of these labels, and a search for each name would take most of a check's time. */
-function mayBeHeard(label: string): boolean {
+function hasOurPrefix(label: string): boolean {
   return label.startsWith(ownPrefix) || label.startsWith(familyPrefix);
 }
 
 function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
-  const own = ownLabels(labels, imageLabels);
+  const own = containerOwnLabels(labels, imageLabels);
   const warnings: string[] = [];
-  const heard: HeardLabel[] = [];
-  const unheard: string[] = unheardJournal(labels, own);
+  const heard: EffectiveLabel[] = [];
+  const unheard: string[] = ignoredJournal(labels, own);
   const isOwn = (label: string, name: LabelName) =>
     Object.hasOwn(own, label) || (name === 'scope' && imageLabels === undefined);
   const find = <Value>(declared: Declared<Value>) => readOne({ labels, isOwn, declared, warnings, heard, unheard });
-  const hook = ({ command, timeout }: (typeof hookLabels)[HookName]): HookWish | undefined => {
+  const hook = ({ command, timeout }: (typeof hookLabels)[HookName]): HookCommand | undefined => {
     const [found, timeoutMs] = [find<string>(command), find<number>(timeout)?.value];
     if (found === undefined) return undefined;
     return { command: found.value, timeoutMs, ...(found.isFromImage && { isFromImage: true }) };
@@ -123,7 +125,7 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
     },
     originalImage: labelOf(own, originalImageLabel)?.trim() || undefined,
     // Every value was parsed by the kind of its own key.
-  } as LabelWishes;
+  } as LabelValues;
   if (wishes.originalImage !== undefined)
     heard.push({ name: undefined, label: originalImageLabel, isFromImage: false });
   else if (labelOf(labels, originalImageLabel)?.trim()) unheard.push(originalImageLabel);
@@ -140,7 +142,7 @@ const valueLabels: readonly (readonly [string, Declared<unknown>])[] = [
 ];
 
 /** One label represents a whole journal. */
-function unheardJournal(labels: Labels, own: Labels): string[] {
+function ignoredJournal(labels: Labels, own: Labels): string[] {
   const isUnheard = (label: string) => label.startsWith(journalPrefix) && !Object.hasOwn(own, label);
   return Object.keys(labels).filter(isUnheard).slice(0, 1);
 }
@@ -165,7 +167,7 @@ type Question<Value> = {
   readonly isOwn: (label: string, name: LabelName) => boolean;
   readonly declared: Declared<Value>;
   readonly warnings: string[];
-  readonly heard: HeardLabel[];
+  readonly heard: EffectiveLabel[];
   readonly unheard: string[];
 };
 
@@ -177,7 +179,7 @@ function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
   const { own, dropIn } = spellings[name];
   const given = [own, dropIn].filter((label) => {
     const text = labelOf(labels, label);
-    return text !== undefined && !(label === dropIn && text === kind.silentDropIn);
+    return text !== undefined && !(label === dropIn && text === kind.ignoredDropInValue);
   });
   const inherited = given.filter((label) => !isOwn(label, name));
   if (fromImage === 'ignored') unheard.push(...inherited);
@@ -208,13 +210,13 @@ const spellings = Object.fromEntries(
 ) as Readonly<Record<LabelName, Spelling>>;
 
 /** The values for a container without our labels. */
-const silence = readEach({}, {});
+const noValues = readEach({}, {});
 
 function warningsAboutNames(labels: Labels): readonly string[] {
   const warnings: string[] = [];
   for (const label of Object.keys(labels)) {
     if (warnings.length > mostWarnings) break;
-    const warning = describeUnheard(label);
+    const warning = describeUnknownLabel(label);
     if (warning !== undefined) warnings.push(warning);
   }
   return warnings;

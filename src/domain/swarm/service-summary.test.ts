@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SwarmService, UpdateWord } from './swarm-service.ts';
+import type { SwarmService, SwarmUpdateStatus } from './swarm-service.ts';
 import { summaryOfService } from './service-summary.ts';
 
 const service = (more: Partial<SwarmService>) =>
@@ -7,7 +7,7 @@ const service = (more: Partial<SwarmService>) =>
     ...{ id: 's', name: 'web', image: 'web:1', labels: {}, containerLabels: {}, createdAtMs: 0 },
     ...{ replicas: 2, count: { running: 0, wanted: 2 }, update: undefined, ...more },
   }) as SwarmService;
-const inState = (state: UpdateWord) => service({ update: { state, message: '' } as SwarmService['update'] });
+const inState = (state: SwarmUpdateStatus) => service({ update: { state, message: '' } as SwarmService['update'] });
 
 test.each<[string, SwarmService, 'running' | 'restarting']>([
   ['whose tasks run', service({ count: { running: 1, wanted: 2 } }), 'running'],

@@ -27,7 +27,7 @@ export function placeOf({ slot, nodeId }: SwarmTask): string {
 }
 
 /** The number of states that a task has passed on its way to `running`; 0 for one that has ended. */
-export function distanceOf({ state }: SwarmTask): number {
+export function progressOf({ state }: SwarmTask): number {
   const at = taskStates.indexOf(state);
   return at > taskStates.indexOf('running') ? 0 : at + 1;
 }
@@ -48,7 +48,7 @@ export function isImagesOwnFault({ state, error }: Pick<SwarmTask, 'state' | 'er
 const ofTheNode = /no such image|port is already|address already in use|no suitable node|no space left/i;
 
 /** The error text of a task, with its node. */
-export function wordsOf(task: SwarmTask, nodes: readonly SwarmNode[]): string {
+export function describeTaskError(task: SwarmTask, nodes: readonly SwarmNode[]): string {
   const node = nodes.find(({ id }) => id === task.nodeId)?.hostname;
   const said =
     task.error || (task.exitCode === undefined ? task.state : `${task.state} with exit code ${task.exitCode}`);

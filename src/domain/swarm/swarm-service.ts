@@ -48,7 +48,7 @@ export type ServiceMode = 'replicated' | 'global' | 'replicated-job' | 'global-j
 
 /** The report of the swarm's updater about itself. It can be wrong, and `updating` may never end. */
 export type UpdateState = {
-  readonly state: UpdateWord;
+  readonly state: SwarmUpdateStatus;
   /** Milliseconds since the epoch by the swarm's clock; undefined without it. */
   readonly startedAtMs: number | undefined;
   readonly completedAtMs: number | undefined;
@@ -57,7 +57,7 @@ export type UpdateState = {
 };
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceInspect */
-export type UpdateWord =
+export type SwarmUpdateStatus =
   | 'updating'
   | 'paused'
   | 'completed'

@@ -3,7 +3,7 @@ import { choicesIn } from './choose-step.ts';
 import type { ExecutionMemory, MemberFacts, TransactionFacts } from './facts.ts';
 import {
   drop,
-  giveItsPolicy,
+  setFinalPolicy,
   removeOrKeepOld,
   remove,
   restorePolicy,
@@ -13,9 +13,9 @@ import {
   stop,
   takeName,
   unmark,
-  isEntitled,
+  mayTakeName,
   isFoundInPlace,
-  isTaken,
+  isNameTaken,
   needsStart,
 } from './member.ts';
 import { noRestart, samePolicy } from './policy.ts';
@@ -28,14 +28,14 @@ export function commit({ members: all, memory }: TransactionFacts): Decision {
     (member) => !isFoundInPlace(member, memory) || (member.isMarked && member.new === undefined),
   );
   const replaced = members.filter((member) => member.new !== undefined);
-  const owed = replaced.filter((member) => isOwedMore(member, memory));
+  const owed = replaced.filter((member) => lacksPolicy(member, memory));
   const orphaned = members.filter((member) => member.new === undefined);
   const { next, must } = choicesIn('committing', memory);
   return (
     next(replaced, (member) => member.old?.place === 'old' && drop(member, member.old)) ??
     next(replaced, (member) => takeName(member, member.new)) ??
     next(replaced, ({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    must(owed, (member) => giveItsPolicy(member, memory, member.old !== undefined)) ??
+    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
     next(replaced, ({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
     must(owed, (member) => member.new !== undefined && needsStart(member) && start(member.new)) ??
     must(replaced, (member) => unmark(member, memory)) ??
@@ -50,18 +50,19 @@ export function commit({ members: all, memory }: TransactionFacts): Decision {
  * Whether a committed successor still waits for its policy. With the policy set, the mark is removed and the container
  * belongs to its owner: a later stop or change of the policy is respected, even if the old container still exists.
  */
-function isOwedMore({ old, standsIn, isMarked }: MemberFacts, { isRecovery }: ExecutionMemory): boolean {
-  return !isRecovery || isMarked || (old !== undefined && !standsIn && !samePolicy(old.policy, noRestart));
+function lacksPolicy({ old, isReplica, isMarked }: MemberFacts, { isRecovery }: ExecutionMemory): boolean {
+  return !isRecovery || isMarked || (old !== undefined && !isReplica && !samePolicy(old.policy, noRestart));
 }
 
 /** Members that lost their successor after the commit: it was removed from outside, or it had `--rm` and exited. */
 function restoreOrphans(orphaned: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
   const { next, must } = choicesIn('committing', memory);
-  const isSuperfluous = (member: MemberFacts) => member.old?.place === 'drop' && (isTaken(member) || member.standsIn);
+  const isSuperfluous = (member: MemberFacts) =>
+    member.old?.place === 'drop' && (isNameTaken(member) || member.isReplica);
   return (
     next(orphaned, (member) => isSuperfluous(member) && member.old !== undefined && remove(member.old)) ??
     next(orphaned, (member) => takeName(member, member.old)) ??
-    must(orphaned, (member) => isEntitled(member) && startOld(member)) ??
+    must(orphaned, (member) => mayTakeName(member) && startOld(member)) ??
     next(orphaned, restorePolicy)
   );
 }

@@ -1,7 +1,13 @@
-import { deadManPolicy, samePolicy } from './policy.ts';
+import { policyWhileUnproven, samePolicy } from './policy.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
-import { expectAfter, mayRestOnExpectation } from './memory/expected-facts.ts';
-import { type ExecutionMemory, type MemberFacts, placeOf, type Standing, type TransactionFacts } from './facts.ts';
+import { expectedFactsAfter, mayUseExpectedFacts } from './memory/expected-facts.ts';
+import {
+  type ExecutionMemory,
+  type MemberFacts,
+  placeOf,
+  type ContainerFacts,
+  type TransactionFacts,
+} from './facts.ts';
 import { decide } from './decide.ts';
 import { describe, expect, test } from 'vitest';
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
@@ -131,11 +137,16 @@ describe('decide() in a recovery, by the names that were left', () => {
 });
 
 test('decide() stops what crashes over and over before it renames it, and starts it again on the way back', () => {
-  const memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
-  const next = (status: ContainerStatus, wish: ExecutionMemory['wish']) => {
+  const memory: ExecutionMemory = {
+    ...recovering(),
+    isRecovery: false,
+    direction: 'forward',
+    compared: new Set(['new']),
+  };
+  const next = (status: ContainerStatus, direction: ExecutionMemory['direction']) => {
     const world: World = { ...start('always'), marked: true, old: { ...running('web', always), status } };
     world.new = { ...running(successorName('web'), no), imageId: 'image-2', startedAt: '', status: 'created' };
-    return decide(factsOf(world, { ...memory, wish }));
+    return decide(factsOf(world, { ...memory, direction }));
   };
   expect(next('restarting', 'forward')).toMatchObject({ step: { kind: 'stop', id: 'old' } });
   expect(next('exited', 'forward')).toMatchObject({ step: { kind: 'rename', id: 'old' } });
@@ -148,8 +159,8 @@ describe('decide() beside another updater of the same container', () => {
   const bystander: ExecutionMemory = {
     ...recovering(),
     isRecovery: false,
-    wish: 'back',
-    engaged: new Set(),
+    direction: 'back',
+    created: new Set(),
     parked: new Set(),
   };
 
@@ -171,7 +182,12 @@ describe('decide() beside another updater of the same container', () => {
   });
 
   test('a stand-in of another image than the old container ends the update: the tag was moved under it', () => {
-    const memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const memory: ExecutionMemory = {
+      ...recovering(),
+      isRecovery: false,
+      direction: 'forward',
+      compared: new Set(['new']),
+    };
     const world: World = { ...start('no'), marked: true, new: aside };
     const { members, ...facts } = factsOf(world, memory);
     const next = (imageId: string) => {
@@ -180,19 +196,24 @@ describe('decide() beside another updater of the same container', () => {
     };
     expect(next('image-1')).toMatchObject({ step: { kind: 'compare', id: 'stand-in' } });
     expect(next('image-2')).toEqual({
-      kind: 'turn',
+      kind: 'rollBack',
       reason: 'the tag of "web:1" was moved while a stand-in for "web" was created',
       busy: true,
     });
   });
 
   test('a policy that is not the one that was planned with ends the update: it may be that of a parked one', () => {
-    const memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const memory: ExecutionMemory = {
+      ...recovering(),
+      isRecovery: false,
+      direction: 'forward',
+      compared: new Set(['new']),
+    };
     const next = (policy: RestartPolicy) =>
       decide(factsOf({ ...start('unless-stopped'), marked: true, old: running('web', policy), new: aside }, memory));
     expect(next(unlessStopped)).toMatchObject({ kind: 'step' });
     expect(next(always)).toEqual({
-      kind: 'turn',
+      kind: 'rollBack',
       reason: 'the restart policy of "web" was changed meanwhile',
       busy: true,
     });
@@ -216,7 +237,7 @@ describe('decide() on what is kept', () => {
     const memory: ExecutionMemory = {
       ...recovering(),
       isRecovery: false,
-      wish: 'back',
+      direction: 'back',
       reopens: true,
       stopsInDoubt: new Set(),
     };
@@ -262,7 +283,12 @@ describe('decide() on what is kept', () => {
 
 describe('decide() on a group', () => {
   test('starts a member only when those it waits for have passed the gate', () => {
-    const memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', compared: new Set(['new']) };
+    const memory: ExecutionMemory = {
+      ...recovering(),
+      isRecovery: false,
+      direction: 'forward',
+      compared: new Set(['new']),
+    };
     const member = (name: string, startedAt: string, waitsFor: readonly number[] = []): MemberFacts => {
       const old: ModelContainer = { ...running(parkedName(name, no, true), no), status: 'exited' };
       const world: World = { ...start('no'), marked: true, old };
@@ -286,11 +312,11 @@ describe('decide() on a group', () => {
       old: running(name, unlessStopped) as ModelContainer | undefined,
     }));
     const steps: string[] = [];
-    let memory: ExecutionMemory = { ...recovering(), isRecovery: false, wish: 'forward', stopsInDoubt: new Set() };
+    let memory: ExecutionMemory = { ...recovering(), isRecovery: false, direction: 'forward', stopsInDoubt: new Set() };
     for (let count = 0; count < 60; count += 1) {
       const members = worlds.map((world, index) => {
         const facts = factsOf(world, memory, names[index]).members[0];
-        const rename = (standing: Standing | undefined) =>
+        const rename = (standing: ContainerFacts | undefined) =>
           standing && { ...standing, id: `${names[index]}-${standing.id}` };
         return { ...facts!, oldId: names[index]!, old: rename(facts!.old), new: rename(facts!.new) };
       });
@@ -412,10 +438,10 @@ describe('decide() under every interleaving of crashes', () => {
       const old = { ...running(name, no), status: 'exited', manuallyStopped: true } as const;
       const successor = { ...running('web', policy), imageId: 'image-2' };
       const world = { ...begin, liveRestore, healthy, keeps: true, wasProven: true, old, new: successor };
-      const explored = explore(world, { wish: 'back', reopens: true });
+      const explored = explore(world, { direction: 'back', reopens: true });
       expect(explored.states).toBeGreaterThan(100);
       expect(explored.faults).toEqual([]);
-      expect(undisturbed(world, { wish: 'back', reopens: true })).toMatchObject({
+      expect(undisturbed(world, { direction: 'back', reopens: true })).toMatchObject({
         new: undefined,
         old: { name: 'web' },
       });
@@ -511,11 +537,11 @@ function start(policyName: string): World {
 
 function recovering(): ExecutionMemory {
   return {
-    wish: 'recover',
+    direction: 'recover',
     isRecovery: true,
     reopens: false,
     seenParked: new Set(),
-    engaged: 'all',
+    created: 'all',
     parked: 'any',
     compared: new Set(),
     proven: new Set(),
@@ -528,7 +554,7 @@ function recovering(): ExecutionMemory {
 }
 
 function factsOf(world: World, memory: ExecutionMemory, name = 'web'): TransactionFacts {
-  const standing = (id: string, container: ModelContainer | undefined): Standing | undefined =>
+  const standing = (id: string, container: ModelContainer | undefined): ContainerFacts | undefined =>
     container && {
       id,
       place: placeOf(container.name, name),
@@ -556,21 +582,21 @@ function factsOf(world: World, memory: ExecutionMemory, name = 'web'): Transacti
     waitsFor: [],
     reference: 'web:1',
     taggedBefore: 'image-1',
-    targetImageId: memory.wish === 'recover' ? undefined : 'image-2',
+    targetImageId: memory.direction === 'recover' ? undefined : 'image-2',
     newImageId: 'image-2',
     oldImageId: 'image-1',
     needsAutoRemoveReplica: false,
     laterNetworks: [],
     spare: undefined,
     lacksAutoRemoveReplica: false,
-    standsIn: false,
+    isReplica: false,
     missingOfAutoRemoveReplica: [],
     autoRemoves: false,
     startsFirst: false,
     policyIsFixed: world.policyIsFixed,
     missingNetworks: [],
     rivals: [],
-    taggedImageId: memory.wish === 'forward' ? undefined : world.tag,
+    taggedImageId: memory.direction === 'forward' ? undefined : world.tag,
   };
   return { members: [member], liveRestore: world.liveRestore, memory };
 }
@@ -674,7 +700,7 @@ function copyOf(world: World): World {
 /** Depth first over all possible actions. A state consists of the world and the memory of the living process. */
 function explore(
   begin: World,
-  memory: Partial<ExecutionMemory> = { wish: 'forward' },
+  memory: Partial<ExecutionMemory> = { direction: 'forward' },
 ): { states: number; faults: string[] } {
   const seen = new Set<string>();
   const faults: string[] = [];
@@ -690,7 +716,7 @@ function explore(
     const life = withMemory(pending.pop()!);
     const key = JSON.stringify([
       life.world,
-      life.memory.wish,
+      life.memory.direction,
       life.memory.reopens,
       life.memory.isRecovery,
       [...life.memory.seenParked],
@@ -767,7 +793,7 @@ function decisionOf(life: Life): Decision {
 
 function factsKnownTo({ world, memory, expected }: Life): TransactionFacts {
   const unread = expected && { ...expected, memory };
-  return unread !== undefined && mayRestOnExpectation(decide(unread)) ? unread : factsOf(world, memory);
+  return unread !== undefined && mayUseExpectedFacts(decide(unread)) ? unread : factsOf(world, memory);
 }
 
 function isKept(container: ModelContainer | undefined): container is ModelContainer {
@@ -775,16 +801,23 @@ function isKept(container: ModelContainer | undefined): container is ModelContai
 }
 
 /** Hooks run before anything is touched, and again after a success before it is final. */
-function whatIsUntimely(step: Step, world: World, { hooked, wish }: ExecutionMemory): string | undefined {
+function whatIsUntimely(step: Step, world: World, { hooked, direction }: ExecutionMemory): string | undefined {
   const { old, new: successor } = world;
   if (step.kind === 'unmark') return whatIsOwed(world);
   const isAsked = step.kind === 'hook' && step.hook === 'preUpdate';
   if (isAsked && (old?.name !== 'web' || !isAlive(old.status))) return 'the old is asked too late';
   const isParked =
     step.kind === 'rename' && step.to === parkedName('web', old?.policy ?? no, isAlive(old?.status ?? 'exited'));
-  if (isParked && wish === 'forward' && !hooked.has('old') && old?.status === 'running') return 'the old was not asked';
+  if (isParked && direction === 'forward' && !hooked.has('old') && old?.status === 'running')
+    return 'the old was not asked';
   const isFinal = step.kind === 'rename' && step.id === 'old' && step.to.startsWith('web.upkeep-drop');
-  if (isFinal && old?.name !== step.to && successor?.status === 'running' && !hooked.has('new') && wish !== 'recover')
+  if (
+    isFinal &&
+    old?.name !== step.to &&
+    successor?.status === 'running' &&
+    !hooked.has('new') &&
+    direction !== 'recover'
+  )
     return 'the new was not told';
   return undefined;
 }
@@ -822,10 +855,11 @@ function futures(life: Life): Life[] {
     branch('power cut', (world) => (reboot(world, 'power cut'), recovering()), again);
     branch('engine crash', (world) => reboot(world, 'engine crash'), { ...again, expected: life.expected });
   }
-  if (decision.kind === 'turn') branch('turn back', () => ({ ...life.memory, wish: 'back' }));
+  if (decision.kind === 'rollBack') branch('turn back', () => ({ ...life.memory, direction: 'back' }));
   if (decision.kind !== 'step') return next;
   const { step } = decision;
-  const expected = () => expectAfter(factsKnownTo(life), step, { mode: 'update', wish: life.memory.wish });
+  const expected = () =>
+    expectedFactsAfter(factsKnownTo(life), step, { mode: 'update', direction: life.memory.direction });
   if (step.kind === 'compare') {
     const compared = new Set([...life.memory.compared, step.id]);
     branch('compare', () => ({ ...life.memory, compared }), { expected: expected() });
@@ -833,7 +867,7 @@ function futures(life: Life): Life[] {
   }
   if (step.kind === 'hook') {
     branch('hook', () => ({ ...life.memory, hooked: new Set([...life.memory.hooked, step.id]) }));
-    if (step.hook === 'preUpdate') branch('hook declines', () => ({ ...life.memory, wish: 'back' }));
+    if (step.hook === 'preUpdate') branch('hook declines', () => ({ ...life.memory, direction: 'back' }));
     return next;
   }
   if (step.kind === 'gate') {
@@ -842,7 +876,7 @@ function futures(life: Life): Life[] {
       if (desiredEndState === 'completed' && world.new) die(world.new);
       return healthy
         ? { ...life.memory, proven: new Set([...life.memory.proven, ...step.ids]) }
-        : { ...life.memory, wish: 'back' };
+        : { ...life.memory, direction: 'back' };
     });
     return next;
   }
@@ -879,9 +913,9 @@ function describeCall(step: Step): string {
 }
 
 test('deadManPolicy() lets the engine bring the old one back, except where it would start it beside a survivor', () => {
-  expect(deadManPolicy(unlessStopped, false)).toEqual(always);
-  expect(deadManPolicy({ Name: 'on-failure', MaximumRetryCount: 3 }, false)).toEqual(always);
-  expect(deadManPolicy(always, true)).toEqual(no);
-  expect(deadManPolicy(unlessStopped, true)).toEqual(unlessStopped);
-  expect(deadManPolicy(no, false)).toEqual(no);
+  expect(policyWhileUnproven(unlessStopped, false)).toEqual(always);
+  expect(policyWhileUnproven({ Name: 'on-failure', MaximumRetryCount: 3 }, false)).toEqual(always);
+  expect(policyWhileUnproven(always, true)).toEqual(no);
+  expect(policyWhileUnproven(unlessStopped, true)).toEqual(unlessStopped);
+  expect(policyWhileUnproven(no, false)).toEqual(no);
 });

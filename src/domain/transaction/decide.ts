@@ -1,11 +1,11 @@
 import { isAlive } from '../container/container.ts';
 import type { UpdatePhase } from '../run/session.ts';
-import { back } from './back.ts';
+import { rollBack } from './roll-back.ts';
 import { choicesIn, stepOf } from './choose-step.ts';
 import { commit } from './commit.ts';
-import type { MemberFacts, Standing, TransactionFacts } from './facts.ts';
+import type { MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
 import { forward } from './forward.ts';
-import { isEngaged, needsStart, remove } from './member.ts';
+import { isInTransaction, needsStart, remove } from './member.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
 
 /**
@@ -31,28 +31,29 @@ import { type Decision, type Step, stepKey } from './step.ts';
  */
 export function decide({ members, ...rest }: TransactionFacts): Decision {
   const facts = { ...rest, members: rest.memory.reopens ? members : members.map(withoutKept) };
-  const ours = { ...facts, members: facts.members.filter((member) => isEngaged(member, facts.memory)) };
-  const halfRemoved = buryDead(ours);
+  const ours = { ...facts, members: facts.members.filter((member) => isInTransaction(member, facts.memory)) };
+  const halfRemoved = removeDead(ours);
   if (halfRemoved !== undefined) return halfRemoved;
   switch (directionOf(ours)) {
     case 'forward':
       return forward(facts);
     case 'commit':
-      return remake(facts, 'committing') ?? commit(ours);
+      return recreateReplica(facts, 'committing') ?? commit(ours);
     case 'back':
-      return remake(facts, 'rolling back') ?? back(ours, facts.members);
+      return recreateReplica(facts, 'rolling back') ?? rollBack(ours, facts.members);
   }
 }
 
 function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
   if (isCommitted(facts)) return 'commit';
-  if (facts.memory.wish !== 'recover') return facts.memory.wish;
+  if (facts.memory.direction !== 'recover') return facts.memory.direction;
   return facts.members.length > 0 && facts.members.every(onlyProofIsMissing) ? 'forward' : 'back';
 }
 
 /** An engine that died during a removal keeps a `dead` container that still has its name. */
-function buryDead({ members, memory }: TransactionFacts): Decision | undefined {
-  const isDead = (standing: Standing | undefined) => standing?.status === 'dead' || standing?.status === 'removing';
+function removeDead({ members, memory }: TransactionFacts): Decision | undefined {
+  const isDead = (standing: ContainerFacts | undefined) =>
+    standing?.status === 'dead' || standing?.status === 'removing';
   const { next } = choicesIn('rolling back', memory);
   return (
     next(members, ({ old }) => old !== undefined && isDead(old) && remove(old)) ??
@@ -61,12 +62,12 @@ function buryDead({ members, memory }: TransactionFacts): Decision | undefined {
 }
 
 /** A prune is meant for unused containers. A container that was about to start is created again unchanged. */
-function remake({ members, memory }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
+function recreateReplica({ members, memory }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
   const steps = members.flatMap(
-    ({ old, standsIn, lacksAutoRemoveReplica, missingOfAutoRemoveReplica }, member): Step[] => {
+    ({ old, isReplica, lacksAutoRemoveReplica, missingOfAutoRemoveReplica }, member): Step[] => {
       if (old === undefined) return lacksAutoRemoveReplica ? [{ kind: 'autoRemoveReplica', member }] : [];
       const [networkId] = missingOfAutoRemoveReplica;
-      return standsIn && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
+      return isReplica && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
     },
   );
   const step = steps.find((each) => !memory.givenUp.has(stepKey(each)));

@@ -1,6 +1,6 @@
 import type { ContainerStatus, RestartPolicy } from '../container/container.ts';
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
-import { parseKeptName, parseStandingName } from './transaction-names.ts';
+import { parseKeptName, parseTransactionName } from './transaction-names.ts';
 
 export type TransactionFacts = {
   /** Targets first. The first member is the leader. Never empty. */
@@ -59,14 +59,14 @@ export type MemberFacts = Member & {
   /** The engine has the mark of this transaction for it: see `OpenMark`. */
   readonly isMarked: boolean;
   /** The old container, or its replica once a stop has made the engine remove it (`--rm`). */
-  readonly old: Standing | undefined;
-  readonly new: Standing | undefined;
+  readonly old: ContainerFacts | undefined;
+  readonly new: ContainerFacts | undefined;
   /** The other one of the old container and its replica. It is removed at the end. */
-  readonly spare: Standing | undefined;
+  readonly spare: ContainerFacts | undefined;
   /** The old container needs a replica that does not exist yet: its stop would remove it, or it was pruned. */
   readonly lacksAutoRemoveReplica: boolean;
   /** True if `old` is a replica. */
-  readonly standsIn: boolean;
+  readonly isReplica: boolean;
   /** Ids of networks that the replica lacks. */
   readonly missingOfAutoRemoveReplica: readonly string[];
   /** `rival`: the successor of the same old container in another transaction; `copy`: a container with our successor's journal. */
@@ -83,7 +83,7 @@ export type MemberFacts = Member & {
   readonly taggedImageId: string | undefined;
 };
 
-export type Standing = {
+export type ContainerFacts = {
   readonly id: string;
   readonly place: Place;
   readonly status: ContainerStatus;
@@ -102,7 +102,7 @@ export type Place = 'name' | 'new' | 'old' | 'drop' | 'kept' | 'bad' | 'elsewher
 /** The place that a name means for the member called `name`. */
 export function placeOf(actual: string, name: string): Place {
   if (actual === name) return 'name';
-  const standing = parseStandingName(actual);
+  const standing = parseTransactionName(actual);
   if (standing?.name === name) return standing.role;
   return parseKeptName(actual)?.name === name ? 'kept' : 'elsewhere';
 }
@@ -110,7 +110,7 @@ export function placeOf(actual: string, name: string): Place {
 /** Facts that this process has seen and that cannot be read from the engine. */
 export type ExecutionMemory = {
   /** `recover`: a transaction found at a start. The facts decide its direction. */
-  readonly wish: 'forward' | 'back' | 'recover';
+  readonly direction: 'forward' | 'back' | 'recover';
   /** An earlier life of this process, or another instance, has begun it. */
   readonly isRecovery: boolean;
   /** A kept container of an earlier commit must come back. */
@@ -118,7 +118,7 @@ export type ExecutionMemory = {
   /** Ids of old containers that this process has seen under a name that only an update gives. */
   readonly seenParked: ReadonlySet<string>;
   /** Ids of old containers with a successor created by this transaction. Others must not be changed. */
-  readonly engaged: 'all' | ReadonlySet<string>;
+  readonly created: 'all' | ReadonlySet<string>;
   /** Ids of old containers that this transaction has renamed. Those of other updaters must not be moved back. */
   readonly parked: 'any' | ReadonlySet<string>;
   /** Ids of successors that match their old containers. */

@@ -1,8 +1,8 @@
 import { isAlive } from '../container/container.ts';
 import { firstOf, firstStep, stepOf } from './choose-step.ts';
-import type { ExecutionMemory, MemberFacts, Standing, TransactionFacts } from './facts.ts';
-import { drop, isEngaged, isTaken, needsStart, park, rename, setPolicy, start, stop } from './member.ts';
-import { deadManPolicy, samePolicy } from './policy.ts';
+import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
+import { drop, isInTransaction, isNameTaken, needsStart, park, rename, setPolicy, start, stop } from './member.ts';
+import { policyWhileUnproven, samePolicy } from './policy.ts';
 import type { Decision, Step, StepArguments } from './step.ts';
 
 export function forward(facts: TransactionFacts): Decision {
@@ -21,34 +21,42 @@ export function forward(facts: TransactionFacts): Decision {
 }
 
 function whyNotForward(member: MemberFacts, { members, memory }: TransactionFacts): Decision | undefined {
-  const turn = (reason: string, busy = false): Decision => ({ kind: 'turn', reason, busy });
-  if (member.old !== undefined && member.old.place !== 'name' && !isEngaged(member, memory)) {
-    return turn(`another update of "${member.name}" is in progress`, true);
+  const rollBack = (reason: string, busy = false): Decision => ({ kind: 'rollBack', reason, busy });
+  if (member.old !== undefined && member.old.place !== 'name' && !isInTransaction(member, memory)) {
+    return rollBack(`another update of "${member.name}" is in progress`, true);
   }
-  if (member.nameHeldBy === 'rival') return turn(`another update of "${member.name}" is in progress`, true);
-  if (isTaken(member)) return turn(`another container has taken the name "${member.name}"`, true);
+  if (member.nameHeldBy === 'rival') return rollBack(`another update of "${member.name}" is in progress`, true);
+  if (isNameTaken(member)) return rollBack(`another container has taken the name "${member.name}"`, true);
   if (member.old?.place === 'name' && member.policy !== undefined && !samePolicy(member.old.policy, member.policy))
-    return turn(`the restart policy of "${member.name}" was changed meanwhile`, true);
-  if (member.old?.place === 'elsewhere') return turn(`somebody renamed "${member.name}" meanwhile`, true);
+    return rollBack(`the restart policy of "${member.name}" was changed meanwhile`, true);
+  if (member.old?.place === 'elsewhere') return rollBack(`somebody renamed "${member.name}" meanwhile`, true);
   // In a group it cannot be undone alone: its successor depends on those of the others.
   const isCarriedAlong = member.new?.place === 'name' || (member.new !== undefined && members.length > 1);
-  if (member.old === undefined && !isCarriedAlong) return turn(`somebody removed "${member.name}" meanwhile`);
+  if (member.old === undefined && !isCarriedAlong) return rollBack(`somebody removed "${member.name}" meanwhile`);
   if (member.new === undefined) {
     if (member.old?.place === 'name') return undefined;
-    return turn(
+    return rollBack(
       member.autoRemoves
         ? `the new version of "${member.name}" did not run, so the engine removed it (--rm)`
         : `somebody removed the successor of "${member.name}"`,
     );
   }
   if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId) {
-    return turn(`the tag of "${member.reference}" was moved while the successor of "${member.name}" was created`, true);
+    return rollBack(
+      `the tag of "${member.reference}" was moved while the successor of "${member.name}" was created`,
+      true,
+    );
   }
   if (member.spare !== undefined && member.spare.imageId !== member.old?.imageId) {
-    return turn(`the tag of "${member.reference}" was moved while a stand-in for "${member.name}" was created`, true);
+    return rollBack(
+      `the tag of "${member.reference}" was moved while a stand-in for "${member.name}" was created`,
+      true,
+    );
   }
   const rival = member.rivals[0];
-  return rival === undefined ? undefined : turn(`another update of "${member.name}" is in progress ("${rival}")`, true);
+  return rival === undefined
+    ? undefined
+    : rollBack(`another update of "${member.name}" is in progress ("${rival}")`, true);
 }
 
 function prepare({ members, memory }: TransactionFacts): Decision | undefined {
@@ -71,7 +79,7 @@ function prepare({ members, memory }: TransactionFacts): Decision | undefined {
 }
 
 function connectOrCompare(
-  { id }: Standing,
+  { id }: ContainerFacts,
   [networkId]: readonly string[],
   member: number,
   { compared }: ExecutionMemory,
@@ -105,7 +113,7 @@ function swap({ members, liveRestore }: TransactionFacts): Decision | undefined 
     firstStep('preparing', members, ({ old, policy, wasRunning, startsFirst }) => {
       if (old?.place !== 'old' || startsFirst || policy === undefined || !wasRunning || !isAlive(old.status))
         return undefined;
-      const waiting = deadManPolicy(policy, liveRestore);
+      const waiting = policyWhileUnproven(policy, liveRestore);
       return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
     }) ??
     firstStep(
@@ -120,7 +128,7 @@ function swap({ members, liveRestore }: TransactionFacts): Decision | undefined 
  * Docker cannot rename a container that its restart policy is about to start ("sandbox not found"), because it has no
  * network then.
  */
-function isBetweenTries({ place, status }: Standing): boolean {
+function isBetweenTries({ place, status }: ContainerFacts): boolean {
   return place === 'name' && status === 'restarting';
 }
 
@@ -151,7 +159,7 @@ function tellAfterwards({ members, memory }: TransactionFacts): Decision | undef
 
 function runHook(
   hook: StepArguments['hook']['hook'],
-  { id, status, hasHook }: Standing,
+  { id, status, hasHook }: ContainerFacts,
   { hooked }: ExecutionMemory,
 ): Step | false {
   return hasHook && status === 'running' && !hooked.has(id) && { kind: 'hook', id, hook };

@@ -1,6 +1,6 @@
 import { type DesiredEndState, desiredEndState } from '../settings/desired-end-state.ts';
 import type { RestartPolicy } from '../container/container.ts';
-import { journalPrefix, type Labels, ownLabels } from '../container/label-names.ts';
+import { journalPrefix, type Labels, containerOwnLabels } from '../container/label-names.ts';
 import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
@@ -66,7 +66,7 @@ export function sealedText(journal: Journal): string {
 export const sealLabel = `${journalPrefix}seal`;
 
 /** Whether a journal has the seal of our key. Without a key every journal passes. */
-export function bearsSeal(
+export function hasValidSeal(
   journal: Journal,
   labels: Readonly<Record<string, string>>,
   seal: Pick<Seal, 'verify'> | undefined,
@@ -137,7 +137,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
 /** The journal that is a container's own, not its image's. */
 export function ownJournal(labels: Labels, imageLabels: Labels | undefined): Journal | undefined {
   if (!(transactionLabel in labels)) return undefined;
-  const reading = readJournal(ownLabels(labels, imageLabels));
+  const reading = readJournal(containerOwnLabels(labels, imageLabels));
   return reading.kind === 'journal' ? reading.journal : undefined;
 }
 

@@ -1,5 +1,5 @@
 import { type RestartPolicy, isAlive } from '../container/container.ts';
-import type { ExecutionMemory, MemberFacts, Standing } from './facts.ts';
+import type { ExecutionMemory, MemberFacts, ContainerFacts } from './facts.ts';
 import { noRestart, samePolicy } from './policy.ts';
 import type { Step } from './step.ts';
 import { droppedName, parkedName } from './transaction-names.ts';
@@ -7,8 +7,8 @@ import { droppedName, parkedName } from './transaction-names.ts';
 /**
  * Whether the member has had a successor. The successor's name is the lock: without it another updater may be at work.
  */
-export function isEngaged(member: MemberFacts, { engaged }: ExecutionMemory): boolean {
-  return member.new !== undefined || engaged === 'all' || (member.old !== undefined && engaged.has(member.old.id));
+export function isInTransaction(member: MemberFacts, { created }: ExecutionMemory): boolean {
+  return member.new !== undefined || created === 'all' || (member.old !== undefined && created.has(member.old.id));
 }
 
 /** Whether the successor is not in its desired end state: a job may have ended, others must run. */
@@ -17,7 +17,7 @@ export function needsStart({ new: successor, desiredEndState }: MemberFacts): bo
   return desiredEndState === 'completed' ? successor.startedAt === '' : !isAlive(successor.status);
 }
 
-export function isTaken({ nameHeldBy }: MemberFacts): boolean {
+export function isNameTaken({ nameHeldBy }: MemberFacts): boolean {
   return nameHeldBy === 'stranger' || nameHeldBy === 'copy';
 }
 
@@ -25,12 +25,12 @@ export function isTaken({ nameHeldBy }: MemberFacts): boolean {
  * Whether the old container may return to its name. If another container has taken the name, the old one stays parked
  * and stopped.
  */
-export function isEntitled(member: MemberFacts): boolean {
-  return !isTaken(member);
+export function mayTakeName(member: MemberFacts): boolean {
+  return !isNameTaken(member);
 }
 
 /** The plan may have been made during another updater's work, so only containers that we have parked are repaired. */
-export function wasOursToChange({ old }: MemberFacts, { parked }: ExecutionMemory): boolean {
+export function wasParkedHere({ old }: MemberFacts, { parked }: ExecutionMemory): boolean {
   return parked === 'any' || (old !== undefined && parked.has(old.id));
 }
 
@@ -43,22 +43,22 @@ export function isFoundInPlace({ old }: MemberFacts, { isRecovery, seenParked }:
   return isRecovery && isPlain && !seenParked.has(old.id);
 }
 
-export const rename = ({ id }: Standing, to: string): Step => ({ kind: 'rename', id, to });
+export const rename = ({ id }: ContainerFacts, to: string): Step => ({ kind: 'rename', id, to });
 
-export function park({ name, policy, wasRunning }: MemberFacts, old: Standing): Step {
+export function park({ name, policy, wasRunning }: MemberFacts, old: ContainerFacts): Step {
   return rename(old, parkedName(name, policy ?? old.policy, wasRunning));
 }
 
-export function drop({ name, policy, wasRunning }: MemberFacts, old: Standing): Step {
+export function drop({ name, policy, wasRunning }: MemberFacts, old: ContainerFacts): Step {
   return rename(old, droppedName(name, policy ?? old.policy, wasRunning));
 }
 
-export function takeName({ name, nameHeldBy }: MemberFacts, standing: Standing | undefined): Step | false {
+export function takeName({ name, nameHeldBy }: MemberFacts, standing: ContainerFacts | undefined): Step | false {
   if (standing === undefined || nameHeldBy !== 'nobody' || standing.place === 'elsewhere') return false;
   return rename(standing, name);
 }
 
-export const setPolicy = ({ id }: Standing, policy: RestartPolicy): Step => ({
+export const setPolicy = ({ id }: ContainerFacts, policy: RestartPolicy): Step => ({
   kind: 'policy',
   id,
   policy,
@@ -67,12 +67,12 @@ export const setPolicy = ({ id }: Standing, policy: RestartPolicy): Step => ({
 
 export function restorePolicy(member: MemberFacts): Step | false {
   if (member.old === undefined || member.policy === undefined) return false;
-  const policy = isEntitled(member) ? member.policy : noRestart;
+  const policy = mayTakeName(member) ? member.policy : noRestart;
   return !samePolicy(member.old.policy, policy) && setPolicy(member.old, policy);
 }
 
 /** A successor waits with no policy. After a crash, any other policy was set by a person. */
-export function giveItsPolicy(
+export function setFinalPolicy(
   { new: successor, policy }: MemberFacts,
   { isRecovery }: ExecutionMemory,
   afterPause: boolean,
@@ -82,26 +82,26 @@ export function giveItsPolicy(
   return { kind: 'policy', id: successor.id, policy, afterPause };
 }
 
-export const start = ({ id }: Standing): Step => ({ kind: 'start', id });
+export const start = ({ id }: ContainerFacts): Step => ({ kind: 'start', id });
 
 export function startOld({ old, policy, wasRunning }: MemberFacts): Step | false {
   return old !== undefined && policy !== undefined && wasRunning && !isAlive(old.status) && start(old);
 }
 
-export const stop = ({ id }: Standing): Step => ({ kind: 'stop', id });
+export const stop = ({ id }: ContainerFacts): Step => ({ kind: 'stop', id });
 
-export const remove = ({ id }: Standing): Step => ({ kind: 'remove', id });
+export const remove = ({ id }: ContainerFacts): Step => ({ kind: 'remove', id });
 
 /**
  * A container that we have parked must still come back, even if its name is taken or the engine refuses to rename it.
  */
 export function unmark(member: MemberFacts, memory: ExecutionMemory): Step | false {
-  const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasOursToChange(member, memory);
+  const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasParkedHere(member, memory);
   return member.isMarked && !isWaiting && { kind: 'unmark', oldId: member.oldId };
 }
 
 /** A container can be kept if it is stopped and only a person can start it. */
-export function removeOrKeepOld({ keepMs }: MemberFacts, old: Standing): Step {
+export function removeOrKeepOld({ keepMs }: MemberFacts, old: ContainerFacts): Step {
   return keepMs > 0 && !isAlive(old.status) && samePolicy(old.policy, noRestart)
     ? { kind: 'keep', id: old.id }
     : remove(old);

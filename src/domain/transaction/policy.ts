@@ -5,7 +5,7 @@ import type { RestartPolicy } from '../container/container.ts';
  * survives every death of an engine. With live-restore a parked `always` would be started beside the survivor, so the
  * policy is `no`.
  */
-export function deadManPolicy(policy: RestartPolicy, liveRestore: boolean): RestartPolicy {
+export function policyWhileUnproven(policy: RestartPolicy, liveRestore: boolean): RestartPolicy {
   const never = policy.Name === '' || policy.Name === 'no';
   if (never) return policy;
   if (liveRestore) return policy.Name === 'unless-stopped' ? policy : noRestart;

@@ -4,7 +4,7 @@ import type { UpdatePhase } from '../run/session.ts';
 export type Decision =
   | { readonly kind: 'step'; readonly step: Step; readonly phase: UpdatePhase }
   /** The update cannot continue and must be undone. */
-  | { readonly kind: 'turn'; readonly reason: string; readonly busy: boolean }
+  | { readonly kind: 'rollBack'; readonly reason: string; readonly busy: boolean }
   | { readonly kind: 'end'; readonly result: 'committed' | 'undone' }
   /** A necessary step was given up: nothing more is changed until the next start or a person's action. */
   | { readonly kind: 'stuck'; readonly step: Step };

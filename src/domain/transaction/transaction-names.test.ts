@@ -9,10 +9,10 @@ import {
   parkedName,
   parseKeptName,
   parsePolicyCode,
-  parseStandingName,
+  parseTransactionName,
   plainName,
   policyCode,
-  standingPrefix,
+  transactionNamePrefix,
   successorName,
 } from './transaction-names.ts';
 
@@ -25,15 +25,15 @@ const policy: fc.Arbitrary<RestartPolicy> = fc.oneof(
 test('parseStandingName() reads back every name that a transaction gives', () => {
   fc.assert(
     fc.property(containerName, policy, fc.boolean(), (name, restartPolicy, wasRunning) => {
-      expect(parseStandingName(successorName(name))).toEqual({ role: 'new', name });
-      expect(parseStandingName(failedName(name))).toEqual({ role: 'bad', name });
-      expect(parseStandingName(parkedName(name, restartPolicy, wasRunning))).toEqual({
+      expect(parseTransactionName(successorName(name))).toEqual({ role: 'new', name });
+      expect(parseTransactionName(failedName(name))).toEqual({ role: 'bad', name });
+      expect(parseTransactionName(parkedName(name, restartPolicy, wasRunning))).toEqual({
         role: 'old',
         name,
         policy: restartPolicy,
         wasRunning,
       });
-      expect(parseStandingName(droppedName(name, restartPolicy, wasRunning))).toEqual({
+      expect(parseTransactionName(droppedName(name, restartPolicy, wasRunning))).toEqual({
         role: 'drop',
         name,
         policy: restartPolicy,
@@ -51,7 +51,7 @@ test('parseKeptName() reads back what was kept until when, of names of any lengt
       const kept = { name, policy: restartPolicy, wasRunning, untilMs };
       const given = keptName(kept);
       expect(parseKeptName(given)).toEqual(kept);
-      expect(parseStandingName(given)).toBeUndefined();
+      expect(parseTransactionName(given)).toBeUndefined();
       expect(given).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
       for (const other of [parkedName(name, restartPolicy, wasRunning), droppedName(name, restartPolicy, wasRunning)])
         expect(parseKeptName(other)).toBeUndefined();
@@ -80,7 +80,7 @@ test('a transaction gives only names that an engine accepts, all with one prefix
         droppedName(name, restartPolicy, wasRunning),
       ]) {
         expect(given).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
-        expect(given.startsWith(standingPrefix(name))).toBe(true);
+        expect(given.startsWith(transactionNamePrefix(name))).toBe(true);
       }
     }),
   );

@@ -14,7 +14,7 @@ import type { RestartPolicy } from '../container/container.ts';
  * container `web`. `web.upkeep-kept-u-t5z2kw` is the container that was `web` before the last update: stopped,
  * without a restart policy, and kept until the time at the end of its name.
  */
-export type StandingName =
+export type TransactionName =
   | { readonly role: 'new' | 'bad'; readonly name: string }
   | {
       readonly role: 'old' | 'drop';
@@ -82,7 +82,7 @@ const standingPattern =
   /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<standin>standin)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
 
 /** Undefined for a name that no transaction gives. */
-export function parseStandingName(text: string): StandingName | undefined {
+export function parseTransactionName(text: string): TransactionName | undefined {
   const groups = standingPattern.exec(text)?.groups;
   const name = groups?.['name'];
   if (groups === undefined || name === undefined) return undefined;
@@ -102,13 +102,13 @@ export function parseStandingName(text: string): StandingName | undefined {
 
 /** Whether a name belongs to a transaction, so that its container is never selected. */
 export function isParkedName(name: string): boolean {
-  return parseStandingName(name) !== undefined || isHelperName(name);
+  return parseTransactionName(name) !== undefined || isHelperName(name);
 }
 
 /** The name of a container outside of any update. */
 export function plainName(text: string): string {
   const own = isHelperName(text) ? text.slice(0, -helperName('').length) : undefined;
-  return own ?? parseStandingName(text)?.name ?? parseKeptName(text)?.name ?? text;
+  return own ?? parseTransactionName(text)?.name ?? parseKeptName(text)?.name ?? text;
 }
 
 export function helperName(name: string): string {
@@ -120,7 +120,7 @@ export function isHelperName(text: string): boolean {
 }
 
 /** Prefix of all names that a transaction on `name` gives. */
-export function standingPrefix(name: string): string {
+export function transactionNamePrefix(name: string): string {
   return `${name}.upkeep-`;
 }
 

@@ -1,10 +1,10 @@
-import { exitCodes, type CommandContext, type CommandFunction, type LookFunction } from './context/context.ts';
+import { exitCodes, type CommandContext, type CommandFunction, type ReadCommand } from './context/context.ts';
 import { failureDocument } from './context/documents.ts';
 import type { Sources } from './context/views.ts';
 import { failureLines, printDocument, printLines, styleFor } from './render/print.ts';
 
 /** The commands that work without a running service. Each loads its modules when it is used. */
-export const commandFunctions = {
+export const changeCommands = {
   run: async () => (await import('./commands/run.ts')).run,
   check: async () => (await import('./commands/check.ts')).check,
   update: async () => (await import('./commands/update.ts')).update,
@@ -13,15 +13,15 @@ export const commandFunctions = {
 } as const satisfies Readonly<Record<string, () => Promise<CommandFunction>>>;
 
 /** The commands that show data of a running service. */
-export const lookFunctions = {
+export const readCommands = {
   containers: async ({ containers }) => (await import('./commands/containers.ts')).createContainers(containers),
   history: async ({ history }) => (await import('./commands/history.ts')).createHistory(history),
   events: async ({ follow }) => (await import('./commands/events.ts')).createEvents(follow),
   config: async ({ config }) => (await import('./commands/config.ts')).createConfig(config),
-} as const satisfies Readonly<Record<string, (sources: Sources) => Promise<LookFunction>>>;
+} as const satisfies Readonly<Record<string, (sources: Sources) => Promise<ReadCommand>>>;
 
 /** Runs a command. Every failure is reported in words and becomes the exit code. Never throws. */
-export async function carryOut<Context extends Listeners>(
+export async function runReportingFailures<Context extends Listeners>(
   command: (context: Context) => Promise<number>,
   context: Context,
 ): Promise<number> {

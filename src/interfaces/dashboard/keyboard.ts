@@ -1,5 +1,5 @@
 import { isReady } from './state/telling/versions.ts';
-import type { Watched } from './state/documents/container.ts';
+import type { WatchedContainer } from './state/documents/container.ts';
 import { canUpdate, isLive, type PageContext } from './view/context.ts';
 import { closeDrawer } from './view/drawer/drawer.ts';
 import { byId } from './view/parts/node.ts';
@@ -78,7 +78,7 @@ export function startKeyboard(context: PageContext, table: Table): void {
   }
 }
 
-function waits(one: Watched | undefined): boolean {
+function waits(one: WatchedContainer | undefined): boolean {
   return one?.verdict === 'held' && one.hold === 'approval';
 }
 

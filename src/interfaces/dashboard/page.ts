@@ -1,16 +1,16 @@
-import { createActs } from './acts.ts';
-import { paintAddress, paintEngines, readGroups, startDocument } from './document.ts';
-import { createHearing } from './hearing.ts';
+import { createActions } from './actions.ts';
+import { paintAddress, paintEngines, readEndpointGroups, startControls } from './controls.ts';
+import { createEventHandler } from './event-handler.ts';
 import { type Address, readAddress, writeAddress } from './state/address.ts';
-import { createFleet, type Taken } from './state/fleet/fleet.ts';
-import { span } from './state/words/numbers.ts';
-import { createAsk } from './transport/client.ts';
-import { type Link, type LinkState, startLink } from './transport/link.ts';
+import { createContainerStore, type StoreChanges } from './state/containers/container-store.ts';
+import { duration } from './state/words/numbers.ts';
+import { createClient } from './transport/client.ts';
+import { type Connection, type ConnectionState, startConnection } from './transport/connection.ts';
 import { createReader } from './transport/reader.ts';
 import { createTokens } from './transport/tokens.ts';
-import { paintAnswer } from './view/answer/answer.ts';
-import { pressCounts } from './view/answer/counts.ts';
-import { paintLink } from './view/answer/link-state.ts';
+import { paintSummary } from './view/summary/summary.ts';
+import { pressCounts } from './view/summary/counts.ts';
+import { paintConnectionState } from './view/summary/connection-state.ts';
 import type { PageContext } from './view/context.ts';
 import { paintDrawer } from './view/drawer/drawer.ts';
 import { startKeyboard } from './keyboard.ts';
@@ -24,19 +24,25 @@ import { createTable } from './view/table/table.ts';
 
 /** Builds the page and starts it. After that, only answers of the API, events and people change it. */
 export function startPage(): void {
-  const isOn = readGroups();
+  const isOn = readEndpointGroups();
   const tokens = createTokens();
-  const ask = createAsk(tokens);
-  const fleet = createFleet();
+  const ask = createClient(tokens);
+  const fleet = createContainerStore();
   const nowMs = Date.now;
   let address = readAddress(location.hash);
-  let state: LinkState = 'connecting';
-  let link: Link | undefined;
+  let state: ConnectionState = 'connecting';
+  let link: Connection | undefined;
   let isBuilt = false;
   let nextTryMs = 0;
 
   const reader = createReader({ ask, isOn, fleet, nowMs, onRead });
-  const acts = createActs({ ask, fleet, context: () => context, refresh: () => hearing.refresh(), onAsked: paintRun });
+  const acts = createActions({
+    ask,
+    fleet,
+    context: () => context,
+    refresh: () => hearing.refresh(),
+    onAsked: paintRun,
+  });
   const context: PageContext = {
     ...reader,
     fleet,
@@ -49,7 +55,7 @@ export function startPage(): void {
     act: { ...acts, pick, clearPicked, tryNow: () => (state === 'live' ? hearing.refresh() : link?.tryNow()) },
   };
   const table = createTable(context);
-  const hearing = createHearing({
+  const hearing = createEventHandler({
     context,
     table,
     reader,
@@ -60,7 +66,7 @@ export function startPage(): void {
     paintPages,
   });
 
-  startDocument({ context, table, signOut });
+  startControls({ context, table, signOut });
   startKeyboard(context, table);
   startSignIn(signIn);
   addEventListener('hashchange', () => {
@@ -75,7 +81,7 @@ export function startPage(): void {
   function begin(): void {
     showSignIn(false);
     show(false);
-    link = startLink({
+    link = startConnection({
       tokens,
       mayFollow: () => isOn('events') && (tokens.hasOwnEvents() || fleet.status().readsEvents),
       read: reader.read,
@@ -114,7 +120,7 @@ export function startPage(): void {
     location.reload();
   }
 
-  function onRead({ changed, added, removed }: Taken): void {
+  function onRead({ changed, added, removed }: StoreChanges): void {
     if (!isBuilt) {
       if (fleet.all().length === 0 && context.engineError() !== undefined) return paintState();
       isBuilt = true;
@@ -135,10 +141,10 @@ export function startPage(): void {
   }
 
   function paintState(): void {
-    paintLink(context, { awayWhy: reader.awayWhy(), hint: hintOf() });
+    paintConnectionState(context, { awayWhy: reader.awayWhy(), hint: hintOf() });
     if (!isBuilt) return;
     table.paintAll();
-    paintAnswer(context);
+    paintSummary(context);
     paintEmpty(fleet);
     paintBulk(context);
     paintDrawer(context);
@@ -146,7 +152,7 @@ export function startPage(): void {
   }
 
   function hintOf(): string {
-    if (state === 'offline' || state === 'reconnecting') return `Next try in ${span(nextTryMs)}`;
+    if (state === 'offline' || state === 'reconnecting') return `Next try in ${duration(nextTryMs)}`;
     if (state !== 'polling') return '';
     return isOn('events')
       ? 'The events need their own token: sign in with it for live updates'
@@ -157,7 +163,7 @@ export function startPage(): void {
   function paintRun(): void {
     table.paintAll();
     table.filter();
-    paintAnswer(context);
+    paintSummary(context);
     paintBulk(context);
     paintDrawer(context);
   }
@@ -173,7 +179,7 @@ export function startPage(): void {
     isDue = true;
     requestAnimationFrame(() => {
       isDue = false;
-      if (isBuilt) paintAnswer(context);
+      if (isBuilt) paintSummary(context);
     });
   }
 
@@ -199,7 +205,7 @@ export function startPage(): void {
     else {
       grouped = address.group;
       table.build();
-      paintAnswer(context);
+      paintSummary(context);
     }
     paintDrawer(context, wantsFocus);
   }

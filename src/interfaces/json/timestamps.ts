@@ -4,7 +4,7 @@ export function toWholeSeconds(ms: number): string {
 }
 
 /** Last fields of every JSON reply of `/v1`. */
-export function stamp(nowMs: number): { readonly timestamp: string; readonly api_version: 'v1' } {
+export function replyFields(nowMs: number): { readonly timestamp: string; readonly api_version: 'v1' } {
   return { timestamp: toWholeSeconds(nowMs), api_version: 'v1' };
 }
 

@@ -48,7 +48,7 @@ describe('createMetrics()', () => {
 
   test('has exactly one space on every sample line, whatever has happened', async () => {
     const metrics = scene();
-    metrics.hear(completed({ updated: 1 }));
+    metrics.record(completed({ updated: 1 }));
     const lines = (await metrics.text()).split('\n');
     expect(lines.pop()).toBe('');
     const samples = lines.filter((line) => !line.startsWith('#'));
@@ -58,8 +58,8 @@ describe('createMetrics()', () => {
 
   test('shows the counters of the last update under both prefixes', async () => {
     const metrics = scene();
-    metrics.hear(completed({ scanned: 9, updated: 4, failed: 3, restarted: 2, skipped: 1 }));
-    metrics.hear(completed({ scanned: 8, updated: 0, failed: 1, restarted: 5, skipped: 0 }));
+    metrics.record(completed({ scanned: 9, updated: 4, failed: 3, restarted: 2, skipped: 1 }));
+    metrics.record(completed({ scanned: 8, updated: 0, failed: 1, restarted: 5, skipped: 0 }));
     for (const prefix of prefixes) {
       expect(await Promise.all(gauges.map((name) => valueOf(metrics, prefix + name)))).toEqual([8, 0, 1, 5, 0]);
       expect(await valueOf(metrics, `${prefix}containers_restarted_total`)).toBe(7);
@@ -71,21 +71,21 @@ describe('createMetrics()', () => {
 
   test('a check is no update', async () => {
     const metrics = scene();
-    metrics.hear({ ...completed({ scanned: 9 }), purpose: 'check', session: undefined });
-    metrics.hear({ kind: 'scan_failed', runId: 'r', purpose: 'check', error: 'x', atMs: 0 });
+    metrics.record({ ...completed({ scanned: 9 }), purpose: 'check', session: undefined });
+    metrics.record({ kind: 'scan_failed', runId: 'r', purpose: 'check', error: 'x', atMs: 0 });
     expect(await valueOf(metrics, 'upkeep_containers_scanned')).toBe(0);
     expect(await valueOf(metrics, 'upkeep_scans_total')).toBe(0);
   });
 
   test('an update that failed as a whole is counted', async () => {
     const metrics = scene();
-    metrics.hear({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: 'x', atMs: 0 });
+    metrics.record({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: 'x', atMs: 0 });
     expect(await valueOf(metrics, 'watchtower_scans_total')).toBe(1);
   });
 
   test('counts updates that gave way under all three names', async () => {
     const metrics = scene();
-    metrics.hear({ kind: 'scan_skipped', trigger: 'http', reason: 'busy', atMs: 0 });
+    metrics.record({ kind: 'scan_skipped', trigger: 'http', reason: 'busy', atMs: 0 });
     for (const name of ['upkeep_scans_skipped_total', 'watchtower_scans_skipped_total', 'watchtower_scans_skipped']) {
       expect(await valueOf(metrics, name)).toBe(1);
     }
@@ -95,13 +95,13 @@ describe('createMetrics()', () => {
     let nowMs = 0;
     const metrics = scene(() => nowMs);
     const run = { runId: 'r' };
-    metrics.hear({ kind: 'containers_selected', ...run, names: ['web'] });
+    metrics.record({ kind: 'containers_selected', ...run, names: ['web'] });
     nowMs = 200;
-    metrics.hear({ kind: 'container_checked', ...run, container: 'web', image: 'x', status: 'stale', reason: '' });
-    metrics.hear({ kind: 'phase_entered', ...run, container: 'web', phase: 'pulling' });
+    metrics.record({ kind: 'container_checked', ...run, container: 'web', image: 'x', status: 'stale', reason: '' });
+    metrics.record({ kind: 'phase_entered', ...run, container: 'web', phase: 'pulling' });
     nowMs = 3200;
-    metrics.hear({ kind: 'phase_entered', ...run, container: 'web', phase: 'preparing' });
-    metrics.hear({ kind: 'update_failed', ...run, outcome: outcome('rolled_back', 1500), atMs: 0 });
+    metrics.record({ kind: 'phase_entered', ...run, container: 'web', phase: 'preparing' });
+    metrics.record({ kind: 'update_failed', ...run, outcome: outcome('rolled_back', 1500), atMs: 0 });
     expect(await valueOf(metrics, 'upkeep_registry_duration_seconds_sum')).toBe(0.2);
     expect(await valueOf(metrics, 'upkeep_pull_duration_seconds_sum')).toBe(3);
     expect(await valueOf(metrics, 'upkeep_downtime_seconds_sum')).toBe(1.5);
@@ -110,7 +110,7 @@ describe('createMetrics()', () => {
 
   test('two in one process do not share their numbers', async () => {
     const [one, other] = [scene(), scene()];
-    one.hear(completed({ scanned: 3 }));
+    one.record(completed({ scanned: 3 }));
     expect(await valueOf(other, 'upkeep_containers_scanned')).toBe(0);
   });
 });

@@ -7,7 +7,7 @@ import { addProcessMetrics } from './process-metrics.ts';
 
 export type Metrics = {
   /** For `subscribe`. */
-  readonly hear: (event: ServiceEvent) => void;
+  readonly record: (event: ServiceEvent) => void;
   /** All metrics in the text format 0.0.4. */
   readonly text: () => Promise<string>;
 };
@@ -27,37 +27,37 @@ export type MetricsParts = {
  */
 export function createMetrics({ clock, updatesAvailable, version, engines }: MetricsParts): Metrics {
   const registry = new Registry();
-  const pair = familyIn(registry);
+  const families = familyIn(registry);
 
   const lastRun = {
-    scanned: pair.gauge('containers_scanned', 'Containers scanned by the last update'),
-    updated: pair.gauge('containers_updated', 'Containers updated by the last update'),
-    failed: pair.gauge('containers_failed', 'Containers whose update failed in the last update'),
-    restarted: pair.gauge('containers_restarted', 'Containers restarted for a linked one in the last update'),
-    skipped: pair.gauge('containers_skipped', 'Containers skipped by the last update'),
+    scanned: families.gauge('containers_scanned', 'Containers scanned by the last update'),
+    updated: families.gauge('containers_updated', 'Containers updated by the last update'),
+    failed: families.gauge('containers_failed', 'Containers whose update failed in the last update'),
+    restarted: families.gauge('containers_restarted', 'Containers restarted for a linked one in the last update'),
+    skipped: families.gauge('containers_skipped', 'Containers skipped by the last update'),
   };
-  const restarted = pair.counter('containers_restarted_total', 'Containers restarted for a linked one');
-  const scans = pair.counter('scans_total', 'Updates since the start');
-  const skipped = pair.counter('scans_skipped_total', 'Updates that gave way to one that was running');
+  const restarted = families.counter('containers_restarted_total', 'Containers restarted for a linked one');
+  const scans = families.counter('scans_total', 'Updates since the start');
+  const skipped = families.counter('scans_skipped_total', 'Updates that gave way to one that was running');
   const skippedOfOld = new Gauge({
     name: 'watchtower_scans_skipped',
     // It is a counter, which would need another name: https://prometheus.io/docs/practices/naming/
     help: 'The same, by the name that the first Watchtower had for it',
     registers: [registry],
   });
-  pair.counter('metrics_dropped_total', 'Events that were not counted');
-  const rollbacks = pair.own.counter('rollbacks_total', 'Containers that got their old image back');
-  const lastRunAt = pair.own.gauge('last_run_timestamp_seconds', 'When the last update ended, 0 before the first');
-  pair.own.gauge('updates_available', 'Containers for which something newer is known', updatesAvailable);
-  const runTime = pair.own.histogram('run_duration_seconds', 'How long updates took', minutes);
-  const pullTime = pair.own.histogram('pull_duration_seconds', 'How long images took to be pulled', minutes);
-  const downtime = pair.own.histogram('downtime_seconds', 'How long updated containers were down', seconds);
-  const healthTime = pair.own.histogram(
+  families.counter('metrics_dropped_total', 'Events that were not counted');
+  const rollbacks = families.own.counter('rollbacks_total', 'Containers that got their old image back');
+  const lastRunAt = families.own.gauge('last_run_timestamp_seconds', 'When the last update ended, 0 before the first');
+  families.own.gauge('updates_available', 'Containers for which something newer is known', updatesAvailable);
+  const runTime = families.own.histogram('run_duration_seconds', 'How long updates took', minutes);
+  const pullTime = families.own.histogram('pull_duration_seconds', 'How long images took to be pulled', minutes);
+  const downtime = families.own.histogram('downtime_seconds', 'How long updated containers were down', seconds);
+  const healthTime = families.own.histogram(
     'health_duration_seconds',
     'How long new versions took to prove themselves, or to fail',
     minutes,
   );
-  const registryTime = pair.own.histogram(
+  const registryTime = families.own.histogram(
     'registry_duration_seconds',
     'From the begin of a scan to the verdict on each of its containers',
     seconds,
@@ -65,7 +65,7 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
   if (engines !== undefined) addEngineMetrics(registry, engines);
   addProcessMetrics(registry, { version, startedAtMs: clock.nowMs() });
 
-  const questions = new Map<string, number>();
+  const checkStartedAtMs = new Map<string, number>();
   const pulls = new Map<string, number>();
   const since = (beganMs: number): number => (clock.monotonicMs() - beganMs) / 1000;
 
@@ -77,17 +77,17 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
 
   /** Drops the data of an interrupted run, so that it does not pile up. */
   function forget(runId: string): void {
-    questions.delete(runId);
+    checkStartedAtMs.delete(runId);
     for (const key of pulls.keys()) if (key.startsWith(`${runId} `)) pulls.delete(key);
   }
 
-  function hear(event: ServiceEvent): void {
+  function record(event: ServiceEvent): void {
     switch (event.kind) {
       case 'containers_selected':
-        questions.set(event.runId, clock.monotonicMs());
+        checkStartedAtMs.set(event.runId, clock.monotonicMs());
         break;
       case 'container_checked': {
-        const beganMs = questions.get(event.runId);
+        const beganMs = checkStartedAtMs.get(event.runId);
         if (beganMs !== undefined) registryTime.observe(since(beganMs));
         break;
       }
@@ -138,7 +138,7 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
     }
   }
 
-  return { hear, text: async () => withoutBlankLines(await registry.metrics()) };
+  return { record, text: async () => withoutBlankLines(await registry.metrics()) };
 }
 
 /** Collectors that split every line at its one space, such as Netdata's, fail on an empty line. */

@@ -23,7 +23,7 @@ describe('the API of several engines', () => {
     const { engines = () => [], status, subscribe } = scene.application;
     const updatesAvailable = () => status().updatesAvailable;
     const metrics = createMetrics({ clock, version: '1.2.3', updatesAvailable, engines });
-    subscribe(metrics.hear);
+    subscribe(metrics.record);
     http = await startHttp(scene.application, { metrics: metrics.text });
   });
   afterEach(() => scene.engines['far']?.behave('well'));

@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
 import { describe, expect, test } from 'vitest';
-import { endOf } from '../../../src/domain/health/process-end.ts';
+import { exitOf } from '../../../src/domain/health/process-exit.ts';
 import { create, eventually, inspect, listen, run, type GetFixture } from './fixture.ts';
 
 export function eventRows(fixture: GetFixture): void {
@@ -57,7 +57,7 @@ export function eventRows(fixture: GetFixture): void {
       const { engine } = fixture();
       const { nowMs } = await engine.info();
       const events = await engine.pastEvents({ ids: [id], sinceMs: nowMs - 60_000, untilMs: nowMs + 300 });
-      return endOf(id, undefined, events);
+      return exitOf(id, undefined, events);
     };
 
     test('tells the end of a container that the engine has removed itself, with its code', async () => {
@@ -65,7 +65,7 @@ export function eventRows(fixture: GetFixture): void {
       const id = await create(fixture(), 'brief', 'crash', { HostConfig: { AutoRemove: true } });
       await engine.startContainer(id);
       await eventually(fixture(), async () => (await engine.inspectContainer(id)) === undefined);
-      expect(await endsOf(id)).toMatchObject({ exitCode: 3, wasAsked: false });
+      expect(await endsOf(id)).toMatchObject({ exitCode: 3, wasRequested: false });
     });
 
     test('tells whether somebody asked for an end', async () => {
@@ -74,8 +74,8 @@ export function eventRows(fixture: GetFixture): void {
       const removed = await run(fixture(), 'removed', 'service');
       await engine.stopContainer(stopped, { timeoutSeconds: 5 });
       await engine.removeContainer(removed);
-      expect(await endsOf(stopped)).toMatchObject({ wasAsked: true });
-      expect(await endsOf(removed)).toMatchObject({ wasAsked: true });
+      expect(await endsOf(stopped)).toMatchObject({ wasRequested: true });
+      expect(await endsOf(removed)).toMatchObject({ wasRequested: true });
     });
 
     test('tells of no other container and of no other time', async () => {

@@ -42,7 +42,7 @@ export function swarmChangingRows(get: GetSwarm): void {
       const service = await read(get(), id);
       await label(id, 'theirs', 'yes');
       expect(await swarm.change(service, { image: image('crash'), labels: {} })).toEqual({ kind: 'conflict' });
-      expect(await swarm.goBack(service)).toEqual({ kind: 'conflict' });
+      expect(await swarm.rollBack(service)).toEqual({ kind: 'conflict' });
       expect(await read(get(), id)).toMatchObject({ image: image('v2'), labels: { theirs: 'yes' } });
     });
 
@@ -52,7 +52,7 @@ export function swarmChangingRows(get: GetSwarm): void {
       await until(get(), id, ({ tasks }) => running(tasks).length === 1);
       await changeTo(get(), id, image('v2'));
       await until(get(), id, (seen) => hasEnded(seen) && running(seen.tasks, image('v2')).length === 1);
-      expect(await swarm.goBack(await read(get(), id))).toEqual({ kind: 'done' });
+      expect(await swarm.rollBack(await read(get(), id))).toEqual({ kind: 'done' });
       const { service } = await until(get(), id, ({ service: { update } }) => update?.state === 'rollback_completed');
       expect(service).toMatchObject({ image: image('v1'), previous: { image: image('v2') } });
       await until(get(), id, ({ tasks }) => running(tasks, image('v1')).length === 1);
@@ -62,7 +62,7 @@ export function swarmChangingRows(get: GetSwarm): void {
       const { create, image, swarm } = get();
       const id = await create('web', image('v1'), { replicas: 0 });
       await settled(get, id);
-      expect(await swarm.goBack(await read(get(), id))).toMatchObject({ kind: 'refused', status: 400 });
+      expect(await swarm.rollBack(await read(get(), id))).toMatchObject({ kind: 'refused', status: 400 });
     });
 
     test('a service that is gone is refused', async () => {

@@ -9,7 +9,7 @@ import type { Container } from '../../../src/domain/container/container.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { Outside } from '../../../src/domain/outside/outside.ts';
 import type { ContainerOutcome, OutcomeKind, Session } from '../../../src/domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 
 /** A container by name, in the order in which they are run. */

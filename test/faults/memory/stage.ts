@@ -6,7 +6,7 @@ import type { DesiredEndState } from '../../../src/domain/settings/desired-end-s
 import { type Container, isAlive } from '../../../src/domain/container/container.ts';
 import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts';
 import type { OutcomeKind } from '../../../src/domain/run/session.ts';
-import { defaultSettings } from '../../../src/domain/settings/settings.ts';
+import { defaultSettings } from '../../../src/domain/settings/service-settings.ts';
 import { parseKeptName } from '../../../src/domain/transaction/transaction-names.ts';
 import type { PlannedTransaction } from '../../../src/domain/plan/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
@@ -229,7 +229,7 @@ export async function setStage(shape: Shape): Promise<Stage> {
     cause: 'stale' as const,
     reference: image,
     digest: manifest.digest,
-    holdsOnTo: container.id === webId ? [] : [webId],
+    hardDependencies: container.id === webId ? [] : [webId],
     desiredEndState:
       shape.desiredEndState ?? (isAlive(container.state.status) ? ('running' as const) : ('stopped' as const)),
     waitsFor: [],

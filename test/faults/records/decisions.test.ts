@@ -11,7 +11,7 @@ import {
   readDecisionRecord,
 } from '../../../src/domain/decision/decisions.ts';
 import { bundled } from '../../bench/rig/bundled.ts';
-import { isDrawn } from '../../support/drawn.ts';
+import { isSampled } from '../../support/sampled.ts';
 import { createTestLog } from '../../support/test-log.ts';
 
 const script = bundled(new URL('decide-until-killed.ts', import.meta.url));
@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'upkeep-decisions-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Each round kills two processes. A push runs a third of them. */
-const rounds = Array.from({ length: 100 }, (_, round) => round).filter((round) => isDrawn(round, 3));
+const rounds = Array.from({ length: 100 }, (_, round) => round).filter((round) => isSampled(round, 3));
 
 const processes = ['a', 'b'] as const;
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createDockerEngine } from '../../../src/adapters/docker/engine.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
-import { speaksApi } from '../../../src/domain/container/api-version.ts';
+import { supportsApi } from '../../../src/domain/container/api-version.ts';
 import type { HostConfig } from '../../../src/domain/container/container.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { isPodman } from '../../lab/engine/podman.ts';
@@ -94,6 +94,6 @@ describeInLab('a successor on a real engine', (lab) => {
 });
 
 function isSpoken({ since, until }: Shape, apiVersion: string): boolean {
-  if (since !== undefined && !speaksApi(apiVersion, since)) return false;
-  return until === undefined || !speaksApi(apiVersion, until);
+  if (since !== undefined && !supportsApi(apiVersion, since)) return false;
+  return until === undefined || !supportsApi(apiVersion, until);
 }

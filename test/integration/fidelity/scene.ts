@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Container, Image } from '../../../src/domain/container/container.ts';
 import { differences } from '../../../src/domain/container/difference/container-difference.ts';
 import { recipeFor } from '../../../src/domain/container/recipe/container-recipe.ts';
-import { asDocker } from '../../../src/adapters/docker/podman/as-docker.ts';
+import { inDockerForm } from '../../../src/adapters/docker/podman/docker-form.ts';
 import type { Inspected } from '../../lab/engine/engine-client.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { canonical } from '../../../src/domain/text/canonical.ts';
@@ -152,7 +152,10 @@ export function createScene(lab: Lab, engine: Engine) {
  */
 function inDockersWords(raw: Inspected): Inspected {
   const { 'upkeep.tx.addresses': _note, ...Labels } = raw.Config.Labels;
-  const told = { ...raw, ...asDocker({ ...raw, Config: { ...raw.Config, Labels } }, { addresses: {}, hostName: '' }) };
+  const told = {
+    ...raw,
+    ...inDockerForm({ ...raw, Config: { ...raw.Config, Labels } }, { addresses: {}, hostName: '' }),
+  };
   const sorted = Object.entries(told.HostConfig.PortBindings ?? {}).map(([port, bindings]) => [
     port,
     (bindings as readonly unknown[] | null)?.toSorted((one, other) => canonical(one).localeCompare(canonical(other))),

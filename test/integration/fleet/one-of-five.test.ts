@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import type { EngineClient } from '../../lab/engine/engine-client.ts';
 import type { ProxiedCall } from '../../lab/proxy/fault-proxy.ts';
-import { isDrawn } from '../../support/drawn.ts';
+import { isSampled } from '../../support/sampled.ts';
 import { followEvents } from '../../support/http/event-reader.ts';
 import { engineFaults } from '../../support/scene/engine-faults.ts';
 import { five, four, startFiveEngines, type FiveEngines } from '../../support/scene/five-engines.ts';
@@ -26,7 +26,7 @@ describeInLab('one of five engines', (lab) => {
   afterAll(() => fleet.remove());
 
   // An engine that was away is asked again after up to a minute: a push runs one of the three that wait so long.
-  test.each(engineFaults.filter((_, index) => isDrawn(index, 3)))(
+  test.each(engineFaults.filter((_, index) => isSampled(index, 3)))(
     '$name: the others are updated, and it comes back by itself',
     { timeout: 300_000 },
     async ({ strike, heal, told }) => {

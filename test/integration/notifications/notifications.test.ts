@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { startNotified, type Notified } from '../../support/notify/notified.ts';
+import { startReceiver, type Receiver } from '../../support/notify/receiver.ts';
 import { messageOf } from '../../support/notify/outbox-arbitrary.ts';
 import { runUpkeep, startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene } from '../effects/scene.ts';
@@ -15,8 +15,8 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
   const { run: runContainer, stale, push } = effectsScene(lab, 'notified');
   afterEach(() => engine.clear());
 
-  const receiver = async (): Promise<Notified> => {
-    const notified = await startNotified();
+  const receiver = async (): Promise<Receiver> => {
+    const notified = await startReceiver();
     onTestFinished(() => notified.close());
     return notified;
   };
@@ -24,7 +24,7 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
   const common = ['--health-window', '1s', '--notification-retry', '20ms'];
   const once = (url: string, ...args: readonly string[]) =>
     runUpkeep(['run', '--run-once', '--no-startup-message', ...common, '--notification-url', url, ...args], { socket });
-  const textsOf = (notified: Notified) => notified.taken().map(({ text }) => text);
+  const textsOf = (notified: Receiver) => notified.taken().map(({ text }) => text);
 
   test('an update, a rollback and a start are told of, each in one message', async () => {
     const notified = await receiver();
@@ -200,7 +200,7 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     const [first, second] = [await receiver(), await receiver()];
     const folder = stateDir();
     first.answer = () => 'hang';
-    const begin = (notified: Notified) =>
+    const begin = (notified: Receiver) =>
       startUpkeep(['run', '--interval', '1h', ...common, '--state-dir', folder, '--notification-url', notified.url], {
         socket,
       });

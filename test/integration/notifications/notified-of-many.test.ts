@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { startNotified } from '../../support/notify/notified.ts';
+import { startReceiver } from '../../support/notify/receiver.ts';
 import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene } from '../effects/scene.ts';
 
@@ -13,7 +13,7 @@ describeInLab('notifications of two hundred containers at once', (lab) => {
     'are one message that names all, and where that is too long one that counts the rest',
     { timeout: 600_000 },
     async () => {
-      const [ops, phone] = [await startNotified(), await startNotified()];
+      const [ops, phone] = [await startReceiver(), await startReceiver()];
       onTestFinished(async () => {
         await Promise.all([ops.close(), phone.close(), engine.clear()]);
       });

@@ -3,7 +3,7 @@ import { createSandboxRegistry, type SandboxRegistry } from '../../../sandbox/re
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
-import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
 import { createMetrics } from '../../../src/interfaces/metrics/metrics.ts';
 import { silentLog } from '../test-log.ts';
 import { type HttpScene, type SceneOptions, startHttp } from './http-scene.ts';
@@ -59,7 +59,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
     updatesAvailable: () => application.status().updatesAvailable,
     version: '1.2.3',
   });
-  application.subscribe(metrics.hear);
+  application.subscribe(metrics.record);
   await application.follow();
   const http = await startHttp(application, { metrics: metrics.text, ...scene });
 

@@ -9,10 +9,10 @@ export type WireCase = {
   readonly url: string;
   readonly message?: Partial<Message>;
   /** In this order. */
-  readonly requests: readonly Wanted[];
+  readonly requests: readonly ExpectedRequest[];
 };
 
-export type Wanted = {
+export type ExpectedRequest = {
   readonly method?: string;
   readonly url: string;
   /** All except for those that every request has. */
@@ -23,7 +23,7 @@ export type Wanted = {
 };
 
 /** A request in the words of a case. */
-export function asWanted({ method, url, headers, body }: Received): Wanted {
+export function asExpectedRequest({ method, url, headers, body }: Received): ExpectedRequest {
   const own = Object.entries(headers).filter(([name]) => !common.includes(name));
   const type = headers['content-type'] ?? '';
   const rest = Object.fromEntries(own.map(([name, value]) => [name, String(value)]));
@@ -39,7 +39,7 @@ export function asWanted({ method, url, headers, body }: Received): Wanted {
 const common = ['host', 'connection', 'user-agent', 'content-length'];
 
 /** A case's request with the common parts. */
-export function whole({ method = 'POST', headers = {}, ...rest }: Wanted): Wanted {
+export function withCommonParts({ method = 'POST', headers = {}, ...rest }: ExpectedRequest): ExpectedRequest {
   const usual: Record<string, string> =
     rest.json === undefined
       ? rest.form === undefined
@@ -54,7 +54,7 @@ export function describeRequests(cases: readonly WireCase[], answer: Answer): vo
   test.each(cases)('$name', async ({ url, message, requests }) => {
     const rig = await startRig(answer);
     const outcome = await rig.send(url, message);
-    expect(rig.received.map(asWanted)).toEqual(requests.map(whole));
+    expect(rig.received.map(asExpectedRequest)).toEqual(requests.map(withCommonParts));
     expect(outcome.kind).toBe('sent');
     for (const { headers, body } of rig.received) {
       expect(headers['user-agent']).toBe('upkeep/1.2.3');

@@ -1,6 +1,6 @@
 import type { Message, SendOutcome, Target } from '../../../src/domain/notification/message.ts';
 import type { OutboxRecord, OutboxStore } from '../../../src/domain/notification/outbox/record.ts';
-import type { NotificationSettings } from '../../../src/domain/notification/settings.ts';
+import type { NotificationSettings } from '../../../src/domain/notification/notification-settings.ts';
 
 export type TestTarget = Target & {
   /** Received messages, in order. */

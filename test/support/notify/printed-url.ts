@@ -1,14 +1,14 @@
 import { readTarget } from '../../../src/adapters/notify/targets.ts';
 import { readParts, type UrlParts } from '../../../src/adapters/notify/url/parts.ts';
 import { queryPairs, readQuery } from '../../../src/adapters/notify/url/query.ts';
-import { recognised } from '../../../src/adapters/notify/url/webhooks.ts';
+import { toServiceUrl } from '../../../src/adapters/notify/url/webhooks.ts';
 
 /** The URL again as its service has read it, with the same meaning and all secrets. Throws if it cannot be used. */
 export function printedUrl(url: string): string {
   const outcome = readTarget(url);
   if (outcome.kind !== 'usable') throw new Error(outcome.kind === 'unusable' ? outcome.why : outcome.kind);
   const { parameters } = outcome.service;
-  const parts = readParts(recognised(url));
+  const parts = readParts(toServiceUrl(url));
   const query = readQuery(parameters, parts.query);
   const own = Object.entries(parameters).flatMap(([key, { aliases }]) => [key, ...aliases]);
   const names = new Set(own.map((name) => name.toLowerCase()));

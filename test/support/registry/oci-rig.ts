@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
-import { createOciRegistry, type KeptListings } from '../../../src/adapters/oci/registry.ts';
+import { createOciRegistry, type StoredListings } from '../../../src/adapters/oci/registry.ts';
 import type { OciRegistryOptions } from '../../../src/adapters/oci/client/connect.ts';
 import { ServiceError } from '../../../src/domain/errors.ts';
 import { parseImageReference, type ImageReference } from '../../../src/domain/reference/image-reference.ts';
@@ -14,7 +14,7 @@ import { startHttpServer, type Answer, type HttpServer, type HttpServerOptions }
 export type OciRig = {
   readonly serve: (answer: Answer, options?: HttpServerOptions) => Promise<HttpServer>;
   /** With a clock that advances whenever everyone sleeps. */
-  readonly registry: (options?: Partial<OciRegistryOptions & KeptListings>) => Registry;
+  readonly registry: (options?: Partial<OciRegistryOptions & StoredListings>) => Registry;
   /** An empty folder. */
   readonly folder: () => string;
   /** A Docker `config.json`, its path. */

@@ -91,7 +91,7 @@ export function serveContent(content: Content): (request: SeenRequest) => Reply 
 }
 
 /** A registry that requires a token of `realm`; `tokens` are the valid ones. */
-export function wantingToken(
+export function requireToken(
   answer: Answer,
   realm: () => string,
   takes: (token: string, path: string) => boolean,

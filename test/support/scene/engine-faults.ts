@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProxiedCall } from '../../lab/proxy/fault-proxy.ts';
-import type { Fifth } from './five-engines.ts';
+import type { FaultyEngine } from './five-engines.ts';
 
 /** An incident at one engine while others are updated, and its end. */
 export type EngineFault = {
   readonly name: string;
-  readonly strike: (fifth: Fifth) => void;
-  readonly heal: (fifth: Fifth) => Promise<void>;
+  readonly strike: (fifth: FaultyEngine) => void;
+  readonly heal: (fifth: FaultyEngine) => Promise<void>;
   /** How the run tells it; `waits` is a run that does not end before it has passed. */
   readonly told: 'unreachable' | 'failed' | 'waits';
 };
@@ -63,7 +63,7 @@ function firewall(action: '--insert' | '--delete', port: number, target: readonl
   execFileSync('iptables', [action, 'INPUT', '--protocol', 'tcp', '--dport', `${port}`, '--jump', ...target]);
 }
 
-function signal({ pid }: Fifth['engine'], name: 'SIGSTOP' | 'SIGCONT'): void {
+function signal({ pid }: FaultyEngine['engine'], name: 'SIGSTOP' | 'SIGCONT'): void {
   process.kill(pid(), name);
 }
 

@@ -8,7 +8,7 @@ import type { Lab } from '../../lab/lab.ts';
 import { createFaultProxy, type FaultProxy } from '../../lab/proxy/fault-proxy.ts';
 
 /** The engine that something happens to. */
-export type Fifth = {
+export type FaultyEngine = {
   readonly engine: LabEngine;
   /** Between Upkeep and the engine, on a port of 127.0.0.1. */
   readonly proxy: FaultProxy;
@@ -16,7 +16,7 @@ export type Fifth = {
 
 /** Five real engines, each with a container `web` of one image. */
 export type FiveEngines = {
-  readonly fifth: Fifth;
+  readonly fifth: FaultyEngine;
   /** By name, the fifth among them. */
   readonly engines: Readonly<Record<string, EngineClient>>;
   /** `--host` for each of these names. */

@@ -8,7 +8,7 @@ import { ServiceError } from '../../../src/domain/errors.ts';
 import type { Swarm } from '../../../src/domain/outside/swarm.ts';
 import type { Clock, Log, Engine } from '../../../src/domain/outside/outside.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
-import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
 import { silentLog } from '../test-log.ts';
 
 /** Several engines in memory, with one registry, as one application. */

@@ -3,7 +3,7 @@ import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { readAnswer, type EngineError } from '../transport/answer.ts';
 import type { Client, Query } from '../transport/client.ts';
 import { EngineFailure } from '../transport/failure.ts';
-import { isAbsent } from '../reading/reads.ts';
+import { isNotFound } from '../reading/reads.ts';
 
 export type Change = {
   readonly method?: 'POST' | 'DELETE';
@@ -27,7 +27,7 @@ type Failed = Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
 
 /** Like `change`, with the engine's answer. */
 export function changeAndRead(client: Client, request: Change): Promise<ChangeAnswer> {
-  return outcomeOf(client, () => attempt(client, request));
+  return outcomeOf(client, () => sendChange(client, request));
 }
 
 /** The outcome of a call. It is not sent to an engine whose version is unknown. */
@@ -44,12 +44,12 @@ export async function outcomeOf<Outcome>(client: Client, send: () => Promise<Out
   }
 }
 
-async function attempt(client: Client, request: Change): Promise<ChangeAnswer> {
+async function sendChange(client: Client, request: Change): Promise<ChangeAnswer> {
   const { method = 'POST', path, query = {}, body, deadlineMs = client.deadlines.changeMs } = request;
   const patience = { for: 'whole', ms: deadlineMs } as const;
   const reply = await client.send({ method, path, query, body, socket: 'own', patience });
   if (reply.kind === 'error') {
-    return isAbsent(reply) && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
+    return isNotFound(reply) && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
   }
   const answer = await readAnswer(reply.body);
   return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };

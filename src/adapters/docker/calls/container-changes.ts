@@ -2,12 +2,12 @@ import type { CallOutcome, CreateOutcome } from '../../../domain/outside/engine-
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import type { RestartPolicy } from '../../../domain/container/container.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
-import { capabilitiesOf, mishaps } from '../translate/capabilities.ts';
+import { capabilitiesOf, errorPatterns } from '../translate/capabilities.ts';
 import { change, changeAndRead } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath } from './containers.ts';
 import { bodyForPodman } from '../podman/create-body.ts';
-import { fields, text } from '../transport/wire.ts';
+import { fields, text } from '../transport/json-fields.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerCreate */
 export async function createContainer(client: Client, name: string, recipe: ContainerRecipe): Promise<CreateOutcome> {
@@ -19,7 +19,7 @@ export async function createContainer(client: Client, name: string, recipe: Cont
     body: isWhole ? recipe.body : bodyForPodman(recipe),
   });
   if (outcome.kind === 'noop') return { kind: 'unknown', message: 'the engine answered 304 to a create' };
-  if (outcome.kind === 'refused') return nameTakenAs409(outcome);
+  if (outcome.kind === 'refused') return withNameConflict(outcome);
   if (outcome.kind === 'unknown') return outcome;
   const id = text(fields(outcome.answer)['Id']);
   return id === ''
@@ -29,7 +29,7 @@ export async function createContainer(client: Client, name: string, recipe: Cont
 
 export async function renameContainer(client: Client, id: string, name: string): Promise<CallOutcome> {
   const outcome = await change(client, { path: `${containerPath(id)}/rename`, query: { name } });
-  return outcome.kind === 'refused' ? nameTakenAs409(outcome) : outcome;
+  return outcome.kind === 'refused' ? withNameConflict(outcome) : outcome;
 }
 
 export function updateRestartPolicy(client: Client, id: string, policy: RestartPolicy): Promise<CallOutcome> {
@@ -39,11 +39,11 @@ export function updateRestartPolicy(client: Client, id: string, policy: RestartP
 export async function startContainer(client: Client, id: string): Promise<CallOutcome> {
   const outcome = await change(client, { path: `${containerPath(id)}/start` });
   if (outcome.kind !== 'refused') return outcome;
-  if (mishaps.commandUnusable.test(outcome.message)) return { ...outcome, commandUnusable: true };
-  return mishaps.linkBroken.test(outcome.message) ? { ...outcome, linkBroken: true } : outcome;
+  if (errorPatterns.commandUnusable.test(outcome.message)) return { ...outcome, commandUnusable: true };
+  return errorPatterns.linkBroken.test(outcome.message) ? { ...outcome, linkBroken: true } : outcome;
 }
 
 /** Podman answers 500 with its own message. */
-function nameTakenAs409<Refused extends CallOutcome & { readonly kind: 'refused' }>(refused: Refused): Refused {
-  return mishaps.nameTaken.test(refused.message) ? { ...refused, status: 409 } : refused;
+function withNameConflict<Refused extends CallOutcome & { readonly kind: 'refused' }>(refused: Refused): Refused {
+  return errorPatterns.nameTaken.test(refused.message) ? { ...refused, status: 409 } : refused;
 }

@@ -4,10 +4,10 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { capabilitiesOf, namePattern } from '../translate/capabilities.ts';
 import type { Client } from '../transport/client.ts';
 import { readList } from '../reading/lists.ts';
-import { wholeContainer } from '../podman/container.ts';
+import { completeContainer } from '../podman/container.ts';
 import { readInspected } from '../reading/reads.ts';
 import { readContainer, readContainerSummary } from '../translate/translate.ts';
-import { isDefined, pathSegment } from '../transport/wire.ts';
+import { isDefined, pathSegment } from '../transport/json-fields.ts';
 
 /** The engine filters first, to send less. The result is filtered again, because engines match differently. */
 export async function listContainers(
@@ -29,7 +29,7 @@ export async function listContainers(
     query: { all: '1', filters: JSON.stringify(filters) },
     signal,
   });
-  return entries.map(readContainerSummary).filter(isDefined).filter(passing(filter));
+  return entries.map(readContainerSummary).filter(isDefined).filter(matching(filter));
 }
 
 /** More ids make an address longer than proxies accept (8 kB and up). The whole list is read and filtered here then. */
@@ -48,7 +48,7 @@ export async function inspectContainer(
   if (answer === undefined) return undefined;
   const { dockerWords } = capabilitiesOf(await client.version(signal));
   if (dockerWords) return readContainer(answer);
-  const whole = await wholeContainer(client, answer, signal);
+  const whole = await completeContainer(client, answer, signal);
   return whole && readContainer(whole.inspected, whole.obstacle);
 }
 
@@ -56,16 +56,16 @@ export function containerPath(idOrName: string): string {
   return `/containers/${pathSegment(idOrName)}`;
 }
 
-function passing({ ids, namePrefix, label }: ContainerFilter): (container: ContainerSummary) => boolean {
+function matching({ ids, namePrefix, label }: ContainerFilter): (container: ContainerSummary) => boolean {
   const wanted = ids && new Set(ids);
   return ({ id, name, labels }) =>
     (wanted === undefined || wanted.has(id)) &&
     name.startsWith(namePrefix ?? '') &&
-    (label === undefined || carries(labels, label));
+    (label === undefined || hasLabel(labels, label));
 }
 
 /** `label` is a name, or a name and a value after the first `=`. */
-function carries(labels: ContainerSummary['labels'], label: string): boolean {
+function hasLabel(labels: ContainerSummary['labels'], label: string): boolean {
   const equals = label.indexOf('=');
   if (equals === -1) return Object.hasOwn(labels, label);
   const name = label.slice(0, equals);

@@ -6,7 +6,7 @@ import { startDeadline } from '../transport/deadline.ts';
 import { createTextTail, logPayloads, type TextTail } from '../streams/command-output.ts';
 import { read } from '../reading/reads.ts';
 import type { EngineResponse } from '../transport/request.ts';
-import { fields, pathSegment, text } from '../transport/wire.ts';
+import { fields, pathSegment, text } from '../transport/json-fields.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Exec */
 export async function runCommand(
@@ -90,7 +90,7 @@ async function follow(
     if (silence.signal.aborted) return;
     await client.clock.sleep(ms, AbortSignal.any([signal, silence.signal])).catch(() => signal.throwIfAborted());
   };
-  for (let silentMs = soonMs; ;) {
+  for (let silentMs = firstPollMs; ;) {
     if (silence.signal.aborted) {
       await client.clock.sleep(silentMs, signal);
       silentMs = Math.min(2 * silentMs, pollMs);
@@ -100,16 +100,16 @@ async function follow(
     if (answer === undefined) return undefined;
     const { Running, ExitCode } = fields(answer);
     if (Running !== false || typeof ExitCode !== 'number') continue;
-    await restUnlessSilent(lastWordsMs);
+    await restUnlessSilent(lateOutputMs);
     return ExitCode;
   }
 }
 
 /** The engine records the exit some milliseconds after the end of the output. */
-const soonMs = 5;
+const firstPollMs = 5;
 const pollMs = 1_000;
 /** Time for output that arrives after the exit. */
-const lastWordsMs = 300;
+const lateOutputMs = 300;
 
 function execPath(execId: string): string {
   return `/exec/${pathSegment(execId)}`;

@@ -3,14 +3,14 @@ import type { Container, Image, ImageSummary } from '../../../domain/container/c
 import { ServiceError } from '../../../domain/errors.ts';
 import { repositoryName, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { capabilitiesOf, mishaps } from '../translate/capabilities.ts';
+import { capabilitiesOf, errorPatterns } from '../translate/capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { readList } from '../reading/lists.ts';
-import { wholeImage, withoutLocalDigests } from '../podman/image.ts';
+import { completeImage, withoutLocalDigests } from '../podman/image.ts';
 import { readInspected } from '../reading/reads.ts';
 import { readImage, readImageSummary } from '../translate/translate.ts';
-import { fields, isDefined, pathSegment, textMap } from '../transport/wire.ts';
+import { fields, isDefined, pathSegment, textMap } from '../transport/json-fields.ts';
 
 export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {
   const answer = await readList(client, { thing: 'image', path: '/images/json', signal });
@@ -31,7 +31,7 @@ export async function inspectImage(
   });
   if (answer === undefined) return undefined;
   const { dockerWords } = capabilitiesOf(await client.version(signal));
-  return readImage(dockerWords ? answer : await wholeImage(client, answer, signal));
+  return readImage(dockerWords ? answer : await completeImage(client, answer, signal));
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageTag */
@@ -53,7 +53,7 @@ export async function removeImage(client: Client, idOrReference: string): Promis
     query: { force: '0' },
     absentIsNoop: true,
   });
-  const severalTags = outcome.kind === 'refused' && mishaps.severalTags.test(outcome.message);
+  const severalTags = outcome.kind === 'refused' && errorPatterns.severalTags.test(outcome.message);
   return severalTags ? { ...outcome, status: 409 } : outcome;
 }
 

@@ -4,7 +4,7 @@ import type { Client } from '../transport/client.ts';
 import { containerPath } from './containers.ts';
 import { createTextTail, logPayloads } from '../streams/command-output.ts';
 import { read, refusal } from '../reading/reads.ts';
-import { fields } from '../transport/wire.ts';
+import { fields } from '../transport/json-fields.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerLogs */
 export async function containerLogs(

@@ -1,12 +1,12 @@
 import type { CallOutcome, ConnectRequest } from '../../../domain/outside/engine-writer.ts';
 import type { Network } from '../../../domain/container/container.ts';
-import { mishaps } from '../translate/capabilities.ts';
+import { errorPatterns } from '../translate/capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { inspectContainer } from './containers.ts';
 import { readList } from '../reading/lists.ts';
 import { readNetwork } from '../translate/translate.ts';
-import { isDefined, pathSegment } from '../transport/wire.ts';
+import { isDefined, pathSegment } from '../transport/json-fields.ts';
 
 export async function listNetworks(client: Client, signal?: AbortSignal): Promise<readonly Network[]> {
   const entries = await readList(client, { thing: 'network', path: '/networks', signal });
@@ -19,7 +19,7 @@ export async function connectNetwork(client: Client, request: ConnectRequest): P
     path: `/networks/${pathSegment(request.networkId)}/connect`,
     body: { Container: request.containerId, EndpointConfig: request.endpoint },
   });
-  const taken = outcome.kind === 'refused' && mishaps.alreadyConnected.test(outcome.message);
+  const taken = outcome.kind === 'refused' && errorPatterns.alreadyConnected.test(outcome.message);
   return taken && (await isConnected(client, request)) ? { kind: 'noop' } : outcome;
 }
 

@@ -9,7 +9,7 @@ import type { Client } from '../transport/client.ts';
 import { EngineFailure } from '../transport/failure.ts';
 import { jsonLines } from '../streams/json-lines.ts';
 import { encodeCredentials, secretsOf } from './registry-auth.ts';
-import { count, fields, text } from '../transport/wire.ts';
+import { count, fields, text } from '../transport/json-fields.ts';
 
 /**
  * Pulls an image through the engine and reports its progress. An early error is a status; a later one is a
@@ -105,8 +105,8 @@ export function createPullProgress(): PullProgressCount {
     const layerId = text(id);
     const before = layers.get(layerId) ?? nothing;
     const said = text(status);
-    if (layerId === '' || !layerWords.has(said) || (before === nothing && layers.size >= maxLayers)) return false;
-    const after = advance(before, said, fields(progressDetail));
+    if (layerId === '' || !layerStatuses.has(said) || (before === nothing && layers.size >= maxLayers)) return false;
+    const after = applyProgress(before, said, fields(progressDetail));
     layers.set(layerId, after);
     sums = {
       layersDone: sums.layersDone + Number(after.done) - Number(before.done),
@@ -124,7 +124,7 @@ type Layer = { readonly bytes: number; readonly totalBytes: number; readonly don
 const nothing: Layer = { bytes: 0, totalBytes: 0, done: false };
 
 /** Status texts of lines about a layer. Other lines, such as `Pulling from library/nginx`, have the tag as their id. */
-const layerWords: ReadonlySet<string> = new Set([
+const layerStatuses: ReadonlySet<string> = new Set([
   'Pulling fs layer',
   'Waiting',
   'Downloading',
@@ -135,7 +135,7 @@ const layerWords: ReadonlySet<string> = new Set([
   'Already exists',
 ]);
 
-function advance(layer: Layer, said: string, detail: Readonly<Record<string, unknown>>): Layer {
+function applyProgress(layer: Layer, said: string, detail: Readonly<Record<string, unknown>>): Layer {
   if (said === 'Already exists' || said === 'Pull complete') return { ...layer, bytes: layer.totalBytes, done: true };
   if (said === 'Download complete') return { ...layer, bytes: layer.totalBytes };
   if (said !== 'Downloading') return layer;

@@ -1,10 +1,10 @@
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import { describeError } from '../../../domain/errors.ts';
-import { mishaps } from '../translate/capabilities.ts';
+import { errorPatterns } from '../translate/capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath, inspectContainer } from './containers.ts';
-import { pathSegment } from '../transport/wire.ts';
+import { pathSegment } from '../transport/json-fields.ts';
 
 /**
  * Removes a container with `v=0`, so that its volumes stay.
@@ -17,7 +17,7 @@ export async function removeContainer(client: Client, id: string): Promise<CallO
     query: { force: '1', v: '0' },
     absentIsNoop: true,
   });
-  const underWay = outcome.kind === 'refused' && mishaps.removalInProgress.test(outcome.message);
+  const underWay = outcome.kind === 'refused' && errorPatterns.removalInProgress.test(outcome.message);
   return underWay ? await waitUntilGone(client, id, outcome) : outcome;
 }
 

@@ -9,19 +9,19 @@ import type { Client } from '../transport/client.ts';
 import { containerPath, inspectContainer } from './containers.ts';
 import { EngineFailure } from '../transport/failure.ts';
 import { refusal } from '../reading/reads.ts';
-import { isFields } from '../transport/wire.ts';
+import { isFields } from '../transport/json-fields.ts';
 
 /**
  * Stops a container. The engine continues a stop after its caller has gone, so the deadline is later than the kill.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerStop
  */
 export async function stopContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
-  const stop = (): Promise<CallOutcome> => end(client, id, 'stop', options);
+  const stop = (): Promise<CallOutcome> => stopOrRestart(client, id, 'stop', options);
   const outcome = await stop();
   if (outcome.kind !== 'noop') return outcome;
   const version = await client.version().catch(() => undefined);
   if (version === undefined || capabilitiesOf(version).stopsBetweenTries) return outcome;
-  return await stopBetweenTries(client, id, stop);
+  return await stopBetweenRestarts(client, id, stop);
 }
 
 /**
@@ -29,12 +29,12 @@ export async function stopContainer(client: Client, id: string, options: StopOpt
  * until it has met a process, or until the container is at rest and its policy does not start it again. Otherwise the
  * result is `refused`.
  */
-async function stopBetweenTries(client: Client, id: string, stop: () => Promise<CallOutcome>): Promise<CallOutcome> {
+async function stopBetweenRestarts(client: Client, id: string, stop: () => Promise<CallOutcome>): Promise<CallOutcome> {
   const { clock } = client;
   const untilMs = clock.monotonicMs() + client.deadlines.stopMarginMs;
   try {
     for (let asked = 0; clock.monotonicMs() < untilMs; asked += 1) {
-      if (asked % stopsPerLook === 0 && (await isAtRest(client, id))) return { kind: 'noop' };
+      if (asked % stopsPerInspection === 0 && (await isAtRest(client, id))) return { kind: 'noop' };
       const outcome = await stop();
       if (outcome.kind !== 'noop') return outcome;
       await clock.sleep(pauseMs);
@@ -50,7 +50,7 @@ async function stopBetweenTries(client: Client, id: string, stop: () => Promise<
 const pauseMs = 5;
 
 /** An inspection takes as long as a stop, and might fall into the short life of the process. */
-const stopsPerLook = 10;
+const stopsPerInspection = 10;
 
 async function isAtRest(client: Client, id: string): Promise<boolean> {
   const container = await inspectContainer(client, id);
@@ -59,10 +59,15 @@ async function isAtRest(client: Client, id: string): Promise<boolean> {
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerRestart */
 export function restartContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
-  return end(client, id, 'restart', options);
+  return stopOrRestart(client, id, 'restart', options);
 }
 
-async function end(client: Client, id: string, how: 'stop' | 'restart', options: StopOptions): Promise<CallOutcome> {
+async function stopOrRestart(
+  client: Client,
+  id: string,
+  how: 'stop' | 'restart',
+  options: StopOptions,
+): Promise<CallOutcome> {
   const seconds = options.timeoutSeconds === undefined ? undefined : Math.max(0, Math.ceil(options.timeoutSeconds));
   const signal = await stopSignal(client, options);
   return await change(client, {

@@ -4,7 +4,7 @@ import { jsonLines, longLine } from '../streams/json-lines.ts';
 import { EngineFailure } from '../transport/failure.ts';
 import { read, refusal } from '../reading/reads.ts';
 import { readEvent } from '../translate/translate.ts';
-import { fields, text, timeMs } from '../transport/wire.ts';
+import { fields, text, timeMs } from '../transport/json-fields.ts';
 
 /** The pauses between attempts: 0.1, 0.2, 0.4 … 10 s. After a stream that has lasted, they begin with 0.1 s again. */
 const firstPauseMs = 100;

@@ -1,4 +1,4 @@
-import { text, texts } from '../transport/wire.ts';
+import { text, texts } from '../transport/json-fields.ts';
 
 /** Settings from a Podman command line that no API shows. */
 export type CommandLine = {

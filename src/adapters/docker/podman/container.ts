@@ -3,24 +3,24 @@ import type { Client } from '../transport/client.ts';
 import { engineInfo } from '../reading/info.ts';
 import { readList } from '../reading/lists.ts';
 import { read } from '../reading/reads.ts';
-import { fields, items, pathSegment, text, type Fields } from '../transport/wire.ts';
-import { asDocker, defaultNetwork } from './as-docker.ts';
+import { fields, items, pathSegment, text, type Fields } from '../transport/json-fields.ts';
+import { inDockerForm, defaultNetwork } from './docker-form.ts';
 import { readCommandLine } from './command-line.ts';
-import { notedAddresses } from './create-body.ts';
+import { recordedAddresses } from './create-body.ts';
 
 /** An inspection in Docker's form, and the reason why no successor can be made from it. */
-export type WholeContainer = { readonly inspected: Fields; readonly obstacle: string | undefined };
+export type CompletedContainer = { readonly inspected: Fields; readonly obstacle: string | undefined };
 
 /**
  * Completes Podman's answer to Docker's `GET /containers/{id}/json` from Podman's own API, because it
  * lacks many settings; undefined when the container is gone.
  * https://docs.podman.io/en/v4.3/_static/api.html
  */
-export async function wholeContainer(
+export async function completeContainer(
   client: Client,
   inspected: Fields,
   signal?: AbortSignal,
-): Promise<WholeContainer | undefined> {
+): Promise<CompletedContainer | undefined> {
   const path = `/libpod/containers/${pathSegment(text(inspected['Id']))}/json`;
   const [own, networks] = await Promise.all([
     read(client, { doing: 'inspect a container of Podman', path, signal }),
@@ -31,11 +31,11 @@ export async function wholeContainer(
   const { Labels } = fields(inspected['Config']);
   const { CreateCommand, Image } = fields(fields(own)['Config']);
   const commandLine = readCommandLine(CreateCommand, Image);
-  const addresses = notedAddresses(Labels) ?? commandLine?.addresses;
+  const addresses = recordedAddresses(Labels) ?? commandLine?.addresses;
   return {
-    inspected: asDocker(inspected, { addresses: addresses ?? {}, hostName }),
+    inspected: inDockerForm(inspected, { addresses: addresses ?? {}, hostName }),
     obstacle:
-      keptByOthers(fields(own), Labels) ??
+      managedByOthers(fields(own), Labels) ??
       hiddenFlags(commandLine?.hidden ?? []) ??
       (addresses === undefined ? doubtfulAddress(inspected, networks.map(fields)) : undefined),
   };
@@ -47,7 +47,7 @@ function sharesHostName(inspected: Fields): boolean {
 }
 
 /** Why another program manages the container, from Podman's own inspection and the labels. */
-function keptByOthers(own: Fields, labels: unknown): string | undefined {
+function managedByOthers(own: Fields, labels: unknown): string | undefined {
   const unit = text(fields(labels)['PODMAN_SYSTEMD_UNIT']);
   if (unit !== '')
     return `is run by the systemd unit ${quoted(unit, 100)}, which would start the old container again: update it with podman auto-update`;

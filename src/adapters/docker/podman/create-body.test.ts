@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bodyForPodman, notedAddresses } from './create-body.ts';
+import { bodyForPodman, recordedAddresses } from './create-body.ts';
 
 const recipe = {
   body: {
@@ -16,14 +16,14 @@ describe('bodyForPodman()', () => {
       NetworkingConfig: { EndpointsConfig: { podman: {}, front: {} } },
       Labels: { mine: '1' },
     });
-    expect(notedAddresses(body['Labels'])).toEqual({
+    expect(recordedAddresses(body['Labels'])).toEqual({
       front: { IPv4Address: '10.0.0.2' },
       back: { IPv6Address: 'fd00::2' },
     });
   });
 
   test('notes also that none was', () => {
-    expect(notedAddresses(bodyForPodman({ body: {}, laterEndpoints: [] })['Labels'])).toEqual({});
+    expect(recordedAddresses(bodyForPodman({ body: {}, laterEndpoints: [] })['Labels'])).toEqual({});
   });
 });
 
@@ -31,12 +31,12 @@ describe('notedAddresses()', () => {
   test.each([undefined, {}, { 'upkeep.tx.addresses': 'no JSON' }, { 'upkeep.tx.addresses': '[1]' }])(
     'of %j there are none',
     (labels) => {
-      expect(notedAddresses(labels)).toBeUndefined();
+      expect(recordedAddresses(labels)).toBeUndefined();
     },
   );
 
   test('takes nothing but texts from a foreign label', () => {
-    expect(notedAddresses({ 'upkeep.tx.addresses': '{"a":{"IPv4Address":7,"Other":"x"},"b":3}' })).toEqual({
+    expect(recordedAddresses({ 'upkeep.tx.addresses': '{"a":{"IPv4Address":7,"Other":"x"},"b":3}' })).toEqual({
       a: {},
       b: {},
     });

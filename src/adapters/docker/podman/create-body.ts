@@ -1,7 +1,7 @@
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import { journalPrefix } from '../../../domain/container/label-names.ts';
-import { fields, isFields, text } from '../transport/wire.ts';
-import { defaultNetwork } from './as-docker.ts';
+import { fields, isFields, text } from '../transport/json-fields.ts';
+import { defaultNetwork } from './docker-form.ts';
 import type { ChosenAddress } from './command-line.ts';
 
 /** The label that stores the requested addresses of a container that we create. Podman does not report them. */
@@ -23,7 +23,7 @@ export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readon
 }
 
 /** Undefined for a container that we did not create. Labels are untrusted text. */
-export function notedAddresses(labels: unknown): Readonly<Record<string, ChosenAddress>> | undefined {
+export function recordedAddresses(labels: unknown): Readonly<Record<string, ChosenAddress>> | undefined {
   const label = text(fields(labels)[addressesLabel]);
   if (label === '' || label.length > longestLabel) return undefined;
   try {

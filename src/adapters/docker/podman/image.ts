@@ -1,12 +1,12 @@
 import type { Client } from '../transport/client.ts';
 import { read } from '../reading/reads.ts';
-import { fields, pathSegment, text, texts, type Fields } from '../transport/wire.ts';
+import { fields, pathSegment, text, texts, type Fields } from '../transport/json-fields.ts';
 
 /**
  * An image as Docker would describe it: with its HEALTHCHECK, which only Podman's own API shows, and with the defaults
  * that Podman writes into containers. https://docs.podman.io/en/v4.3/_static/api.html
  */
-export async function wholeImage(client: Client, answer: unknown, signal?: AbortSignal): Promise<unknown> {
+export async function completeImage(client: Client, answer: unknown, signal?: AbortSignal): Promise<unknown> {
   const image = fields(answer);
   const path = `/libpod/images/${pathSegment(text(image['Id']).replace(/^sha256:/, ''))}/json`;
   const { Healthcheck } = fields(await read(client, { doing: 'inspect an image of Podman', path, signal }));

@@ -1,8 +1,8 @@
 import { readAnswer } from '../transport/answer.ts';
 import { capabilitiesOf } from '../translate/capabilities.ts';
 import type { Client } from '../transport/client.ts';
-import { isAbsent, refusal } from '../reading/reads.ts';
-import { pathSegment } from '../transport/wire.ts';
+import { isNotFound, refusal } from '../reading/reads.ts';
+import { pathSegment } from '../transport/json-fields.ts';
 
 /**
  * Makes Podman run a health check, as its systemd timer would, so that it records the result. Does nothing on an engine
@@ -15,5 +15,5 @@ export async function probeHealth(client: Client, id: string): Promise<void> {
   const reply = await client.send({ method: 'GET', path, socket: 'own', patience });
   if (reply.kind === 'ok') await readAnswer(reply.body);
   // 409: the container does not run, which the next inspection shows.
-  else if (reply.status !== 409 && !isAbsent(reply)) throw refusal('run a health check', reply);
+  else if (reply.status !== 409 && !isNotFound(reply)) throw refusal('run a health check', reply);
 }

@@ -5,7 +5,7 @@ import { capabilitiesOf } from '../translate/capabilities.ts';
 import type { Client } from '../transport/client.ts';
 import { readExisting } from './reads.ts';
 import type { EngineVersion } from '../transport/version.ts';
-import { fields, text, texts, timeMs, type Fields } from '../transport/wire.ts';
+import { fields, text, texts, timeMs, type Fields } from '../transport/json-fields.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemInfo */
 export async function engineInfo(client: Client, signal?: AbortSignal): Promise<EngineInfo> {

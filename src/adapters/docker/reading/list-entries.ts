@@ -1,4 +1,4 @@
-import { isFields, type Fields } from '../transport/wire.ts';
+import { isFields, type Fields } from '../transport/json-fields.ts';
 
 /** One entry of a list: its value, or the readable beginning of an entry above the limit. */
 export type ListEntry =

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createKeptEntries, entryOverheadBytes } from './lists.ts';
+import { createEntryBuffer, entryOverheadBytes } from './lists.ts';
 
 function fill(limitBytes: number, sizes: readonly number[]) {
-  const kept = createKeptEntries(limitBytes);
+  const kept = createEntryBuffer(limitBytes);
   for (const [index, bytes] of sizes.entries())
     kept.add({ kind: 'whole', value: { Id: `${index}`, Names: [`/n${bytes}`], Labels: {} }, bytes });
   const { entries, leftOut } = kept.read();
@@ -35,7 +35,7 @@ test('a flood of tiny entries is bounded too', () => {
 });
 
 test('one that was too large by itself is only named', () => {
-  const kept = createKeptEntries(1_000);
+  const kept = createEntryBuffer(1_000);
   kept.add({ kind: 'large', beginning: { Id: 'x' } });
   expect(kept.read()).toEqual({ entries: [], leftOut: [{ Id: 'x' }] });
 });

@@ -3,9 +3,9 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, megabyte, notJson, readJson } from '../transport/answer.ts';
 import type { Client, Query } from '../transport/client.ts';
 import { createListEntries, type ListEntry } from './list-entries.ts';
-import { notUnderstood, refusal } from './reads.ts';
+import { unexpectedAnswer, refusal } from './reads.ts';
 import type { EngineResponse } from '../transport/request.ts';
-import { fields, text, texts, type Fields } from '../transport/wire.ts';
+import { fields, text, texts, type Fields } from '../transport/json-fields.ts';
 
 export type ListRead = {
   /** A listed object: `container`. */
@@ -40,11 +40,11 @@ export async function readList(
   const patience = { for: 'stretches', ms: client.deadlines.readMs, bytes: stretchBytes } as const;
   const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
   if (reply.kind === 'error') throw refusal(doing, reply);
-  const [beginning, rest] = await begin(reply.body);
+  const [beginning, rest] = await readFirstCharacter(reply.body);
   if (beginning !== '[') {
     const answer = await readJson(rest, maxAnswerBytes, doing);
     if (answer === null) return [];
-    throw notUnderstood(doing, 'a list');
+    throw unexpectedAnswer(doing, 'a list');
   }
   const { entries, leftOut } = await readEntries(doing, rest);
   client.tellLeftOut(thing, leftOut.map(nameOf));
@@ -52,7 +52,7 @@ export async function readList(
 }
 
 /** The first character that is not blank, and all chunks from the one that has it. */
-async function begin(body: EngineResponse['body']): Promise<readonly [string, EngineResponse['body']]> {
+async function readFirstCharacter(body: EngineResponse['body']): Promise<readonly [string, EngineResponse['body']]> {
   for (let next = await body.next(); next.done !== true; next = await body.next()) {
     const [first] = Buffer.from(next.value).toString('latin1').trimStart();
     if (first !== undefined) return [first, followedBy(next.value, body)];
@@ -71,7 +71,7 @@ async function* followedBy(first: Uint8Array, body: EngineResponse['body']): Eng
 
 async function readEntries(doing: string, body: EngineResponse['body']) {
   const list = createListEntries(maxEntryBytes);
-  const kept = createKeptEntries(maxKeptBytes);
+  const kept = createEntryBuffer(maxKeptBytes);
   let length = 0;
   try {
     for await (const chunk of body) {
@@ -85,7 +85,7 @@ async function readEntries(doing: string, body: EngineResponse['body']) {
   return kept.read();
 }
 
-type KeptEntries = {
+type EntryBuffer = {
   readonly add: (entry: ListEntry) => void;
   readonly read: () => {
     readonly entries: readonly unknown[];
@@ -95,7 +95,7 @@ type KeptEntries = {
 };
 
 /** The kept entries of a list. If they are larger than `limitBytes` together, the largest are dropped first. */
-export function createKeptEntries(limitBytes: number): KeptEntries {
+export function createEntryBuffer(limitBytes: number): EntryBuffer {
   let entries: Extract<ListEntry, { kind: 'whole' }>[] = [];
   const leftOut: Fields[] = [];
   let bytes = 0;

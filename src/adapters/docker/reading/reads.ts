@@ -1,8 +1,8 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { maxAnswerBytes, readAnswer, readJson, type EngineError } from '../transport/answer.ts';
-import { mishaps } from '../translate/capabilities.ts';
+import { errorPatterns } from '../translate/capabilities.ts';
 import type { Client, Query } from '../transport/client.ts';
-import { fields, text, type Fields } from '../transport/wire.ts';
+import { fields, text, type Fields } from '../transport/json-fields.ts';
 
 export type Read = {
   /** The failed action in a message: `inspect the container "web"`. */
@@ -17,13 +17,13 @@ export async function read(client: Client, { doing, path, query = {}, signal }: 
   const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
   const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
   if (reply.kind === 'ok') return await readJson(reply.body, maxAnswerBytes, doing);
-  if (isAbsent(reply)) return undefined;
+  if (isNotFound(reply)) return undefined;
   throw refusal(doing, reply);
 }
 
 /** A 404 of a proxy or another server must not count as "the container is gone". */
-export function isAbsent({ status, message, fromEngine }: EngineError): boolean {
-  return fromEngine && (status === 404 || (status === 500 && mishaps.absent.test(message)));
+export function isNotFound({ status, message, fromEngine }: EngineError): boolean {
+  return fromEngine && (status === 404 || (status === 500 && errorPatterns.absent.test(message)));
 }
 
 /** Like `read`, for objects that always exist. */
@@ -37,7 +37,7 @@ export async function readExisting(client: Client, request: Read): Promise<unkno
 export async function readInspected(client: Client, request: Read): Promise<Fields | undefined> {
   const answer = await read(client, request);
   if (answer === undefined) return undefined;
-  if (text(fields(answer)['Id']) === '') throw notUnderstood(request.doing, 'an object with an id');
+  if (text(fields(answer)['Id']) === '') throw unexpectedAnswer(request.doing, 'an object with an id');
   return fields(answer);
 }
 
@@ -52,7 +52,7 @@ export async function ping(client: Client, signal?: AbortSignal): Promise<void> 
   await readAnswer(reply.body);
 }
 
-export function notUnderstood(doing: string, wanted: string): ServiceError {
+export function unexpectedAnswer(doing: string, wanted: string): ServiceError {
   return new ServiceError('engine-refused', `Cannot ${doing}: the engine's answer is not ${wanted}`, {
     remedy: 'Check --host (DOCKER_HOST): another program may answer there',
   });

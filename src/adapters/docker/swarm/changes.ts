@@ -24,7 +24,7 @@ export async function changeService(
 }
 
 /** The engine requires a valid spec in the body, but ignores it. */
-export function goBack(client: Client, service: SwarmService): Promise<ServiceCallOutcome> {
+export function rollBackService(client: Client, service: SwarmService): Promise<ServiceCallOutcome> {
   return post(client, service, { json: service.spec, query: { rollback: 'previous' } });
 }
 
@@ -50,7 +50,7 @@ function post(client: Client, { id, version }: SwarmService, { query, ...call }:
     }
     const { status, message } = reply;
     if (outOfSequence.test(message)) return { kind: 'conflict' };
-    return mayHaveHappened(status) ? { kind: 'unknown', message } : { kind: 'refused', status, message };
+    return mayHaveTakenEffect(status) ? { kind: 'unknown', message } : { kind: 'refused', status, message };
   });
 }
 
@@ -61,6 +61,6 @@ const outOfSequence = /out of sequence/;
  * A manager forwards the call to the leader, so an error of the manager may hide a success of the leader. A 503 means
  * that the node is no manager.
  */
-function mayHaveHappened(status: number): boolean {
+function mayHaveTakenEffect(status: number): boolean {
   return status >= 500 && status !== 501 && status !== 503;
 }

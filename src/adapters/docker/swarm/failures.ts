@@ -4,7 +4,7 @@ import { fnv64 } from '../../../domain/text/fnv.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { change } from '../calls/changes.ts';
 import type { Client } from '../transport/client.ts';
-import { fields, items, pathSegment, text, textMap } from '../transport/wire.ts';
+import { fields, items, pathSegment, text, textMap } from '../transport/json-fields.ts';
 import { readRawList } from './read-raw.ts';
 
 /**
@@ -12,7 +12,7 @@ import { readRawList } from './read-raw.ts';
  * erase its `UpdateStatus` and `PreviousSpec`.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Config/operation/ConfigCreate
  */
-export async function noteFailure(
+export async function recordFailure(
   client: Client,
   { serviceId, serviceName, digest, atMs, reason }: Omit<FailedServiceVersion, 'configId'>,
 ): Promise<CallOutcome> {

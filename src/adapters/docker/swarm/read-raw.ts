@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { megabyte, notJson, readText } from '../transport/answer.ts';
 import type { Client } from '../transport/client.ts';
-import { isAbsent, type Read, refusal } from '../reading/reads.ts';
+import { isNotFound, type Read, refusal } from '../reading/reads.ts';
 
 /** An answer as text that is valid JSON. */
 export type RawAnswer = { readonly text: string; readonly value: unknown };
@@ -14,7 +14,7 @@ export async function readRaw(
   const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
   const reply = await client.sendInNewest({ method: 'GET', path, query, socket: 'shared', patience, signal });
   if (reply.kind === 'error') {
-    if (isAbsent(reply)) return undefined;
+    if (isNotFound(reply)) return undefined;
     throw refusal(doing, reply);
   }
   const text = await readText(reply.body, maxRawBytes, doing);

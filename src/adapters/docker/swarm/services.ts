@@ -5,11 +5,21 @@ import type {
   ServiceMode,
   SwarmService,
   UpdateState,
-  UpdateWord,
+  SwarmUpdateStatus,
 } from '../../../domain/swarm/swarm-service.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
-import { count, fields, type Fields, items, pathSegment, text, textMap, texts, timeMs } from '../transport/wire.ts';
+import {
+  count,
+  fields,
+  type Fields,
+  items,
+  pathSegment,
+  text,
+  textMap,
+  texts,
+  timeMs,
+} from '../transport/json-fields.ts';
 import { elementsAt, sliceOf, type Span, spanAt } from './json-spans.ts';
 import { readRaw, readRawList } from './read-raw.ts';
 
@@ -70,7 +80,7 @@ function readService(raw: string, span: Span, value: unknown): SwarmService | un
     ...readMode(fields(Mode)),
     count: readCount(ServiceStatus),
     update: readUpdate(fields(UpdateStatus)),
-    ...readManner(fields(UpdateConfig)),
+    ...readUpdateConfig(fields(UpdateConfig)),
     hasHostPorts: items(fields(EndpointSpec)['Ports']).some((port) => text(fields(port)['PublishMode']) === 'host'),
     constraints: texts(Constraints),
     platforms: Array.isArray(Platforms) ? Platforms.map(readPlatform) : undefined,
@@ -118,7 +128,7 @@ function readUpdate({ State, StartedAt, CompletedAt, Message }: Fields): UpdateS
   return { state, ...times, message: printable(text(Message), maxMessageChars) };
 }
 
-const updateWords: readonly UpdateWord[] = [
+const updateWords: readonly SwarmUpdateStatus[] = [
   'updating',
   'paused',
   'completed',
@@ -130,7 +140,7 @@ const updateWords: readonly UpdateWord[] = [
 const maxMessageChars = 500;
 
 /** Defaults are the swarm's own: https://docs.docker.com/reference/compose-file/deploy/#update_config */
-function readManner({
+function readUpdateConfig({
   Order,
   FailureAction,
   Monitor,

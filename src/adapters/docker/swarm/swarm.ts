@@ -2,9 +2,9 @@ import type { Swarm, SwarmState } from '../../../domain/outside/swarm.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { readExisting } from '../reading/reads.ts';
 import type { Client } from '../transport/client.ts';
-import { fields, text } from '../transport/wire.ts';
-import { changeService, goBack } from './changes.ts';
-import { forgetFailure, listFailures, noteFailure } from './failures.ts';
+import { fields, text } from '../transport/json-fields.ts';
+import { changeService, rollBackService } from './changes.ts';
+import { forgetFailure, listFailures, recordFailure } from './failures.ts';
 import { inspectService, listServices } from './services.ts';
 import { listNodes, listTasks } from './tasks.ts';
 
@@ -18,8 +18,8 @@ export function createDockerSwarm(client: Client): Swarm {
     nodes: (signal) => listNodes(client, signal),
     failures: (signal) => listFailures(client, signal),
     change: (service, edit) => changeService(client, service, edit),
-    goBack: (service) => goBack(client, service),
-    noteFailure: (failure) => noteFailure(client, failure),
+    rollBack: (service) => rollBackService(client, service),
+    noteFailure: (failure) => recordFailure(client, failure),
     forgetFailure: (failure) => forgetFailure(client, failure),
   };
 }

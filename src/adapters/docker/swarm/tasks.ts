@@ -1,7 +1,7 @@
 import { type SwarmNode, type SwarmTask, type TaskState, taskStates } from '../../../domain/swarm/swarm-service.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
-import { fields, items, text, textMap, timeMs } from '../transport/wire.ts';
+import { fields, items, text, textMap, timeMs } from '../transport/json-fields.ts';
 import { readRawList } from './read-raw.ts';
 import { readPlatform } from './services.ts';
 

@@ -1,4 +1,4 @@
-import { speaksApi } from '../../../domain/container/api-version.ts';
+import { supportsApi } from '../../../domain/container/api-version.ts';
 import type { EngineVersion } from '../transport/version.ts';
 
 /**
@@ -31,7 +31,7 @@ const stopSignalSince = '1.42';
 export function capabilitiesOf({ kind, product, apiVersion }: EngineVersion): Capabilities {
   const podman = kind === 'podman';
   return {
-    stopSignal: speaksApi(apiVersion, stopSignalSince),
+    stopSignal: supportsApi(apiVersion, stopSignalSince),
     stopsBetweenTries: !podman,
     restartPolicies: !podman || Number.parseInt(product, 10) >= 5,
     healthProbes: !podman,
@@ -41,7 +41,7 @@ export function capabilitiesOf({ kind, product, apiVersion }: EngineVersion): Ca
 }
 
 /** Engine messages that identify a failure where the status is not enough. */
-export const mishaps = {
+export const errorPatterns = {
   /** Docker: 409 "The container name … is already in use by container …". Podman: 500 "… that name is already in use". */
   nameTaken: /\bname\b.{0,300} is already in use/i,
   /** Podman: 500 "container … does not exist in database: no such container", for a container that is being removed. */

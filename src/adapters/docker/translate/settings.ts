@@ -8,7 +8,7 @@ import type {
   MountPoint,
 } from '../../../domain/container/container.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { fields, isFields, isTextMap, isTexts, items, text, type Fields } from '../transport/wire.ts';
+import { fields, isFields, isTextMap, isTexts, items, text, type Fields } from '../transport/json-fields.ts';
 
 /**
  * The parts of an inspection that a successor is made from, unchanged: unknown fields stay. A known field with an
@@ -21,10 +21,10 @@ export function readSettings(inspected: Fields, obstacle?: string): ContainerSet
   return {
     ...(whyNot !== undefined && { obstacle: whyNot }),
     Config: { ...readImageConfig(Config), Image: text(fields(Config)['Image']) },
-    HostConfig: wellFormed<HostConfig>(hostConfig, hostConfigShapes),
+    HostConfig: withoutMistyped<HostConfig>(hostConfig, hostConfigShapes),
     Mounts: items(Mounts).filter(isMountPoint),
     Networks: Object.fromEntries(
-      networks.map(([name, endpoint]) => [name, wellFormed<Endpoint>(endpoint, endpointShapes)]),
+      networks.map(([name, endpoint]) => [name, withoutMistyped<Endpoint>(endpoint, endpointShapes)]),
     ),
   };
 }
@@ -32,11 +32,11 @@ export function readSettings(inspected: Fields, obstacle?: string): ContainerSet
 function unreadable({ Config, HostConfig: hostConfig, Mounts, NetworkSettings }: Fields): string | undefined {
   const networks = Object.entries(fields(fields(NetworkSettings)['Networks']));
   const [odd] = [
-    ...oddFields(Config, configShapes).map((field) => `Config.${field}`),
-    ...oddFields(hostConfig, hostConfigShapes).map((field) => `HostConfig.${field}`),
+    ...mistypedFields(Config, configShapes).map((field) => `Config.${field}`),
+    ...mistypedFields(hostConfig, hostConfigShapes).map((field) => `HostConfig.${field}`),
     ...items(Mounts).flatMap((mount, index) => (isMountPoint(mount) ? [] : [`Mounts[${index}]`])),
     ...networks.flatMap(([name, endpoint]) =>
-      oddFields(endpoint, endpointShapes).map((field) => `NetworkSettings.Networks.${name}.${field}`),
+      mistypedFields(endpoint, endpointShapes).map((field) => `NetworkSettings.Networks.${name}.${field}`),
     ),
   ];
   return odd && `has a setting that cannot be read: ${quoted(odd, 100)} is not as the engine's API describes it`;
@@ -44,34 +44,34 @@ function unreadable({ Config, HostConfig: hostConfig, Mounts, NetworkSettings }:
 
 /** The `Config` of an image: https://github.com/opencontainers/image-spec/blob/main/config.md */
 export function readImageConfig(config: unknown): Image['config'] {
-  return wellFormed<Image['config']>(config, configShapes);
+  return withoutMistyped<Image['config']>(config, configShapes);
 }
 
-type Shape = (value: unknown) => boolean;
+type TypeCheck = (value: unknown) => boolean;
 
 /** A shape for every typed field of the domain. A forgotten field does not compile. */
-type Shapes<T> = { readonly [Key in keyof T as string extends Key ? never : Key]-?: Shape };
+type TypeChecks<T> = { readonly [Key in keyof T as string extends Key ? never : Key]-?: TypeCheck };
 
-const isText: Shape = (value) => typeof value === 'string';
-const isNumber: Shape = (value) => typeof value === 'number';
-const isFlag: Shape = (value) => typeof value === 'boolean';
-const isTextsOrNull: Shape = (value) => value === null || isTexts(value);
-const isTextMapOrNull: Shape = (value) => value === null || isTextMap(value);
-const isObjectOrNull: Shape = (value) => value === null || isFields(value);
-const isObjectsOrNull: Shape = (value) => value === null || isListOf(isFields)(value);
-const isObjectMapOrNull: Shape = (value) => value === null || isMapOf(isFields)(value);
-const isPortMapOrNull: Shape = (value) =>
+const isText: TypeCheck = (value) => typeof value === 'string';
+const isNumber: TypeCheck = (value) => typeof value === 'number';
+const isFlag: TypeCheck = (value) => typeof value === 'boolean';
+const isTextsOrNull: TypeCheck = (value) => value === null || isTexts(value);
+const isTextMapOrNull: TypeCheck = (value) => value === null || isTextMap(value);
+const isObjectOrNull: TypeCheck = (value) => value === null || isFields(value);
+const isObjectsOrNull: TypeCheck = (value) => value === null || isListOf(isFields)(value);
+const isObjectMapOrNull: TypeCheck = (value) => value === null || isMapOf(isFields)(value);
+const isPortMapOrNull: TypeCheck = (value) =>
   value === null || isMapOf((bindings) => bindings === null || isListOf(isTextMap)(bindings))(value);
 
-function isListOf(shape: Shape): Shape {
+function isListOf(shape: TypeCheck): TypeCheck {
   return (value) => Array.isArray(value) && value.every(shape);
 }
 
-function isMapOf(shape: Shape): Shape {
+function isMapOf(shape: TypeCheck): TypeCheck {
   return (value) => isFields(value) && Object.values(value).every(shape);
 }
 
-const healthcheckShapes: Shapes<Healthcheck> = {
+const healthcheckShapes: TypeChecks<Healthcheck> = {
   Test: isTextsOrNull,
   Interval: isNumber,
   Timeout: isNumber,
@@ -80,12 +80,12 @@ const healthcheckShapes: Shapes<Healthcheck> = {
   Retries: isNumber,
 };
 
-const restartPolicyShapes: Shapes<NonNullable<HostConfig['RestartPolicy']>> = {
+const restartPolicyShapes: TypeChecks<NonNullable<HostConfig['RestartPolicy']>> = {
   Name: isText,
   MaximumRetryCount: isNumber,
 };
 
-const configShapes: Shapes<ContainerConfig> = {
+const configShapes: TypeChecks<ContainerConfig> = {
   Image: isText,
   Hostname: isText,
   Domainname: isText,
@@ -103,7 +103,7 @@ const configShapes: Shapes<ContainerConfig> = {
   MacAddress: isText,
 };
 
-const hostConfigShapes: Shapes<HostConfig> = {
+const hostConfigShapes: TypeChecks<HostConfig> = {
   NetworkMode: isText,
   IpcMode: isText,
   PidMode: isText,
@@ -119,7 +119,7 @@ const hostConfigShapes: Shapes<HostConfig> = {
   PublishAllPorts: isFlag,
 };
 
-const mountShapes: Shapes<MountPoint> = {
+const mountShapes: TypeChecks<MountPoint> = {
   Type: isText,
   Name: isText,
   Source: isText,
@@ -128,7 +128,7 @@ const mountShapes: Shapes<MountPoint> = {
   RW: isFlag,
 };
 
-const endpointShapes: Shapes<Endpoint> = {
+const endpointShapes: TypeChecks<Endpoint> = {
   NetworkID: isText,
   Aliases: isTextsOrNull,
   Links: isTextsOrNull,
@@ -138,26 +138,26 @@ const endpointShapes: Shapes<Endpoint> = {
   GwPriority: isNumber,
 };
 
-function fits<T>(value: unknown, shapes: Shapes<T>): value is Fields {
+function fits<T>(value: unknown, shapes: TypeChecks<T>): value is Fields {
   return (
     isFields(value) &&
-    Object.entries<Shape>(shapes).every(([field, shape]) => value[field] === undefined || shape(value[field]))
+    Object.entries<TypeCheck>(shapes).every(([field, shape]) => value[field] === undefined || shape(value[field]))
   );
 }
 
 /** Fields with another type than the API documents. */
-function oddFields<T>(value: unknown, shapes: Shapes<T>): readonly string[] {
+function mistypedFields<T>(value: unknown, shapes: TypeChecks<T>): readonly string[] {
   const all = fields(value);
-  return Object.entries<Shape>(shapes).flatMap(([field, shape]) =>
+  return Object.entries<TypeCheck>(shapes).flatMap(([field, shape]) =>
     all[field] === undefined || shape(all[field]) ? [] : [field],
   );
 }
 
 /** The same object if every field has its documented type, as with every known engine. */
-function wellFormed<T>(value: unknown, shapes: Shapes<T>): T {
+function withoutMistyped<T>(value: unknown, shapes: TypeChecks<T>): T {
   const all = fields(value);
   if (fits(all, shapes)) return all as T;
-  const odd = oddFields(value, shapes);
+  const odd = mistypedFields(value, shapes);
   return Object.fromEntries(Object.entries(all).filter(([field]) => !odd.includes(field))) as T;
 }
 

@@ -11,7 +11,7 @@ import type {
 } from '../../../domain/container/container.ts';
 import { podmanActions, podmanStates } from './capabilities.ts';
 import { readImageConfig, readSettings } from './settings.ts';
-import { count, fields, items, text, textMap, texts, timeMs, type Fields } from '../transport/wire.ts';
+import { count, fields, items, text, textMap, texts, timeMs, type Fields } from '../transport/json-fields.ts';
 
 /** One entry of `GET /containers/json`; undefined without an id. */
 export function readContainerSummary(entry: unknown): ContainerSummary | undefined {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { EngineResponse } from './request.ts';
-import { fields, isFields, text } from './wire.ts';
+import { fields, isFields, text } from './json-fields.ts';
 
 export const megabyte = 1_048_576;
 

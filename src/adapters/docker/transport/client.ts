@@ -6,7 +6,7 @@ import { maxAnswerBytes, readError, readJson, type EngineError } from './answer.
 import type { Connection } from './connection.ts';
 import type { Deadlines } from './deadline.ts';
 import { EngineFailure } from './failure.ts';
-import { createLeftOutTeller, type LeftOutTeller } from './left-out.ts';
+import { createOmittedEntryWarning, type OmittedEntryWarning } from './omitted-entries.ts';
 import { sendRequest, type EngineRequest, type EngineResponse } from './request.ts';
 import { createNegotiation, notAnEngine, readVersion, type EngineVersion } from './version.ts';
 
@@ -24,7 +24,7 @@ export type Client = {
    * being parsed: with an older version in the path the engine drops settings and answers 200.
    */
   readonly sendInNewest: (call: Call) => Promise<Reply>;
-  readonly tellLeftOut: LeftOutTeller;
+  readonly tellLeftOut: OmittedEntryWarning;
   /** Like `send`, without a version in the path, for calls that every version answers alike. */
   readonly sendUnversioned: (call: Call) => Promise<Reply>;
 };
@@ -100,7 +100,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
     negotiation.notice(String(response.headers['api-version'] ?? ''));
     if (response.status < 300 || response.status === 304)
       return { kind: 'ok', status: response.status, body: response.body };
-    return { kind: 'error', ...named(await readError(response), call) };
+    return { kind: 'error', ...withCallName(await readError(response), call) };
   }
 
   async function sendTo(path: string, call: Call): Promise<EngineResponse> {
@@ -116,14 +116,14 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   }
 
   function version(signal?: AbortSignal): Promise<EngineVersion> {
-    return unlessAborted(negotiation.current(), signal);
+    return orAborted(negotiation.current(), signal);
   }
 
   return {
     ...{ clock, deadlines, version, send, sendInNewest },
     isLocal: connection.address.kind === 'unix',
     sendUnversioned: (call) => sendBelow('', call),
-    tellLeftOut: createLeftOutTeller(warn),
+    tellLeftOut: createOmittedEntryWarning(warn),
   };
 }
 
@@ -131,7 +131,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
 const mostWarnings = 10;
 
 /** A proxy that forbids a call answers with its own page. The user must know which call to allow. */
-function named(error: EngineError, { method, path }: Call): EngineError {
+function withCallName(error: EngineError, { method, path }: Call): EngineError {
   const byProxy = (error.status === 401 || error.status === 403) && !error.fromEngine;
   return byProxy ? { ...error, message: `${error.message} (${method} ${path})` } : error;
 }
@@ -168,7 +168,7 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
 }
 
 /** Leaves a wait that other callers share. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);

@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { EngineAddress } from './address.ts';
 import { sshAgents } from './ssh.ts';
-import { createTurns, type Turns } from './ssh-turns.ts';
+import { createSessionLimit, type SessionLimit } from './ssh-session-limit.ts';
 
 export type TlsFiles = {
   readonly ca?: Buffer;
@@ -18,7 +18,7 @@ export type Connection = {
   readonly address: EngineAddress;
   readonly closed: () => boolean;
   /** To be taken before each request, where sockets are few. */
-  readonly takeTurn: Turns | undefined;
+  readonly takeTurn: SessionLimit | undefined;
   /** A request that has not been sent yet; `breakOff` is called should the connection be closed before `ended` is. */
   readonly request: (options: ConnectionRequest, breakOff: () => void) => PreparedRequest;
   readonly close: () => void;
@@ -51,7 +51,7 @@ export function createConnection(address: EngineAddress, options: ConnectionOpti
   return {
     address,
     closed: () => closed,
-    takeTurn: address.kind === 'ssh' ? createTurns({ clock: options.clock, host: address.text }) : undefined,
+    takeTurn: address.kind === 'ssh' ? createSessionLimit({ clock: options.clock, host: address.text }) : undefined,
     request({ socket, ...rest }, breakOff) {
       const secure = address.kind === 'tcp' && address.secure;
       const message = (secure ? https : http).request({ ...target, ...rest, agent: agents[socket] });

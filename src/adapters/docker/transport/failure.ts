@@ -32,7 +32,7 @@ export type Explained = { readonly code: ErrorCode; readonly why: string; readon
 export function explain(error: unknown): Explained {
   const code = codeOf(error);
   const words = printable(error instanceof Error ? error.message : String(error), 1_000);
-  if (code === sshFailed) return { code: 'engine-unreachable', why: words, remedy: trySsh };
+  if (code === sshFailed) return { code: 'engine-unreachable', why: words, remedy: checkSsh };
   const known = explanations.find((row) => row.codes.test(code));
   if (!known) return { code: 'engine-unreachable', why: words, remedy: checkHost };
   return { code: known.code ?? 'engine-unreachable', why: `${known.why} (${code})`, remedy: known.remedy };
@@ -47,8 +47,8 @@ const joinGroup =
   'Run as root, join the group that owns the socket (often "docker"), or mount the socket with the right owner';
 const checkHost = 'Check --host (DOCKER_HOST) and that the engine runs';
 const checkTls = 'Check --tlsverify and the certificates (ca.pem, cert.pem, key.pem) in --cert-path';
-const leaveTls = 'Leave --tlsverify out, or use the port that speaks TLS (usually 2376)';
-const trySsh = 'Make "ssh <host> docker version" work without a question, as the user that this runs as';
+const omitTls = 'Leave --tlsverify out, or use the port that speaks TLS (usually 2376)';
+const checkSsh = 'Make "ssh <host> docker version" work without a question, as the user that this runs as';
 
 type Row = { readonly codes: RegExp; readonly code?: ErrorCode; readonly why: string; readonly remedy: string };
 
@@ -65,7 +65,7 @@ const explanations: readonly Row[] = [
   {
     codes: /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|^EPROTO$/,
     why: 'it does not speak TLS there',
-    remedy: leaveTls,
+    remedy: omitTls,
   },
   { codes: /^ERR_(SSL|TLS|OSSL)_/, why: 'TLS failed', remedy: checkTls },
   { codes: /^HPE_/, why: 'what listens there does not speak HTTP', remedy: checkHost },

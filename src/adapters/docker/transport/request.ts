@@ -13,7 +13,7 @@ export type EngineRequest = {
   readonly json?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly socket: SocketKind;
-  readonly patience: Patience;
+  readonly patience: TimeLimit;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -21,7 +21,7 @@ export type EngineRequest = {
  * The scope of the limit: the whole exchange, the silence between two pieces of the answer, or the wait for its head.
  * With `stretches` the time starts again after that number of bytes.
  */
-export type Patience =
+export type TimeLimit =
   | { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number }
   | { readonly for: 'stretches'; readonly ms: number; readonly bytes: number };
 
@@ -58,7 +58,7 @@ export async function sendRequest(
 async function* readBody(
   response: IncomingMessage,
   exchange: Exchange,
-  patience: Patience,
+  patience: TimeLimit,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     const chunks: AsyncIterable<Uint8Array> = response;
@@ -145,7 +145,7 @@ function startExchange(
     failure(error) {
       if (signal?.aborted) return signal.reason as unknown;
       const state = { host: connection.address.text, sent: wasSent(), cause: error };
-      if (deadline.passed()) return new EngineFailure(silent(patience), state);
+      if (deadline.passed()) return new EngineFailure(timedOut(patience), state);
       if (connection.closed()) return new EngineFailure(closed, state);
       return new EngineFailure(explain(error), { ...state, stale: message.reusedSocket && !answered });
     },
@@ -162,7 +162,7 @@ function watchSocket(message: ClientRequest): () => boolean {
   return () => sent;
 }
 
-function silent(patience: Patience): Explained {
+function timedOut(patience: TimeLimit): Explained {
   const what = patience.for === 'silence' ? 'it has been silent' : 'it has not answered';
   return {
     code: 'timeout',

@@ -5,7 +5,7 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 import type { EngineAddress } from './address.ts';
 import { startDeadline, type Deadline } from './deadline.ts';
 import { sshFailed } from './failure.ts';
-import { usualSessions } from './ssh-turns.ts';
+import { usualSessions } from './ssh-session-limit.ts';
 
 type SshAddress = EngineAddress & { readonly kind: 'ssh' };
 

@@ -1,8 +1,8 @@
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
-import { speaksApi } from '../../../domain/container/api-version.ts';
+import { supportsApi } from '../../../domain/container/api-version.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
-import { fields, items, text } from './wire.ts';
+import { fields, items, text } from './json-fields.ts';
 
 /** https://docs.docker.com/reference/api/engine/version-history/ — 1.41 is Docker 20.10 (and every Podman), 1.51 is Docker 28. */
 const oldestVersion = '1.41';
@@ -97,7 +97,7 @@ function whyNotPinned(pinned: string, engine: SpokenVersions): string | undefine
 }
 
 function isWithin(version: Version, { newest, oldest }: SpokenVersions): boolean {
-  return speaksApi(version, oldest) && speaksApi(newest, version);
+  return supportsApi(version, oldest) && supportsApi(newest, version);
 }
 
 export function notAnEngine(host: string, cause?: unknown): ServiceError {
@@ -114,7 +114,7 @@ export function notAnEngine(host: string, cause?: unknown): ServiceError {
 type SpokenVersions = { readonly newest: Version; readonly oldest: Version };
 
 function choose(engine: SpokenVersions, host: string): string {
-  if (!speaksApi(engine.newest, oldestVersion)) {
+  if (!supportsApi(engine.newest, oldestVersion)) {
     throw new ServiceError(
       'engine-refused',
       `Cannot work with the container engine at "${host}": it speaks API ${engine.newest}, and ${oldestVersion} is the oldest supported version`,
@@ -123,7 +123,7 @@ function choose(engine: SpokenVersions, host: string): string {
       },
     );
   }
-  if (!speaksApi(newestVersion, engine.oldest)) {
+  if (!supportsApi(newestVersion, engine.oldest)) {
     throw new ServiceError(
       'engine-refused',
       `Cannot work with the container engine at "${host}": it speaks API ${engine.oldest} and newer, and ${newestVersion} is the newest supported version`,
@@ -132,7 +132,7 @@ function choose(engine: SpokenVersions, host: string): string {
       },
     );
   }
-  return speaksApi(engine.newest, newestVersion) ? newestVersion : engine.newest;
+  return supportsApi(engine.newest, newestVersion) ? newestVersion : engine.newest;
 }
 
 type Version = `1.${number}`;

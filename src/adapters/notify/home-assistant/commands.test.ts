@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createCommands } from './commands.ts';
-import { topicsOf } from './names.ts';
+import { topicsOf } from './topics.ts';
 
 const topics = topicsOf('homeassistant', 'upkeep', 'h1');
 

@@ -1,5 +1,5 @@
 import type { Incoming } from '../mqtt/connection.ts';
-import { levelIn, type Topics } from './names.ts';
+import { wildcardLevel, type Topics } from './topics.ts';
 
 export type CommandOptions = {
   readonly topics: Topics;
@@ -21,7 +21,7 @@ export function createCommands(options: CommandOptions): (message: Incoming) => 
       if (payload === 'check' && isDue(topic)) onCheck();
       return;
     }
-    const slugged = levelIn(topics.anyInstall, topic);
+    const slugged = wildcardLevel(topics.anyInstall, topic);
     const container = slugged === undefined || payload !== 'install' ? undefined : containerOf(slugged);
     if (container !== undefined && isDue(container)) onInstall(container);
   };

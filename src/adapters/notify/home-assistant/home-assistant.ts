@@ -1,12 +1,12 @@
 import type { SecureContext } from 'node:tls';
-import type { Fleet } from '../../../domain/home-assistant/fleet.ts';
-import { connectMqtt, type Incoming, type MqttConnection, waiter } from '../mqtt/connection.ts';
+import type { Entities } from '../../../domain/home-assistant/entities.ts';
+import { connectMqtt, type Incoming, type MqttConnection, createDeferred } from '../mqtt/connection.ts';
 import type { Publication } from '../mqtt/packets.ts';
-import { createCutting } from '../wire/secrets.ts';
+import { createRedaction } from '../wire/redaction.ts';
 import { createCommands } from './commands.ts';
-import { levelIn, slug, slugsOf, topicsOf } from './names.ts';
+import { wildcardLevel, slug, slugsOf, topicsOf } from './topics.ts';
 import { publicationsOf, removalsOf } from './payloads.ts';
-import { inTurns, later } from './waiting.ts';
+import { forEachConcurrently, delay } from './async.ts';
 import type { HomeAssistantSettings } from './url.ts';
 
 export type HomeAssistantDeps = {
@@ -34,7 +34,7 @@ export type HomeAssistantDeps = {
 
 export type HomeAssistant = {
   /** Shows this fleet from now on. Returns at once; the newest fleet wins. */
-  readonly show: (fleet: Fleet) => void;
+  readonly show: (fleet: Entities) => void;
   /** Publishes that Upkeep is offline. Resolves after that, within 2 s. */
   readonly close: () => Promise<void>;
 };
@@ -47,9 +47,9 @@ export type HomeAssistant = {
 export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAssistantDeps): HomeAssistant {
   const { waits = usualWaits(deps.random) } = deps;
   const topics = topicsOf(settings.prefix, settings.base, slug(settings.node === '' ? deps.hostName : settings.node));
-  const cut = createCutting([settings.password]);
+  const cut = createRedaction([settings.password]);
   const stop = new AbortController();
-  let fleet: Fleet | undefined;
+  let fleet: Entities | undefined;
   let wake: () => void = () => undefined;
   let connection: MqttConnection | undefined;
   const online: Publication = { topic: topics.status, payload: 'online', qos: 1, retain: true };
@@ -64,7 +64,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     async close() {
       const open = connection;
       const goodbye = open?.publish(offline).then(() => open.close());
-      await Promise.race([goodbye?.catch(() => undefined), later(closeMs, stop.signal)]);
+      await Promise.race([goodbye?.catch(() => undefined), delay(closeMs, stop.signal)]);
       stop.abort();
       await over;
     },
@@ -83,27 +83,27 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
           deps.warn(`Cannot reach Home Assistant at ${settings.shown}: ${why}; it is tried again and again`);
       }
       failures += 1;
-      await later(waits.reconnectMs(failures), stop.signal);
+      await delay(waits.reconnectMs(failures), stop.signal);
     }
   }
 
   /** One connection from its begin to its end. */
   async function session(onOpen: () => void): Promise<void> {
-    const left = new Set<string>();
+    const knownSlugs = new Set<string>();
     const shown = new Map<string, string>();
-    const self = waiter<void>();
-    let hearsCommands = false;
+    const self = createDeferred<void>();
+    let receivesCommands = false;
     const hearCommand = createCommands({ ...deps, topics, containerOf: installable });
     const hear = (message: Incoming): void => {
-      const slugged = levelIn(topics.anyConfig, message.topic);
+      const slugged = wildcardLevel(topics.anyConfig, message.topic);
       if (message.topic === topics.selfTest) self.resolve();
       else if (slugged !== undefined) learn(slugged, message.payload);
-      else if (message.topic === topics.birth) void born(message, shown);
-      else if (hearsCommands) hearCommand(message);
+      else if (message.topic === topics.birth) void handleBirth(message, shown);
+      else if (receivesCommands) hearCommand(message);
     };
     const learn = (slugged: string, payload: string): void => {
-      if (payload === '' || left.has(slugged)) return;
-      left.add(slugged);
+      if (payload === '' || knownSlugs.has(slugged)) return;
+      knownSlugs.add(slugged);
       wake();
     };
     const { host, port, isSecure } = settings;
@@ -119,9 +119,9 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     try {
       await open.publish(online);
       for (const topic of [topics.birth, topics.anyConfig]) await open.subscribe(topic).catch(deniedSubscription);
-      hearsCommands = settings.mayInstall && (await hearsItself(open, self.promise));
+      receivesCommands = settings.mayInstall && (await receivesOwnMessage(open, self.promise));
       onOpen();
-      await showWhileOpen(open, { left, shown, hearsCommands });
+      await showWhileOpen(open, { knownSlugs, shown, receivesCommands });
     } finally {
       connection = undefined;
       await open.close();
@@ -135,14 +135,14 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   }
 
   /** A broker may accept a subscription and deliver nothing, so a message to ourselves must come back. */
-  async function hearsItself(open: MqttConnection, heard: Promise<void>): Promise<boolean> {
+  async function receivesOwnMessage(open: MqttConnection, heard: Promise<void>): Promise<boolean> {
     try {
       await open.subscribe(topics.anyInstall);
       await open.subscribe(topics.check);
       await open.publish({ topic: topics.selfTest, payload: 'self-test', qos: 1, retain: false });
       const isHeard = await Promise.race([
         heard.then(() => true),
-        later(waits.selfTestMs, stop.signal).then(() => false),
+        delay(waits.selfTestMs, stop.signal).then(() => false),
       ]);
       if (isHeard) return true;
     } catch (error) {
@@ -154,24 +154,33 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     return false;
   }
 
-  type Session = { readonly left: Set<string>; readonly shown: Map<string, string>; readonly hearsCommands: boolean };
+  type Session = {
+    readonly knownSlugs: Set<string>;
+    readonly shown: Map<string, string>;
+    readonly receivesCommands: boolean;
+  };
 
-  async function showWhileOpen(open: MqttConnection, { left, shown, hearsCommands }: Session): Promise<void> {
+  async function showWhileOpen(open: MqttConnection, { knownSlugs, shown, receivesCommands }: Session): Promise<void> {
     for (;;) {
       const called = new Promise<void>((resolve) => {
         wake = resolve;
       });
       if (fleet !== undefined) {
-        const wanted = publicationsOf(fleet, { topics, hostName: deps.hostName, version: deps.version, hearsCommands });
+        const wanted = publicationsOf(fleet, {
+          topics,
+          hostName: deps.hostName,
+          version: deps.version,
+          receivesCommands,
+        });
         const here = new Set(slugsOf(fleet.containers.map(({ name }) => name)).values());
-        const gone = [...left].filter((slugged) => !here.has(slugged));
+        const gone = [...knownSlugs].filter((slugged) => !here.has(slugged));
         const changed = [...wanted.values()].filter(({ topic, payload }) => shown.get(topic) !== payload);
         const removals = gone.flatMap((slugged) => removalsOf(slugged, topics));
-        await inTurns([...removals, ...changed], mostInFlight, (publication) => open.publish(publication));
+        await forEachConcurrently([...removals, ...changed], mostInFlight, (publication) => open.publish(publication));
         for (const { topic, payload } of changed) shown.set(topic, payload);
         for (const { topic } of removals) shown.delete(topic);
-        for (const slugged of gone) left.delete(slugged);
-        for (const slugged of here) left.add(slugged);
+        for (const slugged of gone) knownSlugs.delete(slugged);
+        for (const slugged of here) knownSlugs.add(slugged);
       }
       const why = await Promise.race([called, open.closed]);
       if (why !== undefined) throw why;
@@ -182,9 +191,9 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
    * Home Assistant has started and has lost all messages that are not retained. Every instance sends them again, each
    * after its own delay.
    */
-  async function born({ payload }: Incoming, shown: Map<string, string>): Promise<void> {
+  async function handleBirth({ payload }: Incoming, shown: Map<string, string>): Promise<void> {
     if (payload !== 'online') return;
-    await later(waits.birthMs, stop.signal);
+    await delay(waits.birthMs, stop.signal);
     shown.clear();
     wake();
   }

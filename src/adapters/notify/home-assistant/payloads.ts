@@ -1,17 +1,17 @@
-import type { ContainerEntity, Fleet } from '../../../domain/home-assistant/fleet.ts';
+import type { ContainerEntity, Entities } from '../../../domain/home-assistant/entities.ts';
 import type { Publication } from '../mqtt/packets.ts';
-import { slugsOf, type Topics } from './names.ts';
+import { slugsOf, type Topics } from './topics.ts';
 
-export type Shown = {
+export type EntityContext = {
   readonly topics: Topics;
   readonly hostName: string;
   readonly version: string;
   /** Whether commands are allowed and have been shown to arrive. */
-  readonly hearsCommands: boolean;
+  readonly receivesCommands: boolean;
 };
 
 /** All retained messages for a fleet, by topic. */
-export function publicationsOf(fleet: Fleet, shown: Shown): ReadonlyMap<string, Publication> {
+export function publicationsOf(fleet: Entities, shown: EntityContext): ReadonlyMap<string, Publication> {
   const { topics } = shown;
   const slugs = slugsOf(fleet.containers.map(({ name }) => name));
   const all = fleet.containers.flatMap((container) => {
@@ -35,7 +35,7 @@ export function removalsOf(slugged: string, topics: Topics): readonly Publicatio
 }
 
 /** https://www.home-assistant.io/integrations/update.mqtt/ */
-function discovery(container: ContainerEntity, slugged: string, shown: Shown): object {
+function discovery(container: ContainerEntity, slugged: string, shown: EntityContext): object {
   const { topics } = shown;
   const id = `${topics.device}_${slugged}`;
   const command = { command_topic: topics.install(slugged), payload_install: 'install', qos: 1, retain: false };
@@ -46,7 +46,7 @@ function discovery(container: ContainerEntity, slugged: string, shown: Shown): o
     title: container.title,
     state_topic: topics.state(slugged),
     json_attributes_topic: topics.attributes(slugged),
-    ...(shown.hearsCommands && container.mayInstall ? command : {}),
+    ...(shown.receivesCommands && container.mayInstall ? command : {}),
     release_url: container.releaseUrl,
     ...common(shown),
   };
@@ -69,7 +69,7 @@ function stateOf(container: ContainerEntity): object {
 const longestSummary = 255;
 
 /** https://www.home-assistant.io/integrations/sensor.mqtt/ and https://www.home-assistant.io/integrations/button.mqtt/ */
-function sensors({ lastCheckAtMs }: Fleet, waiting: number, shown: Shown): readonly Publication[] {
+function sensors({ lastCheckAtMs }: Entities, waiting: number, shown: EntityContext): readonly Publication[] {
   const { topics } = shown;
   const updates = { name: 'Updates available', unique_id: `${topics.device}_updates`, state_topic: topics.updates };
   const lastCheck = {
@@ -88,7 +88,7 @@ function sensors({ lastCheckAtMs }: Fleet, waiting: number, shown: Shown): reado
   return [
     retained(topics.sensorConfig('updates'), { ...updates, ...common(shown) }),
     retained(topics.sensorConfig('last_check'), { ...lastCheck, ...common(shown) }),
-    shown.hearsCommands
+    shown.receivesCommands
       ? retained(topics.buttonConfig('check'), { ...check, ...common(shown) })
       : text(topics.buttonConfig('check'), ''),
     text(topics.updates, String(waiting)),
@@ -96,7 +96,7 @@ function sensors({ lastCheckAtMs }: Fleet, waiting: number, shown: Shown): reado
   ];
 }
 
-function common({ topics, hostName, version }: Shown): object {
+function common({ topics, hostName, version }: EntityContext): object {
   return {
     availability_topic: topics.status,
     payload_available: 'online',

@@ -1,7 +1,7 @@
 import { flag, text } from '../url/parameters.ts';
 import type { UrlParts } from '../url/parts.ts';
-import { shownUrl } from '../url/print.ts';
-import { UrlProblem } from '../url/problem.ts';
+import { redactedUrl } from '../url/redacted-url.ts';
+import { InvalidUrlError } from '../url/invalid-url-error.ts';
 import { queryPairs, readQuery } from '../url/query.ts';
 import { endpointOf } from '../service/address.ts';
 import { unknownKeysOf } from '../service/service.ts';
@@ -39,14 +39,14 @@ export const homeAssistantParameters = {
 /** Throws a `UrlProblem`. */
 export function readHomeAssistant(parts: UrlParts): HomeAssistantSettings {
   if (parts.variant !== 'mqtt' && parts.variant !== 'mqtts')
-    throw new UrlProblem('the scheme', 'has no +mqtt or +mqtts');
+    throw new InvalidUrlError('the scheme', 'has no +mqtt or +mqtts');
   const isSecure = parts.variant === 'mqtts';
   const endpoint = endpointOf(parts, isSecure ? 8883 : 1883);
-  if (parts.segments.length > 0) throw new UrlProblem('the path', 'means nothing; give prefix= and base=');
+  if (parts.segments.length > 0) throw new InvalidUrlError('the path', 'means nothing; give prefix= and base=');
   const query = readQuery(homeAssistantParameters, parts.query);
   const { prefix, base, node, install, disabletlsverification } = query.values;
   for (const [key, value] of Object.entries({ prefix, base }))
-    if (!/^[\w-]+(?:\/[\w-]+)*$/.test(value)) throw new UrlProblem(`the key "${key}"`, 'is no topic');
+    if (!/^[\w-]+(?:\/[\w-]+)*$/.test(value)) throw new InvalidUrlError(`the key "${key}"`, 'is no topic');
   return {
     ...endpoint,
     isSecure,
@@ -57,7 +57,7 @@ export function readHomeAssistant(parts: UrlParts): HomeAssistantSettings {
     node,
     mayInstall: install,
     skipsVerification: disabletlsverification,
-    shown: shownUrl({ ...parts, query: queryPairs(homeAssistantParameters, query) }, [parts.password]),
+    shown: redactedUrl({ ...parts, query: queryPairs(homeAssistantParameters, query) }, [parts.password]),
     unknownKeys: unknownKeysOf(query),
   };
 }

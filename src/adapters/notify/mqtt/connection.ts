@@ -16,7 +16,7 @@ import {
   type Publication,
 } from './packets.ts';
 import { refusedBy } from './reasons.ts';
-import { createPacketReader, type ReceivedPacket } from './received.ts';
+import { createPacketReader, type ReceivedPacket } from './read-packets.ts';
 
 export type Broker = ConnectOptions & {
   readonly host: string;
@@ -66,8 +66,8 @@ async function connectAs(
   signal.throwIfAborted();
   const socket = openSocket(broker);
   const waiting = new Map<number, { readonly resolve: () => void; readonly reject: (error: Refused) => void }>();
-  const opened = waiter<void>();
-  const ended = waiter<Refused>();
+  const opened = createDeferred<void>();
+  const ended = createDeferred<Refused>();
   let lastId = 0;
   let isAnswered = true;
 
@@ -92,7 +92,7 @@ async function connectAs(
   const read = createPacketReader(version);
   socket.on('data', (chunk) => {
     try {
-      for (const packet of read(chunk)) hear(packet);
+      for (const packet of read(chunk)) handlePacket(packet);
     } catch (error) {
       end(new Refused('rejected', error instanceof Error ? error.message : 'it does not speak MQTT'));
     }
@@ -125,7 +125,7 @@ async function connectAs(
     },
   };
 
-  function hear(packet: ReceivedPacket): void {
+  function handlePacket(packet: ReceivedPacket): void {
     isAnswered = true;
     switch (packet.kind) {
       case 'connack':
@@ -184,15 +184,15 @@ function openSocket({ host, port, secureContext, skipsVerification }: Broker): n
   return tls.connect({ host, port, secureContext, rejectUnauthorized: !skipsVerification, ...servername });
 }
 
-type Waiter<Value> = {
+type Deferred<Value> = {
   readonly promise: Promise<Value>;
   readonly resolve: (value: Value) => void;
   readonly reject: (error: Error) => void;
 };
 
 /** A promise with its ends. A rejection that nobody waits for is ignored. */
-export function waiter<Value>(): Waiter<Value> {
-  let [resolve, reject]: [Waiter<Value>['resolve'], Waiter<Value>['reject']] = [() => undefined, () => undefined];
+export function createDeferred<Value>(): Deferred<Value> {
+  let [resolve, reject]: [Deferred<Value>['resolve'], Deferred<Value>['reject']] = [() => undefined, () => undefined];
   const promise = new Promise<Value>((...both) => {
     [resolve, reject] = both;
   });

@@ -4,7 +4,7 @@ import type { MqttVersion } from './packets.ts';
 
 /** A broker's reason as a failure. */
 export function refusedBy(version: MqttVersion, reason: number): Refused {
-  const known = (version === 4 ? oldReasons[reason] : undefined) ?? reasons[reason];
+  const known = (version === 4 ? reasonsOfMqtt311[reason] : undefined) ?? reasons[reason];
   const [failure, words] = known ?? ['rejected', 'the broker refused'];
   return new Refused(failure, `${words} (reason ${reason})`);
 }
@@ -31,7 +31,7 @@ const reasons: Readonly<Record<number, Meaning>> = {
 };
 
 /** Of CONNACK and SUBACK in https://docs.oasis-open.org/mqtt/mqtt/v3.1.1/os/mqtt-v3.1.1-os.html */
-const oldReasons: Readonly<Record<number, Meaning>> = {
+const reasonsOfMqtt311: Readonly<Record<number, Meaning>> = {
   1: ['rejected', 'the broker does not speak MQTT 3.1.1'],
   2: ['rejected', 'the broker does not accept the client id'],
   3: ['network', 'the broker is not available'],

@@ -1,12 +1,12 @@
 import { authorityOf, type UrlParts } from '../url/parts.ts';
-import { UrlProblem } from '../url/problem.ts';
+import { InvalidUrlError } from '../url/invalid-url-error.ts';
 
 /** `host:port` of a server that the user runs. Throws if it is not a valid host. */
 export function serverOf(parts: UrlParts, defaultPort = ''): string {
   const { host, port } = parts;
-  if (host === '') throw new UrlProblem('the host', 'is missing');
+  if (host === '') throw new InvalidUrlError('the host', 'is missing');
   const server = authorityOf({ host, port: port === '' ? defaultPort : port });
-  if (!URL.canParse(`https://${server}/`)) throw new UrlProblem('the host', 'is no host name');
+  if (!URL.canParse(`https://${server}/`)) throw new InvalidUrlError('the host', 'is no host name');
   return server;
 }
 
@@ -20,15 +20,15 @@ export function endpointOf(parts: UrlParts, defaultPort: number): { readonly hos
 }
 
 /** A required part. */
-export function needed(value: string | undefined, part: string): string {
-  if (value === undefined || value === '') throw new UrlProblem(part, 'is missing');
+export function required(value: string | undefined, part: string): string {
+  if (value === undefined || value === '') throw new InvalidUrlError(part, 'is missing');
   return value;
 }
 
 /** A part that must match the pattern. */
-export function matching(value: string | undefined, pattern: RegExp, part: string): string {
-  const found = needed(value, part);
-  if (!pattern.test(found)) throw new UrlProblem(part, 'is not of the form that the service gives out');
+export function requiredMatch(value: string | undefined, pattern: RegExp, part: string): string {
+  const found = required(value, part);
+  if (!pattern.test(found)) throw new InvalidUrlError(part, 'is not of the form that the service gives out');
   return found;
 }
 

@@ -2,9 +2,9 @@ import type { Message, MessageLevel } from '../../../domain/notification/message
 import { queryPairs, readQuery, type Query } from '../url/query.ts';
 import type { ParameterTable, ValuesOf } from '../url/parameters.ts';
 import type { UrlParts } from '../url/parts.ts';
-import { shownUrl } from '../url/print.ts';
+import { redactedUrl } from '../url/redacted-url.ts';
 import type { Exchange, ExchangeOptions, HttpAnswer, HttpRequest } from '../wire/exchange.ts';
-import type { Judge } from '../wire/judge.ts';
+import type { AnswerCheck } from '../wire/check-answer.ts';
 
 /** The functions and values that services need from outside. */
 export type NotifyDeps = ExchangeOptions & {
@@ -35,7 +35,7 @@ export type Delivery =
         exchange: Exchange,
         signal: AbortSignal,
       ) => readonly Part[] | Promise<readonly Part[]>;
-      readonly judge?: Judge;
+      readonly judge?: AnswerCheck;
     }
   | {
       /** Resolves to the service's answer; throws `Refused`. */
@@ -62,7 +62,7 @@ export type ServiceDefinition<Table extends ParameterTable, Address> = {
   /** Treatment of a key that is not in the table: a warning, ignored, or passed on to the receiver. */
   readonly otherKeys?: 'told' | 'ignored' | 'forwarded';
   /** Whether it also gets a message at the start of a run. */
-  readonly hearsStart?: true;
+  readonly wantsRunStart?: true;
   /** Reads the part before the query. Throws a `UrlProblem`. */
   readonly readAddress: (parts: UrlParts, values: ValuesOf<Table>) => Address;
   /** Removed from every answer of the service, and hidden where the URL is shown. */
@@ -101,7 +101,7 @@ export function defineService<Table extends ParameterTable, Address>(
       const pairs = queryPairs(parameters, query).filter(([key]) => parameters[key]?.isSecret !== true);
       return {
         secrets,
-        shown: shownUrl({ ...parts, query: pairs }, [...secrets, ...(hiddenOf?.(given) ?? [])]),
+        shown: redactedUrl({ ...parts, query: pairs }, [...secrets, ...(hiddenOf?.(given) ?? [])]),
         unknownKeys: otherKeys === 'told' ? unknownKeysOf(query) : [],
         open: (deps) => open(given, deps),
       };

@@ -11,6 +11,6 @@ export function titledText(message: Message, title = message.title, text = messa
 }
 
 /** The text for a service that renders CommonMark. */
-export function richText(message: Message): string {
+export function markdownOrText(message: Message): string {
   return message.markdown ?? message.text;
 }

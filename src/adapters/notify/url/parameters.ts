@@ -1,4 +1,4 @@
-import { parsedOrUndefined } from '../wire/words.ts';
+import { parsedOrUndefined } from '../wire/answer-text.ts';
 
 /**
  * One key of a service's query: its parser and its meaning. `read` throws an error whose message says what was

@@ -1,4 +1,4 @@
-import { UrlProblem } from './problem.ts';
+import { InvalidUrlError } from './invalid-url-error.ts';
 
 /** The parts of a notification URL. All but `path` are decoded; absent parts are empty. */
 export type UrlParts = {
@@ -25,9 +25,9 @@ export type UrlParts = {
  */
 export function readParts(text: string): UrlParts {
   const [, scheme = '', variant = ''] = /^([a-z][a-z0-9.-]*)(?:\+([a-z0-9]+))?:\/\//i.exec(text) ?? [];
-  if (scheme === '') throw new UrlProblem('it', 'is no URL of the form service://…');
-  if (text.length > longestUrl) throw new UrlProblem('it', `is longer than ${longestUrl} characters`);
-  if (!URL.canParse(text)) throw new UrlProblem('it', escapeHint);
+  if (scheme === '') throw new InvalidUrlError('it', 'is no URL of the form service://…');
+  if (text.length > longestUrl) throw new InvalidUrlError('it', `is longer than ${longestUrl} characters`);
+  if (!URL.canParse(text)) throw new InvalidUrlError('it', escapeHint);
   const url = new URL(text);
   return {
     scheme: scheme.toLowerCase(),

@@ -1,6 +1,6 @@
 import type { ParameterTable, ValuesOf } from './parameters.ts';
 import type { UrlParts } from './parts.ts';
-import { UrlProblem } from './problem.ts';
+import { InvalidUrlError } from './invalid-url-error.ts';
 
 /** The query of a URL, read by a service's table. */
 export type Query<Table extends ParameterTable> = {
@@ -24,7 +24,7 @@ export function readQuery<Table extends ParameterTable>(table: Table, query: Url
   const given = new Set(Object.keys(values));
   for (const [key, { isRequired, fallback }] of Object.entries(table)) {
     if (given.has(key) && !(isRequired && isEmpty(values[key]))) continue;
-    if (isRequired) throw new UrlProblem(`the key "${key}"`, 'is missing');
+    if (isRequired) throw new InvalidUrlError(`the key "${key}"`, 'is missing');
     values[key] = fallback;
   }
   // Every key of the table was read by its own parameter, or has its default.
@@ -55,7 +55,7 @@ function readValue(table: ParameterTable, key: string, value: string): unknown {
   try {
     return table[key]?.read(value);
   } catch (error) {
-    throw new UrlProblem(`the key "${key}"`, error instanceof Error ? error.message : 'cannot be read');
+    throw new InvalidUrlError(`the key "${key}"`, error instanceof Error ? error.message : 'cannot be read');
   }
 }
 

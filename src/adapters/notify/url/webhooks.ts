@@ -2,7 +2,7 @@
  * Turns a plain web address into the URL of its service. Webhooks of Discord, Slack, Teams and Google Chat are
  * recognised by their hosts; other addresses get the plain message. Other URLs stay as they are.
  */
-export function recognised(text: string): string {
+export function toServiceUrl(text: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return text;
   const url = new URL(text);
   for (const read of url.protocol === 'https:' ? known : []) {

@@ -93,7 +93,7 @@ async function attempt(wanted: HttpRequest, options: ExchangeOptions, signal: Ab
 }
 
 /** The same as in the client for registries: Node's default of 250 ms is too short for a distant address. */
-const patience = { autoSelectFamilyAttemptTimeout: 1000 };
+const agentOptions = { autoSelectFamilyAttemptTimeout: 1000 };
 
 type Route = {
   readonly send: (options: https.RequestOptions) => http.ClientRequest;
@@ -111,7 +111,7 @@ async function secureRoute(
   { contextFor }: ExchangeOptions,
 ): Promise<Route> {
   const secureContext = await contextFor(url.host);
-  const secure = { secureContext, rejectUnauthorized: !skipsVerification, ...patience };
+  const secure = { secureContext, rejectUnauthorized: !skipsVerification, ...agentOptions };
   const agent = proxy === undefined ? new https.Agent(secure) : await tunnelAgent(proxy, secure);
   return { send: https.request, agent, ...addressOf(url) };
 }
@@ -126,7 +126,7 @@ const tunnelMs = 10_000;
 
 function plainRoute(url: URL, proxy: URL | undefined): Route {
   const { Agent, request: send } = proxy?.protocol === 'https:' ? https : http;
-  const agent = new Agent(patience);
+  const agent = new Agent(agentOptions);
   if (proxy === undefined) return { send, agent, ...addressOf(url) };
   return { send, agent, ...addressOf(proxy), path: url.href, proxyHeaders: proxyAuthorization(proxy) };
 }

@@ -14,9 +14,9 @@ export function piecesOf(text: string, { max, unit, mostPieces = 10 }: TextLimit
   const pieces: string[] = [];
   let rest = text;
   while (rest !== '') {
-    const size = fitting(rest, max, unit);
+    const size = lengthThatFits(rest, max, unit);
     if (size < rest.length && pieces.length + 1 === mostPieces) return [...pieces, cutText(rest, { max, unit })];
-    const piece = rest.slice(0, size < rest.length ? niceEnd(rest, size) : size);
+    const piece = rest.slice(0, size < rest.length ? breakPosition(rest, size) : size);
     pieces.push(piece);
     rest = rest.slice(piece.length);
   }
@@ -32,23 +32,23 @@ export function messagePieces(text: string, limit: TextLimit): readonly string[]
 
 /** The beginning of a text that fits. A cut text ends with the number of missing lines. */
 export function cutText(text: string, { max, unit }: TextLimit): string {
-  if (fitting(text, max, unit) === text.length) return text;
+  if (lengthThatFits(text, max, unit) === text.length) return text;
   const lines = text.split('\n').length;
-  const room = Math.max(1, max - sizeOf(remark(lines), unit) - 1);
-  const kept = text.slice(0, niceEnd(text, fitting(text, room, unit))).trimEnd();
+  const room = Math.max(1, max - sizeOf(omittedLinesNote(lines), unit) - 1);
+  const kept = text.slice(0, breakPosition(text, lengthThatFits(text, room, unit))).trimEnd();
   const missing = text.slice(kept.length).trim().split('\n').length;
-  const shown = `${kept}\n${remark(missing)}`;
-  return shown.slice(0, fitting(shown, max, unit));
+  const shown = `${kept}\n${omittedLinesNote(missing)}`;
+  return shown.slice(0, lengthThatFits(shown, max, unit));
 }
 
 /** One line, cut with an ellipsis. */
 export function cutLine(text: string, { max, unit }: TextLimit): string {
   const line = text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim();
-  if (fitting(line, max, unit) === line.length) return line;
-  return `${line.slice(0, fitting(line, max - sizeOf('…', unit), unit)).trimEnd()}…`;
+  if (lengthThatFits(line, max, unit) === line.length) return line;
+  return `${line.slice(0, lengthThatFits(line, max - sizeOf('…', unit), unit)).trimEnd()}…`;
 }
 
-function remark(lines: number): string {
+function omittedLinesNote(lines: number): string {
   return lines === 1 ? '… 1 more line' : `… ${lines} more lines`;
 }
 
@@ -58,7 +58,7 @@ function sizeOf(text: string, unit: TextLimit['unit']): number {
 }
 
 /** The number of UTF-16 units from the start that fit; at least one character, so that every loop ends. */
-function fitting(text: string, max: number, unit: TextLimit['unit']): number {
+function lengthThatFits(text: string, max: number, unit: TextLimit['unit']): number {
   let size = 0;
   let end = 0;
   for (const character of text) {
@@ -71,7 +71,7 @@ function fitting(text: string, max: number, unit: TextLimit['unit']): number {
 }
 
 /** After the last line end in the second half, else after the last white space of the last 100 units, else `end`. */
-function niceEnd(text: string, end: number): number {
+function breakPosition(text: string, end: number): number {
   const line = text.lastIndexOf('\n', end - 1);
   if (line >= end / 2) return line + 1;
   const tail = /^[^]*\s/.exec(text.slice(Math.max(0, end - 100), end));

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { reasonOf, until } from './until.ts';
+import { abortReasonOf, orAborted } from './or-aborted.ts';
 
 /** Runs `work` for a key, or joins the run that is under way. */
 export type SingleFlight<Value> = (
@@ -20,10 +20,10 @@ export function createSingleFlight<Value>(): SingleFlight<Value> {
     const flight = flights.get(key) ?? start(key, work);
     flight.waiting += 1;
     try {
-      return await until(flight.result, signal);
+      return await orAborted(flight.result, signal);
     } finally {
       flight.waiting -= 1;
-      if (flight.waiting === 0 && signal?.aborted === true) abandon(key, flight, reasonOf(signal));
+      if (flight.waiting === 0 && signal?.aborted === true) abandon(key, flight, abortReasonOf(signal));
     }
   };
 
@@ -49,7 +49,7 @@ export function createSingleFlight<Value>(): SingleFlight<Value> {
 type Flight<Value> = { readonly controller: AbortController; readonly result: Promise<Value>; waiting: number };
 
 /** Asks once, and again when the answer is older than `ttlMs`. A failure is not remembered. */
-export function remembered<Value>(
+export function cachedFor<Value>(
   clock: Clock,
   ttlMs: number,
   ask: (signal: AbortSignal) => Promise<Value>,

@@ -1,4 +1,4 @@
-import { reasonOf } from './until.ts';
+import { abortReasonOf } from './or-aborted.ts';
 
 /** Bounds concurrent work. Others wait in the order of arrival. */
 export type Slots = {
@@ -40,7 +40,7 @@ export function createSlots(size: number, maxWaiting: number, full: () => Error)
       };
       const abort = (): void => {
         queue.delete(begin);
-        reject(reasonOf(signal));
+        reject(abortReasonOf(signal));
       };
       queue.add(begin);
       signal?.addEventListener('abort', abort, { once: true });

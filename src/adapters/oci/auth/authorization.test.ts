@@ -7,7 +7,7 @@ import {
   emptyContent,
   putImage,
   serveContent,
-  wantingToken,
+  requireToken,
 } from '../../../../test/support/registry/registry-content.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
@@ -46,7 +46,7 @@ async function guarded(
   });
   const takes = (token: string, path: string): boolean =>
     Number(token.split('-')[1] ?? 0) >= oldest && opens(token, path);
-  const answer = wantingToken(serveContent(content), () => `${tokens.url}/token`, takes);
+  const answer = requireToken(serveContent(content), () => `${tokens.url}/token`, takes);
   const registry = await rig.serve(answer, { tls });
   return { registry, tokens, digest, revoke: () => (oldest = issued + 1) };
 }
@@ -78,7 +78,7 @@ describe('with a token server', () => {
 
   async function checkAll(registry: HttpServer, oci: Registry, count = 10): Promise<readonly unknown[]> {
     const references = names(count).map((name) => at(registry, name));
-    await oci.foresee?.(references);
+    await oci.prepare?.(references);
     return Promise.all(references.map((reference) => oci.resolve(reference)));
   }
 
@@ -144,7 +144,7 @@ describe('with a token server', () => {
     putImage(content, 'team/app:1');
     for (let i = 0; i < 10; i += 1) content.tags.set(`team/app${i}:1`, digest);
     const registry = await rig.serve(
-      wantingToken(
+      requireToken(
         serveContent(content),
         () => `${tokens.url}/token`,
         () => true,
@@ -162,7 +162,7 @@ describe('with a token server', () => {
     const { digest } = putImage(content, 'team/a:1');
     content.tags.set('team/b:1', digest);
     const tokens = await rig.serve(({ url }) => (url.includes('slow') ? 'hang' : { body: '{"token":"t"}' }));
-    const taking = wantingToken(
+    const taking = requireToken(
       serveContent(content),
       () => `${tokens.url}/token`,
       () => true,
@@ -216,7 +216,7 @@ describe('with a token server', () => {
     const { registry, revoke, tokens } = await guarded((_, token) => ({ token: `${token}-old`, expires_in: 300 }));
     revoke();
     const takesNone = await rig.serve(
-      wantingToken(
+      requireToken(
         () => ({}),
         () => `${tokens.url}/token`,
         () => false,
@@ -266,7 +266,7 @@ describe('with a token server', () => {
     const elsewhere = await rig.serve(() => ({ body: '{"token":"t"}' }));
     const tokens = await rig.serve(() => ({ status: 307, headers: { location: elsewhere.url } }));
     const registry = await rig.serve(
-      wantingToken(
+      requireToken(
         () => ({}),
         () => `${tokens.url}/token`,
         () => false,
@@ -334,7 +334,7 @@ describe('with a token server', () => {
   test('a login does not leave a registry with TLS for a token server without', async () => {
     const tokens = 'http://tokens.example/token';
     const registry = await rig.serve(
-      wantingToken(
+      requireToken(
         () => ({}),
         () => tokens,
         () => false,

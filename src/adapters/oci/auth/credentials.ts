@@ -45,7 +45,7 @@ export type Credentials = {
 export function createCredentials(options: CredentialOptions): Credentials {
   const { clock, log, dockerConfigPath, helperDeadlineMs = 10_000 } = options;
   const { repoUser = '', repoPass = '', repoHost = 'docker.io' } = options;
-  const repoRegistry = sameHub(registryOfKey(repoHost.trim()));
+  const repoRegistry = canonicalHubHost(registryOfKey(repoHost.trim()));
   const hinted = createLru<true>(maxRemembered);
   const file = quoted(dockerConfigPath ?? 'config.json', 300);
   const readConfig = createDockerConfigFile(clock, dockerConfigPath);
@@ -56,7 +56,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
     async find(registry) {
       const { login, isSettled } = await search(registry);
       if (isSettled || repoUser === '' || repoPass === '') return login;
-      if (sameHub(registry) !== repoRegistry) return withoutRepoLogin(login);
+      if (canonicalHubHost(registry) !== repoRegistry) return withoutRepoLogin(login);
       const credential = { kind: 'password', username: repoUser, password: repoPass } as const;
       return { registry, credential, origin: 'the login of REPO_USER and REPO_PASS' };
     },
@@ -112,7 +112,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
 }
 
 /** Other host names of Docker Hub, which `config.json` does not use. */
-function sameHub(registry: string): string {
+function canonicalHubHost(registry: string): string {
   return hubWebNames.has(registry) ? 'docker.io' : registry;
 }
 

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { codeOf } from '../../../domain/text/error-code.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { remembered } from '../async/single-flight.ts';
+import { cachedFor } from '../async/single-flight.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../transport/json.ts';
 
@@ -32,7 +32,7 @@ export function createDockerConfigFile(clock: Clock, path: string | undefined): 
   if (path === undefined) return () => Promise.resolve(emptyDockerConfig);
   let known: { readonly version: string; readonly config: DockerConfig } | undefined;
 
-  return remembered(clock, lookAgainMs, async () => {
+  return cachedFor(clock, recheckMs, async () => {
     try {
       const { mtimeMs, ctimeMs, size, ino } = await stat(path);
       const version = [mtimeMs, ctimeMs, size, ino].join(' ');
@@ -47,7 +47,7 @@ export function createDockerConfigFile(clock: Clock, path: string | undefined): 
 const emptyDockerConfig: DockerConfig = { logins: new Map(), helpers: new Map(), store: undefined };
 
 /** The file is checked for changes at most once in this time. */
-const lookAgainMs = 250;
+const recheckMs = 250;
 
 /** Thousands of logins fit. */
 const maxBytes = 1024 * 1024;

@@ -1,10 +1,10 @@
 import type { Challenge } from './challenge.ts';
 import { createLru } from '../async/lru.ts';
 import { createThrottle, type Throttle, type ThrottleOptions } from '../limits/throttle.ts';
-import { until } from '../async/until.ts';
+import { orAborted } from '../async/or-aborted.ts';
 
 /** State of a host for the life of the process. */
-export type Host = {
+export type HostState = {
   readonly throttle: Throttle;
   /** The host's challenge, so that later requests can answer it in advance. */
   challenge: Challenge | undefined;
@@ -26,8 +26,8 @@ export type Scheme = 'https' | 'http';
 export type HostOptions = Omit<ThrottleOptions, 'host'>;
 
 /** Returns the same `Host` for the same name and port. */
-export function createHosts(options: HostOptions): (name: string) => Host {
-  const hosts = createLru<Host>(maxHosts);
+export function createHosts(options: HostOptions): (name: string) => HostState {
+  const hosts = createLru<HostState>(maxHosts);
   return function hostOf(name) {
     const known = hosts.get(name);
     if (known !== undefined) return known;
@@ -40,16 +40,16 @@ export function createHosts(options: HostOptions): (name: string) => Host {
 /** Registries name their realms, so a hostile one could name many. */
 const maxHosts = 256;
 
-function createHost(throttle: Throttle): Host {
+function createHost(throttle: Throttle): HostState {
   let introduction: Promise<void> | undefined;
-  const host: Host = { throttle, challenge: undefined, scheme: undefined, isKnown: false, foreseen: [], meet };
+  const host: HostState = { throttle, challenge: undefined, scheme: undefined, isKnown: false, foreseen: [], meet };
   return host;
 
   async function meet(signal?: AbortSignal): Promise<() => void> {
     for (;;) {
       if (host.isKnown) return nothing;
       if (introduction === undefined) return introduce();
-      await until(introduction, signal);
+      await orAborted(introduction, signal);
     }
   }
 

@@ -23,7 +23,7 @@ export function createSharedScopes(clock: Pick<Clock, 'monotonicMs'>): SharedSco
   return {
     choose({ href }, scope, companions) {
       const known = refusals.get(href);
-      const lone = known !== undefined && isRecent(known.atMs) ? known.scopes : nobody;
+      const lone = known !== undefined && isRecent(known.atMs) ? known.scopes : noScopes;
       if (isRecent(loneRealms.get(href)) || lone.has(scope)) return [scope];
       const chosen = [scope];
       let length = scope.length;
@@ -58,4 +58,4 @@ const memoryMs = 3_600_000;
 
 const maxRealms = 256;
 
-const nobody: ReadonlySet<string> = new Set();
+const noScopes: ReadonlySet<string> = new Set();

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Login } from './credentials.ts';
-import { loginRefused } from './denied.ts';
-import { whyOf } from '../transport/answer.ts';
+import { loginRefused } from './denials.ts';
+import { errorTextOf } from '../transport/answer.ts';
 import type { WireAnswer, WireRequest } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { parseJsonObject, stringOf } from '../transport/json.ts';
@@ -33,10 +33,10 @@ export type Tokens = {
  * companions; if the server gives none for several, each scope gets its own.
  */
 export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
-  const kept = createLru<KeptToken>(maxTokens);
+  const kept = createLru<CachedToken>(maxTokens);
   const flight = createSingleFlight<string | undefined>();
   /** Keys of tokens that are requested together, each with the request for it. */
-  const carriers = new Map<string, Carrier>();
+  const carriers = new Map<string, SharedTokenRequest>();
   const shared = createSharedScopes(clock);
 
   return {
@@ -88,7 +88,7 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
     const work = async (stop: AbortSignal) => {
       if (scopes.length < 2) return fetchToken(request, [keyOf(request)], stop);
       const keys = scopes.map((scope) => keyOf({ ...request, scopes: [scope] }));
-      const carrier: Carrier = { flightKey };
+      const carrier: SharedTokenRequest = { flightKey };
       const land = () => keys.filter((key) => carriers.get(key) === carrier).forEach((key) => carriers.delete(key));
       for (const key of keys) carriers.set(key, carrier);
       stop.addEventListener('abort', land, { once: true });
@@ -102,7 +102,8 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
     const isShared = keys.length > 1;
     try {
       const { token, lifeMs } = readToken(request, answer);
-      if (isShared && token.length > longestShared) throw new RegistryFailure('registry-invalid', 'it is too long');
+      if (isShared && token.length > maxSharedTokenLength)
+        throw new RegistryFailure('registry-invalid', 'it is too long');
       for (const key of keys) kept.set(key, { token, untilMs: clock.monotonicMs() + lifeMs, isShared });
       return token;
     } catch (error) {
@@ -113,9 +114,9 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
   }
 }
 
-type Carrier = { readonly flightKey: string };
+type SharedTokenRequest = { readonly flightKey: string };
 
-type KeptToken = { readonly token: string; readonly untilMs: number; readonly isShared: boolean };
+type CachedToken = { readonly token: string; readonly untilMs: number; readonly isShared: boolean };
 
 export type SendToTokenServer = (request: WireRequest, signal: AbortSignal) => Promise<WireAnswer>;
 
@@ -124,7 +125,7 @@ const maxTokens = 1000;
 const maxTokenLength = 32 * 1024;
 
 /** Servers refuse headers of more than 8 kB: https://nginx.org/en/docs/http/ngx_http_core_module.html#large_client_header_buffers */
-const longestShared = 7500;
+const maxSharedTokenLength = 7500;
 
 const maxAnswerBytes = 1024 * 1024;
 
@@ -178,7 +179,7 @@ export function basic({ username, password }: { readonly username: string; reado
 function readToken({ realm, login }: TokenRequest, answer: WireAnswer): { token: string; lifeMs: number } {
   const { host } = realm;
   const { status, body } = answer;
-  if (status === 401 || status === 403) throw loginRefused(host, login, whyOf(answer));
+  if (status === 401 || status === 403) throw loginRefused(host, login, errorTextOf(answer));
   if (status >= 500)
     throw new RegistryFailure('registry-unreachable', `its token server answered with status ${status}`, { host });
   const fields = status === 200 ? parseJsonObject(body) : undefined;

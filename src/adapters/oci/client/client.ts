@@ -1,20 +1,20 @@
 import { chooseChallenge, type Authorization, type Authorize } from '../auth/authorization.ts';
 import type { Challenge } from '../auth/challenge.ts';
 import type { Credentials } from '../auth/credentials.ts';
-import { denied, loginKeptBack } from '../auth/denied.ts';
+import { denied, loginWithheld } from '../auth/denials.ts';
 import { registryOfKey } from '../auth/docker-config.ts';
 import type { Endpoint } from './endpoints.ts';
-import { whyOf } from '../transport/answer.ts';
+import { errorTextOf } from '../transport/answer.ts';
 import type { Exchange, WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import type { Host, Scheme } from '../auth/hosts.ts';
+import type { HostState, Scheme } from '../auth/hosts.ts';
 import type { IsInsecure } from '../transport/insecure.ts';
-import { speaksNoTls } from '../transport/network-errors.ts';
-import type { Patience } from '../limits/throttle.ts';
-import { until } from '../async/until.ts';
+import { isTlsMismatch } from '../transport/network-errors.ts';
+import type { RetryBounds } from '../limits/throttle.ts';
+import { orAborted } from '../async/or-aborted.ts';
 
 /** A request to a registry about one of its repositories. */
-export type Ask = {
+export type RegistryRequest = {
   readonly method: 'GET' | 'HEAD';
   readonly repository: string;
   /** Path below the repository, with an optional query: `manifests/latest`, `tags/list?n=1000`. */
@@ -22,7 +22,7 @@ export type Ask = {
   readonly headers: Readonly<Record<string, string>>;
   readonly maxBytes: number;
   /** Replaces the endpoint's own patience. */
-  readonly patience?: Patience;
+  readonly patience?: RetryBounds;
   /**
    * A refusal is returned instead of thrown, because the caller has another way. The refusal of a login is still
    * thrown.
@@ -34,10 +34,10 @@ export type Ask = {
  * Sends a request with the registry's login. Throws `registry-denied` for 401 and 403, and for a login
  * that a token server refuses; returns every other answer.
  */
-export type Client = (endpoint: Endpoint, ask: Ask, signal?: AbortSignal) => Promise<WireAnswer>;
+export type Client = (endpoint: Endpoint, ask: RegistryRequest, signal?: AbortSignal) => Promise<WireAnswer>;
 
 export type ClientOptions = {
-  readonly hostOf: (name: string) => Host;
+  readonly hostOf: (name: string) => HostState;
   readonly exchange: Exchange;
   readonly authorize: Authorize;
   readonly credentials: Credentials;
@@ -54,10 +54,10 @@ export function createClient(options: ClientOptions): Client {
    * Sends a request, with a token if the host is known to require one. After a 401 it answers the challenge and sends
    * once more. During the first request to a host the others wait, so that they know its scheme and challenge.
    */
-  async function request(endpoint: Endpoint, ask: Ask, signal?: AbortSignal): Promise<WireAnswer> {
+  async function request(endpoint: Endpoint, ask: RegistryRequest, signal?: AbortSignal): Promise<WireAnswer> {
     const host = hostOf(endpoint.host);
     const met = await host.meet(signal);
-    const visit: Visit = { host, endpoint, ask, met, signal };
+    const visit: RequestContext = { host, endpoint, ask, met, signal };
     try {
       const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
       const answer = await send(visit, shown);
@@ -71,7 +71,11 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  async function askAgain(visit: Visit, refused: Authorization | undefined, refusal: WireAnswer): Promise<WireAnswer> {
+  async function askAgain(
+    visit: RequestContext,
+    refused: Authorization | undefined,
+    refusal: WireAnswer,
+  ): Promise<WireAnswer> {
     const { ask } = visit;
     refused?.refused();
     const challenge = chooseChallenge(refusal.headers['www-authenticate']);
@@ -83,19 +87,23 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function meetChallenge(
-    { host, endpoint, signal }: Visit,
+    { host, endpoint, signal }: RequestContext,
     challenge: Challenge,
     scopes: readonly string[],
   ): Promise<Authorization | undefined> {
     const scheme = endpoint.scheme ?? host.scheme ?? 'https';
-    const login = await until(endpoint.login(), signal);
+    const login = await orAborted(endpoint.login(), signal);
     if (login.credential !== undefined && !(await maySend(scheme, endpoint, signal)))
-      throw loginKeptBack(endpoint.host, login);
+      throw loginWithheld(endpoint.host, login);
     const companions = endpoint.isBehind ? [] : host.foreseen;
     return authorize({ challenge, host: endpoint.host, scheme, scopes, login, companions }, signal);
   }
 
-  async function turnedAway(visit: Visit, answer: WireAnswer, shown: Authorization | undefined): Promise<WireAnswer> {
+  async function turnedAway(
+    visit: RequestContext,
+    answer: WireAnswer,
+    shown: Authorization | undefined,
+  ): Promise<WireAnswer> {
     const { endpoint, ask, signal } = visit;
     const behind = registryBehind(visit, answer);
     if (behind !== undefined) {
@@ -104,16 +112,19 @@ export function createClient(options: ClientOptions): Client {
     }
     const isLoginRefused = answer.status === 401 && shown?.isSecret === true;
     if (ask.isTentative === true && !isLoginRefused) return answer;
-    const login = await until(endpoint.login(), signal);
+    const login = await orAborted(endpoint.login(), signal);
     credentials.forget(login.registry);
-    throw denied(endpoint.host, login, whyOf(answer));
+    throw denied(endpoint.host, login, errorTextOf(answer));
   }
 
   /**
    * A registry may be another name for a second one, as lscr.io is for ghcr.io, and redirect to the same path there.
    * The second registry gets its own login; the login of the first is not sent to it.
    */
-  function registryBehind({ endpoint, ask }: Visit, { status, elsewhere: url }: WireAnswer): Endpoint | undefined {
+  function registryBehind(
+    { endpoint, ask }: RequestContext,
+    { status, elsewhere: url }: WireAnswer,
+  ): Endpoint | undefined {
     const path = `/v2/${ask.repository}/${ask.path.replace(/\?.*$/s, '')}`;
     if (status !== 401 || url?.protocol !== 'https:' || endpoint.isBehind || !url.pathname.endsWith(path))
       return undefined;
@@ -122,11 +133,11 @@ export function createClient(options: ClientOptions): Client {
     return { host: url.host, prefix, scheme: 'https', patience: endpoint.patience, login, isBehind: true };
   }
 
-  function send(visit: Visit, shown: Authorization | undefined): Promise<WireAnswer> {
+  function send(visit: RequestContext, shown: Authorization | undefined): Promise<WireAnswer> {
     const { host, endpoint, ask, signal } = visit;
     const { method, maxBytes, repository, path, patience = endpoint.patience } = ask;
     const place = `${endpoint.host}${endpoint.prefix}/v2/${repository}/${path}`;
-    const speak: Speak = async (scheme) => {
+    const speak: SendInScheme = async (scheme) => {
       const isShown = shown !== undefined && (!shown.isSecret || (await maySend(scheme, endpoint, signal)));
       const headers = isShown ? { ...ask.headers, authorization: shown.header } : ask.headers;
       return exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
@@ -140,42 +151,45 @@ export function createClient(options: ClientOptions): Client {
   }
 
   /** Tries an insecure registry with https first, as an engine does, and remembers the scheme that worked. */
-  async function inItsScheme({ host, endpoint, met, signal }: Visit, speak: Speak): Promise<WireAnswer> {
+  async function inItsScheme(
+    { host, endpoint, met, signal }: RequestContext,
+    speak: SendInScheme,
+  ): Promise<WireAnswer> {
     const known = endpoint.scheme ?? host.scheme;
     try {
-      return await understood(host, known ?? 'https', speak);
+      return await sendAndLearnScheme(host, known ?? 'https', speak);
     } catch (error) {
-      const mayBePlain = isSilence(error) && (known === undefined || (known === 'https' && speaksNoTls(error)));
+      const mayBePlain = isUnreachable(error) && (known === undefined || (known === 'https' && isTlsMismatch(error)));
       if (!mayBePlain || endpoint.scheme !== undefined || !(await isInsecure(endpoint.host, signal))) throw error;
-      if (speaksNoTls(error)) {
+      if (isTlsMismatch(error)) {
         // The waiting requests only need the scheme: registries with plain HTTP seldom have a challenge.
         host.scheme = 'http';
         host.isKnown = true;
         met();
       }
-      return await understood(host, 'http', speak).catch((plain: unknown) => {
-        throw isSilence(plain) ? inNeither(error, plain) : plain;
+      return await sendAndLearnScheme(host, 'http', speak).catch((plain: unknown) => {
+        throw isUnreachable(plain) ? bothSchemesFailed(error, plain) : plain;
       });
     }
   }
 }
 
 /** One request with its host, endpoint and signal. */
-type Visit = {
-  readonly host: Host;
+type RequestContext = {
+  readonly host: HostState;
   readonly endpoint: Endpoint;
-  readonly ask: Ask;
+  readonly ask: RegistryRequest;
   /** Lets the other requests continue. */
   readonly met: () => void;
   readonly signal: AbortSignal | undefined;
 };
 
-type Speak = (scheme: Scheme) => Promise<WireAnswer>;
+type SendInScheme = (scheme: Scheme) => Promise<WireAnswer>;
 
-async function understood(host: Host, scheme: Scheme, speak: Speak): Promise<WireAnswer> {
+async function sendAndLearnScheme(host: HostState, scheme: Scheme, speak: SendInScheme): Promise<WireAnswer> {
   try {
     const answer = await speak(scheme);
-    host.scheme = isMisunderstanding(scheme, answer) ? undefined : scheme;
+    host.scheme = isPlainHttpRefused(scheme, answer) ? undefined : scheme;
     host.isKnown = true;
     return answer;
   } catch (error) {
@@ -185,7 +199,7 @@ async function understood(host: Host, scheme: Scheme, speak: Speak): Promise<Wir
 }
 
 /** Servers with TLS answer 400 to plain HTTP. */
-function isMisunderstanding(scheme: Scheme, { status }: WireAnswer): boolean {
+function isPlainHttpRefused(scheme: Scheme, { status }: WireAnswer): boolean {
   return scheme === 'http' && status === 400;
 }
 
@@ -193,7 +207,7 @@ function isDenial({ status }: WireAnswer): boolean {
   return status === 401 || status === 403;
 }
 
-function defaultScopes({ repository }: Ask): readonly string[] {
+function defaultScopes({ repository }: RegistryRequest): readonly string[] {
   return [pullScope(repository)];
 }
 
@@ -202,11 +216,11 @@ export function pullScope(repository: string): string {
   return `repository:${repository}:pull`;
 }
 
-function isSilence(error: unknown): error is RegistryFailure {
+function isUnreachable(error: unknown): error is RegistryFailure {
   return error instanceof RegistryFailure && (error.code === 'registry-unreachable' || error.code === 'timeout');
 }
 
-function inNeither(secure: RegistryFailure, plain: RegistryFailure): RegistryFailure {
+function bothSchemesFailed(secure: RegistryFailure, plain: RegistryFailure): RegistryFailure {
   if (secure.message === plain.message) return plain;
   return new RegistryFailure(plain.code, `over https, ${secure.message}; over http, ${plain.message}`, {
     host: plain.host,

@@ -1,5 +1,5 @@
 import { createAgents } from '../transport/agents.ts';
-import { createAuthorities, type TlsVersion } from '../transport/authorities.ts';
+import { createAuthorities, type TlsVersion } from '../transport/certificates.ts';
 import { createAuthorize } from '../auth/authorization.ts';
 import { createClient } from './client.ts';
 import { createCredentials, type CredentialOptions } from '../auth/credentials.ts';
@@ -10,7 +10,7 @@ import { createInsecure } from '../transport/insecure.ts';
 import { createProxyChoice, type ProxyOptions } from '../transport/proxy-choice.ts';
 import { followingRedirects } from '../transport/redirects.ts';
 import { createSentSecrets } from '../transport/sent-secrets.ts';
-import { patient } from '../limits/throttle.ts';
+import { usualRetries } from '../limits/throttle.ts';
 import { createTokens } from '../auth/tokens.ts';
 
 export type OciRegistryOptions = Omit<CredentialOptions, 'helperDeadlineMs'> & {
@@ -54,7 +54,7 @@ export function connect(options: OciRegistryOptions) {
   const exchange = followingRedirects(createExchange(agents, { deadlineMs, userAgent: `upkeep/${version}`, sent }));
   const hostOf = createHosts({ clock, random: Math.random, maxInFlight: maxInFlightPerHost });
   const tokens = createTokens(clock, (request, signal) =>
-    hostOf(request.url.host).throttle(() => exchange(request, signal), patient, signal),
+    hostOf(request.url.host).throttle(() => exchange(request, signal), usualRetries, signal),
   );
   const credentials = createCredentials(options);
   return {

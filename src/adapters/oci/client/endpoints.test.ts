@@ -5,7 +5,7 @@ import {
   emptyContent,
   putImage,
   serveContent,
-  wantingToken,
+  requireToken,
 } from '../../../../test/support/registry/registry-content.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import type { OciRegistryOptions } from './connect.ts';
@@ -21,7 +21,7 @@ async function hub(): Promise<{
 }> {
   const content = emptyContent();
   putImage(content, 'library/nginx:1.27', { label: 'hub' });
-  const answer = wantingToken(
+  const answer = requireToken(
     serveContent(content),
     () => 'https://auth.docker.io/token',
     () => true,

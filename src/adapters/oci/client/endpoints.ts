@@ -2,8 +2,8 @@ import type { ImageReference } from '../../../domain/reference/image-reference.t
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Credentials, Login } from '../auth/credentials.ts';
 import type { Scheme } from '../auth/hosts.ts';
-import { remembered } from '../async/single-flight.ts';
-import { impatient, patient, type Patience } from '../limits/throttle.ts';
+import { cachedFor } from '../async/single-flight.ts';
+import { noRetries, usualRetries, type RetryBounds } from '../limits/throttle.ts';
 
 /** A host that may have an image. */
 export type Endpoint = {
@@ -13,7 +13,7 @@ export type Endpoint = {
   readonly prefix: string;
   /** Undefined: https, or the scheme that an insecure registry answers. */
   readonly scheme: Scheme | undefined;
-  readonly patience: Patience;
+  readonly patience: RetryBounds;
   readonly login: () => Promise<Login>;
   /** A redirect of another registry leads here. */
   readonly isBehind?: true;
@@ -34,7 +34,7 @@ export type EndpointsOf = (reference: ImageReference, signal?: AbortSignal) => P
  * (https://docs.docker.com/docker-hub/image-library/mirror/), and do not get a login for Docker Hub.
  */
 export function createEndpoints({ clock, log, credentials, hubMirrors }: EndpointOptions): EndpointsOf {
-  const mirrors = remembered(clock, mirrorsTtlMs, async (signal) => (await hubMirrors(signal)).flatMap(readMirror));
+  const mirrors = cachedFor(clock, mirrorsTtlMs, async (signal) => (await hubMirrors(signal)).flatMap(readMirror));
 
   return async function endpointsOf({ registry }, signal) {
     const isHub = registry === 'docker.io';
@@ -42,7 +42,7 @@ export function createEndpoints({ clock, log, credentials, hubMirrors }: Endpoin
       host: isHub ? hubHost : registry.toLowerCase(),
       prefix: '',
       scheme: undefined,
-      patience: patient,
+      patience: usualRetries,
       login: () => credentials.find(registry.toLowerCase()),
     };
     return isHub ? [...(await mirrorsNow(signal)), origin] : [origin];
@@ -63,7 +63,7 @@ export function createEndpoints({ clock, log, credentials, hubMirrors }: Endpoin
     const scheme = schemes[url?.protocol ?? ''];
     if (url === undefined || scheme === undefined) return [];
     const prefix = url.pathname.replace(/\/+$/, '');
-    return [{ host: url.host, prefix, scheme, patience: impatient, login: () => credentials.findOwn(url.host) }];
+    return [{ host: url.host, prefix, scheme, patience: noRetries, login: () => credentials.findOwn(url.host) }];
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 
 /** Pauses that a host requests with its 429 and 503 answers. */
-export type Pauses = {
+export type RateLimitPauses = {
   /** Not positive: requests are allowed. */
   readonly leftMs: () => number;
   /** Reason of the last pause. */
@@ -18,7 +18,7 @@ export type Pauses = {
  * Several requests that are refused at once count as one pause, and the longest time counts. Waits of up to
  * `bearableMs` add up.
  */
-export function createPauses(clock: Clock, bearableMs: number): Pauses {
+export function createRateLimitPauses(clock: Clock, bearableMs: number): RateLimitPauses {
   let pause = noPause;
   let keptAway = { ms: 0, untilMs: -Infinity };
 
@@ -32,14 +32,14 @@ export function createPauses(clock: Clock, bearableMs: number): Pauses {
       const waitMs = Math.max(askedMs ?? unaskedMs, shortestPauseMs);
       const untilMs = Math.max(pause.untilMs, nowMs + waitMs);
       const addedMs = waitMs > bearableMs ? 0 : untilMs - Math.max(pause.untilMs, nowMs);
-      const isForgiven = nowMs - keptAway.untilMs > forgivenAfterMs;
+      const isForgiven = nowMs - keptAway.untilMs > resetAfterMs;
       keptAway = { ms: (isForgiven ? 0 : keptAway.ms) + addedMs, untilMs };
       pause = { untilMs, inRow, why: why === '' ? 'it limits requests' : `it limits requests: ${why}` };
     },
     answered() {
       if (leftMs() <= 0) pause = noPause;
     },
-    areTooMany: () => keptAway.ms > longestKeptAwayMs,
+    areTooMany: () => keptAway.ms > longestPausedMs,
   };
 
   function leftMs(): number {
@@ -57,5 +57,5 @@ const unaskedPauseMs = 1000;
 const longestUnaskedPauseMs = 60_000;
 
 /** A single caller does not wait too long, but many callers in a row might. */
-const longestKeptAwayMs = 120_000;
-const forgivenAfterMs = 60_000;
+const longestPausedMs = 120_000;
+const resetAfterMs = 60_000;

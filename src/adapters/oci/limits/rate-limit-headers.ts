@@ -1,5 +1,5 @@
 import { parseDuration } from '../../../domain/text/duration.ts';
-import { wordsOf } from '../transport/answer.ts';
+import { rawErrorTextOf } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 
 /**
@@ -12,7 +12,7 @@ export function retryAfterMs(answer: Pick<WireAnswer, 'headers' | 'body'>, nowMs
   if (/^\d{1,12}$/.test(header)) return bounded(Number(header) * 1000);
   const date = /[a-z]/i.test(header) ? Date.parse(header) : Number.NaN;
   if (!Number.isNaN(date)) return bounded(date - nowMs);
-  const [, text = ''] = /retry[- ]after:? *([\d.]+[a-zµμ]*)/i.exec(wordsOf(answer)) ?? [];
+  const [, text = ''] = /retry[- ]after:? *([\d.]+[a-zµμ]*)/i.exec(rawErrorTextOf(answer)) ?? [];
   const duration = parseDuration(text, { bareUnit: 's' });
   return duration === undefined ? undefined : bounded(duration);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { createThrottle, impatient, patient, type Throttle } from './throttle.ts';
+import { createThrottle, noRetries, usualRetries, type Throttle } from './throttle.ts';
 
 function create(clock: FakeClock, maxInFlight = 64): Throttle {
   return createThrottle({ host: 'registry.test', clock, random: () => 0.5, maxInFlight });
@@ -53,7 +53,7 @@ describe('a limit', () => {
   ])('is waited out, when it is told in %s', async (_, limited, waitMs) => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, limited, answer(200));
-    expect((await clock.run(() => create(clock)(work, patient))).status).toBe(200);
+    expect((await clock.run(() => create(clock)(work, usualRetries))).status).toBe(200);
     const [first = 0, second = 0] = askedAtMs;
     expect(second - first).toBeGreaterThanOrEqual(waitMs);
     expect(second - first).toBeLessThanOrEqual(waitMs * 1.25);
@@ -67,20 +67,20 @@ describe('a limit', () => {
       answer(429, { 'retry-after': '120' }, '{"message":"too many pulls"}'),
       answer(200),
     );
-    const error = await failureOf(throttle(work, patient));
+    const error = await failureOf(throttle(work, usualRetries));
     expect(error).toMatchObject({ code: 'registry-rate-limited', host: 'registry.test', retryAfterMs: 120_000 });
     expect(error.message).toBe('it limits requests: too many pulls; it may be asked again in 2m');
     await clock.advance(80_000);
-    expect(await failureOf(throttle(work, patient))).toMatchObject({ retryAfterMs: 40_000 });
+    expect(await failureOf(throttle(work, usualRetries))).toMatchObject({ retryAfterMs: 40_000 });
     expect(askedAtMs.length).toBe(1);
     await clock.advance(20_000);
-    expect((await clock.run(() => throttle(work, patient))).status).toBe(200);
+    expect((await clock.run(() => throttle(work, usualRetries))).status).toBe(200);
   });
 
   test('is waited out three times, then told', async () => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, answer(429, { 'retry-after': '1' }));
-    const error = await failureOf(clock.run(() => create(clock)(work, patient)));
+    const error = await failureOf(clock.run(() => create(clock)(work, usualRetries)));
     expect(error.code).toBe('registry-rate-limited');
     expect(askedAtMs.length).toBe(4);
   });
@@ -88,7 +88,7 @@ describe('a limit', () => {
   test('is waited out only while the waits together are within our patience', async () => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, answer(429, { 'retry-after': '20' }));
-    const error = await failureOf(clock.run(() => create(clock)(work, patient)));
+    const error = await failureOf(clock.run(() => create(clock)(work, usualRetries)));
     expect(error.code).toBe('registry-rate-limited');
     expect(askedAtMs.length).toBe(2);
   });
@@ -97,22 +97,22 @@ describe('a limit', () => {
     const clock = createFakeClock();
     const throttle = create(clock, 2);
     const later = (ms: number, said: WireAnswer) => (): Promise<WireAnswer> => clock.sleep(ms).then(() => said);
-    const limited = failureOf(throttle(later(10, answer(429, { 'retry-after': '60' })), patient));
-    const onItsWay = throttle(later(20, answer(200)), patient);
+    const limited = failureOf(throttle(later(10, answer(429, { 'retry-after': '60' })), usualRetries));
+    const onItsWay = throttle(later(20, answer(200)), usualRetries);
     const { work, askedAtMs } = script(clock, answer(200));
-    const queued = failureOf(throttle(work, patient));
+    const queued = failureOf(throttle(work, usualRetries));
     await clock.advance(30);
     expect((await limited).code).toBe('registry-rate-limited');
     expect((await onItsWay).status).toBe(200);
     expect((await queued).code).toBe('registry-rate-limited');
-    expect((await failureOf(throttle(work, patient))).code).toBe('registry-rate-limited');
+    expect((await failureOf(throttle(work, usualRetries))).code).toBe('registry-rate-limited');
     expect(askedAtMs).toEqual([]);
   });
 
   test('grows while the host keeps sending us away without naming a time', async () => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, answer(429), answer(429), answer(429), answer(200));
-    await clock.run(() => create(clock)(work, patient));
+    await clock.run(() => create(clock)(work, usualRetries));
     const waits = askedAtMs.slice(1).map((atMs, index) => atMs - (askedAtMs[index] ?? 0));
     expect(waits.map((ms) => Math.floor(ms / 1000))).toEqual([1, 2, 4]);
   });
@@ -126,14 +126,14 @@ describe('a limit', () => {
       await clock.sleep(10);
       return asked <= 64 ? answer(429) : answer(200);
     };
-    await clock.run(() => Promise.all(Array.from({ length: 64 }, () => throttle(work, patient))));
+    await clock.run(() => Promise.all(Array.from({ length: 64 }, () => throttle(work, usualRetries))));
     expect(clock.monotonicMs()).toBeLessThan(1400);
   });
 
   test('of a foolish length is an hour at most', async () => {
     const clock = createFakeClock();
     const { work } = script(clock, answer(429, { 'retry-after': '999999999' }));
-    expect(await failureOf(create(clock)(work, patient))).toMatchObject({ retryAfterMs: 3_600_000 });
+    expect(await failureOf(create(clock)(work, usualRetries))).toMatchObject({ retryAfterMs: 3_600_000 });
   });
 });
 
@@ -141,36 +141,36 @@ describe('a fault', () => {
   test('is tried again twice, after a growing wait', async () => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, reset(), answer(502), answer(200));
-    await clock.run(() => create(clock)(work, patient));
+    await clock.run(() => create(clock)(work, usualRetries));
     expect(askedAtMs).toEqual([0, 250, 750]);
   });
 
   test('that stays is returned, or thrown', async () => {
     const clock = createFakeClock();
-    expect((await clock.run(() => create(clock)(script(clock, answer(500)).work, patient))).status).toBe(500);
+    expect((await clock.run(() => create(clock)(script(clock, answer(500)).work, usualRetries))).status).toBe(500);
     const { work, askedAtMs } = script(clock, reset());
-    expect((await failureOf(clock.run(() => create(clock)(work, patient)))).message).toBe('closed');
+    expect((await failureOf(clock.run(() => create(clock)(work, usualRetries)))).message).toBe('closed');
     expect(askedAtMs.length).toBe(3);
   });
 
   test.each([answer(501), answer(505), answer(404)])('is not what $status means', async (said) => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, said);
-    expect(await create(clock)(work, patient)).toBe(said);
+    expect(await create(clock)(work, usualRetries)).toBe(said);
     expect(askedAtMs.length).toBe(1);
   });
 
   test('that will not pass by itself is not tried again', async () => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, refused());
-    await failureOf(create(clock)(work, patient));
+    await failureOf(create(clock)(work, usualRetries));
     expect(askedAtMs.length).toBe(1);
   });
 
   test('is not put up with by the impatient', async () => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, answer(503));
-    expect((await create(clock)(work, impatient)).status).toBe(503);
+    expect((await create(clock)(work, noRetries)).status).toBe(503);
     expect(askedAtMs.length).toBe(1);
   });
 });
@@ -184,24 +184,24 @@ describe('silence', () => {
   test('is remembered for as long as it took to notice, so that the queue behind does not take it one by one', async () => {
     const clock = createFakeClock();
     const throttle = create(clock, 2);
-    const all = Array.from({ length: 100 }, () => failureOf(throttle(silent(clock, 30_000), patient)));
+    const all = Array.from({ length: 100 }, () => failureOf(throttle(silent(clock, 30_000), usualRetries)));
     await clock.run(() => Promise.all(all));
     expect(clock.monotonicMs()).toBe(30_000);
     await clock.advance(29_000);
-    await failureOf(throttle(script(clock, answer(200)).work, patient));
+    await failureOf(throttle(script(clock, answer(200)).work, usualRetries));
     await clock.advance(1_001);
-    expect((await throttle(script(clock, answer(200)).work, patient)).status).toBe(200);
+    expect((await throttle(script(clock, answer(200)).work, usualRetries)).status).toBe(200);
   });
 
   test('of one request says nothing about a host that answers others', async () => {
     const clock = createFakeClock();
     const throttle = create(clock);
-    const lost = failureOf(throttle(silent(clock, 30_000), patient));
+    const lost = failureOf(throttle(silent(clock, 30_000), usualRetries));
     await clock.advance(10_000);
-    await throttle(script(clock, answer(200)).work, patient);
+    await throttle(script(clock, answer(200)).work, usualRetries);
     await clock.advance(20_000);
     expect((await lost).code).toBe('timeout');
-    expect((await throttle(script(clock, answer(200)).work, patient)).status).toBe(200);
+    expect((await throttle(script(clock, answer(200)).work, usualRetries)).status).toBe(200);
   });
 });
 
@@ -219,7 +219,7 @@ test('at most so many are in flight, and the others come in their order', async 
       await clock.sleep(100);
       inFlight -= 1;
       return answer(200);
-    }, patient),
+    }, usualRetries),
   );
   await clock.run(() => Promise.all(all));
   expect(most).toBe(3);
@@ -245,8 +245,8 @@ test('no more are under way than the host says are left, so that it is overrun b
     await clock.sleep(20);
     return answered;
   };
-  await clock.run(() => throttle(work, patient));
-  const all = Array.from({ length: 29 }, () => throttle(work, patient));
+  await clock.run(() => throttle(work, usualRetries));
+  const all = Array.from({ length: 29 }, () => throttle(work, usualRetries));
   const answers = await clock.run(() => Promise.all(all));
   expect(answers.map(({ status }) => status)).toEqual(all.map(() => 200));
   const asked = windows.map((window) => window.asked);
@@ -267,13 +267,13 @@ test('an announcement that comes late does not raise what is left', async () => 
     now -= 1;
     return answer(200);
   };
-  const late = throttle(announcing(50, 20), patient);
-  await clock.run(() => throttle(announcing(2, 10), patient));
+  const late = throttle(announcing(50, 20), usualRetries);
+  await clock.run(() => throttle(announcing(2, 10), usualRetries));
   await clock.run(() => late);
-  await clock.run(() => Promise.all([1, 2, 3, 4, 5].map(() => throttle(counting, patient))));
+  await clock.run(() => Promise.all([1, 2, 3, 4, 5].map(() => throttle(counting, usualRetries))));
   expect(most).toBe(2);
-  await clock.run(() => throttle(announcing(50, 10), patient));
-  await clock.run(() => Promise.all([1, 2, 3, 4, 5].map(() => throttle(counting, patient))));
+  await clock.run(() => throttle(announcing(50, 10), usualRetries));
+  await clock.run(() => Promise.all([1, 2, 3, 4, 5].map(() => throttle(counting, usualRetries))));
   expect(most).toBe(5);
 });
 
@@ -285,13 +285,13 @@ test('a host that keeps sending us away keeps a thousand callers no longer than 
     asked += 1;
     return Promise.resolve(asked % 2 === 0 ? answer(429, { 'retry-after': '5' }) : answer(200));
   };
-  const callers = Array.from({ length: 1000 }, () => throttle(work, { ...patient, refusals: 100, budgetMs: 1e9 }));
+  const callers = Array.from({ length: 1000 }, () => throttle(work, { ...usualRetries, refusals: 100, budgetMs: 1e9 }));
   const outcomes = await clock.run(() => Promise.allSettled(callers));
   expect(clock.monotonicMs()).toBeLessThanOrEqual(150_000);
   expect(outcomes.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(10);
   await clock.advance(70_000);
   asked = 1;
-  expect((await clock.run(() => throttle(work, patient))).status).toBe(200);
+  expect((await clock.run(() => throttle(work, usualRetries))).status).toBe(200);
 });
 
 test('one request is under way where none is left: some are not counted', async () => {
@@ -305,20 +305,20 @@ test('one request is under way where none is left: some are not counted', async 
     now -= 1;
     return answer(200, { 'ratelimit-remaining': '0;w=21600' });
   };
-  await clock.run(() => throttle(work, patient));
+  await clock.run(() => throttle(work, usualRetries));
   most = 0;
-  const answers = await clock.run(() => Promise.all([1, 2, 3].map(() => throttle(work, patient))));
+  const answers = await clock.run(() => Promise.all([1, 2, 3].map(() => throttle(work, usualRetries))));
   expect([answers.length, most]).toEqual([3, 1]);
 });
 
 test('who leaves the queue is not asked for, and takes no place', async () => {
   const clock = createFakeClock();
   const throttle = create(clock, 1);
-  const slow = throttle(() => clock.sleep(100).then(() => answer(200)), patient);
+  const slow = throttle(() => clock.sleep(100).then(() => answer(200)), usualRetries);
   const leaving = new AbortController();
   const { work, askedAtMs } = script(clock, answer(200));
-  const left = throttle(work, patient, leaving.signal);
-  const stayed = throttle(script(clock, answer(200)).work, patient);
+  const left = throttle(work, usualRetries, leaving.signal);
+  const stayed = throttle(script(clock, answer(200)).work, usualRetries);
   const reason = new Error('enough');
   await clock.advance(0);
   leaving.abort(reason);
@@ -334,9 +334,9 @@ test('a queue beyond all reason is refused', async () => {
   const leaving = Array.from({ length: 101 }, () => new AbortController());
   setMaxListeners(0, ...leaving.map(({ signal }) => signal));
   const waiting = Array.from({ length: 10_001 }, (_, index) =>
-    throttle(() => clock.sleep(1e9).then(() => answer(200)), patient, leaving[index % leaving.length]?.signal),
+    throttle(() => clock.sleep(1e9).then(() => answer(200)), usualRetries, leaving[index % leaving.length]?.signal),
   );
-  expect((await failureOf(throttle(script(clock, answer(200)).work, patient))).code).toBe('registry-rate-limited');
+  expect((await failureOf(throttle(script(clock, answer(200)).work, usualRetries))).code).toBe('registry-rate-limited');
   for (const each of leaving) each.abort(new Error('enough'));
   await Promise.allSettled(waiting.slice(1));
 });

@@ -1,14 +1,14 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { whyOf } from '../transport/answer.ts';
+import { errorTextOf } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { createPauses } from './pauses.ts';
+import { createRateLimitPauses } from './pauses.ts';
 import { requestsLeft, retryAfterMs } from './rate-limit-headers.ts';
 import { createSlots } from '../async/slots.ts';
 
 /** Bounds of waiting and retrying before the caller gets an error. */
-export type Patience = {
+export type RetryBounds = {
   /** Number of retries after a broken connection or an answer of 500 and above. */
   readonly faults: number;
   /** Number of retries after a pause that the host asked for. */
@@ -17,10 +17,10 @@ export type Patience = {
   readonly budgetMs: number;
 };
 
-export const patient: Patience = { faults: 2, refusals: 3, budgetMs: 30_000 };
+export const usualRetries: RetryBounds = { faults: 2, refusals: 3, budgetMs: 30_000 };
 
 /** For a request with an alternative. */
-export const impatient: Patience = { faults: 0, refusals: 0, budgetMs: 0 };
+export const noRetries: RetryBounds = { faults: 0, refusals: 0, budgetMs: 0 };
 
 /**
  * Sends a request within the limits of one host. Throws a `RegistryFailure`. Returns an answer of 500 and above that
@@ -28,7 +28,7 @@ export const impatient: Patience = { faults: 0, refusals: 0, budgetMs: 0 };
  */
 export type Throttle = (
   work: () => Promise<WireAnswer>,
-  patience: Patience,
+  patience: RetryBounds,
   signal?: AbortSignal,
 ) => Promise<WireAnswer>;
 
@@ -47,7 +47,7 @@ export type ThrottleOptions = {
  */
 export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOptions): Throttle {
   const slots = createSlots(maxInFlight, maxWaiting, () => sentAway('too many requests wait for it already', 1000));
-  const pauses = createPauses(clock, patient.budgetMs);
+  const pauses = createRateLimitPauses(clock, usualRetries.budgetMs);
   let silence: { readonly untilMs: number; readonly failure: RegistryFailure } | undefined;
   let answeredAtMs = -Infinity;
   let told = { left: Infinity, atMs: -Infinity };
@@ -62,7 +62,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     }
   };
 
-  async function stayAway(left: Left, signal: AbortSignal | undefined): Promise<void> {
+  async function stayAway(left: RemainingRetries, signal: AbortSignal | undefined): Promise<void> {
     for (let awayMs = pauses.leftMs(); awayMs > 0; awayMs = pauses.leftMs()) {
       if (awayMs > left.budgetMs || pauses.areTooMany()) throw sentAway(pauses.why(), awayMs);
       left.budgetMs -= awayMs;
@@ -71,7 +71,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     }
   }
 
-  async function attempt(work: () => Promise<WireAnswer>, left: Left): Promise<Outcome> {
+  async function attempt(work: () => Promise<WireAnswer>, left: RemainingRetries): Promise<Outcome> {
     if (pauses.leftMs() > 0) return { kind: 'again', afterMs: 0 };
     if (silence !== undefined && clock.monotonicMs() < silence.untilMs) throw silence.failure;
     const sentAtMs = clock.monotonicMs();
@@ -97,11 +97,11 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     slots.limit(left);
   }
 
-  function judge(answer: WireAnswer, left: Left): Outcome {
+  function judge(answer: WireAnswer, left: RemainingRetries): Outcome {
     const { status } = answer;
     const askedMs = status === 429 || status === 503 ? retryAfterMs(answer, clock.nowMs()) : undefined;
     if (status === 429 || askedMs !== undefined) {
-      pauses.begin(askedMs, whyOf(answer));
+      pauses.begin(askedMs, errorTextOf(answer));
       if (left.refusals === 0) throw sentAway(pauses.why(), pauses.leftMs());
       left.refusals -= 1;
       return { kind: 'again', afterMs: 0 };
@@ -110,7 +110,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     return faultStatuses.has(status) && left.faults > 0 ? backOff(left) : { kind: 'answer', answer };
   }
 
-  function backOff(left: Left): Outcome {
+  function backOff(left: RemainingRetries): Outcome {
     left.faults -= 1;
     return { kind: 'again', afterMs: (backOffMs / 2 ** left.faults) * (0.5 + random()) };
   }
@@ -122,7 +122,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
   function rememberSilence(failure: RegistryFailure, sinceMs: number): void {
     if (failure.code !== 'registry-unreachable' && failure.code !== 'timeout') return;
     const nowMs = clock.monotonicMs();
-    silence = { failure, untilMs: nowMs + Math.min(nowMs - sinceMs, longestSilenceMs) };
+    silence = { failure, untilMs: nowMs + Math.min(nowMs - sinceMs, longestUnreachableMs) };
   }
 
   function sentAway(why: string, forMs: number): RegistryFailure {
@@ -137,7 +137,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
 }
 
 /** Remaining retries and times of one caller. */
-type Left = { -readonly [Field in keyof Patience]: Patience[Field] } & { readonly beganAtMs: number };
+type RemainingRetries = { -readonly [Field in keyof RetryBounds]: RetryBounds[Field] } & { readonly beganAtMs: number };
 
 type Outcome =
   | { readonly kind: 'answer'; readonly answer: WireAnswer }
@@ -154,4 +154,4 @@ const backOffMs = 500;
 
 const maxSpreadMs = 1000;
 
-const longestSilenceMs = 60_000;
+const longestUnreachableMs = 60_000;

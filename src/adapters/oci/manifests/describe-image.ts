@@ -1,4 +1,4 @@
-import { labelledVersion, sourceOf } from '../../../domain/container/image-version.ts';
+import { labelledVersion, sourceOf } from '../../../domain/container/image-labels.ts';
 import type { RemoteImage } from '../../../domain/outside/registry.ts';
 import { choosePlatform } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
@@ -8,9 +8,9 @@ import type { Client } from '../client/client.ts';
 import { RegistryFailure, cut } from '../transport/failure.ts';
 import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../transport/json.ts';
 import { configTypes, type Entry, type Manifest } from './manifest.ts';
-import { fetchBlob, fetchManifest, type Place } from './manifests.ts';
+import { fetchBlob, fetchManifest, type RepositoryEndpoint } from './manifests.ts';
 
-export type DescribeOrder = {
+export type DescribeOptions = {
   readonly digest: Digest;
   readonly platform: Platform;
   /** Texts of a registry that are safe to show. */
@@ -20,8 +20,8 @@ export type DescribeOrder = {
 /** Follows a digest to the config of the image for a platform: one to three requests. */
 export async function describeImage(
   client: Client,
-  place: Place,
-  { digest, platform, showable }: DescribeOrder,
+  place: RepositoryEndpoint,
+  { digest, platform, showable }: DescribeOptions,
   signal?: AbortSignal,
 ): Promise<RemoteImage> {
   const top = await fetchManifest(client, place, digest, signal);
@@ -43,7 +43,7 @@ export async function describeImage(
  */
 export async function fetchPlatforms(
   client: Client,
-  place: Place,
+  place: RepositoryEndpoint,
   digest: Digest,
   signal?: AbortSignal,
 ): Promise<readonly Platform[]> {
@@ -62,7 +62,7 @@ function isNamed(part: string): boolean {
   return part !== '' && part !== 'unknown';
 }
 
-function chooseFrom(entries: readonly Entry[], platform: Platform, showable: DescribeOrder['showable']): Digest {
+function chooseFrom(entries: readonly Entry[], platform: Platform, showable: DescribeOptions['showable']): Digest {
   const chosen = choosePlatform(entries, platform);
   if (chosen !== undefined) return chosen.digest;
   const offered = new Set(
@@ -79,7 +79,7 @@ type ImageConfig = Pick<RemoteImage, 'platform' | 'createdAtMs' | 'version' | 's
 /** Reads an image's config. Charts and signatures are not images, so their config is not read. */
 async function fetchConfig(
   client: Client,
-  place: Place,
+  place: RepositoryEndpoint,
   { configDigest, configType }: Extract<Manifest, { kind: 'image' }>,
   signal: AbortSignal | undefined,
 ): Promise<ImageConfig> {

@@ -4,10 +4,10 @@ import { digestOf, requireFound, verify } from '../transport/answer.ts';
 import type { Endpoint } from '../client/endpoints.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { acceptedTypes, mediaTypeOf, outdated, outdatedTypes, parseManifest, type Manifest } from './manifest.ts';
-import { impatient } from '../limits/throttle.ts';
+import { noRetries } from '../limits/throttle.ts';
 
 /** Where in which repository. */
-export type Place = { readonly endpoint: Endpoint; readonly repository: string };
+export type RepositoryEndpoint = { readonly endpoint: Endpoint; readonly repository: string };
 
 /** Digest of a tag, and the ETag for the next request. */
 export type TagState = { readonly digest: Digest; readonly etag: string | undefined };
@@ -18,7 +18,7 @@ export type TagState = { readonly digest: Digest; readonly etag: string | undefi
  */
 export async function resolveTag(
   client: Client,
-  { endpoint, repository }: Place,
+  { endpoint, repository }: RepositoryEndpoint,
   tag: string,
   known: TagState | undefined,
   signal?: AbortSignal,
@@ -31,7 +31,7 @@ export async function resolveTag(
   const told = head.status === 200 ? digestHeader(head) : undefined;
   if (told !== undefined) return { digest: told, etag: etagOf(head) };
   // After a 500 the request has been retried often enough.
-  const patience = head.status >= 500 ? { patience: impatient } : {};
+  const patience = head.status >= 500 ? { patience: noRetries } : {};
   const answer = await client(endpoint, { ...ask, ...patience, method: 'GET', headers: accept }, signal);
   requireFound(answer, 'it has no such tag');
   const digest = digestHeader(answer) ?? digestOf(answer.body);
@@ -42,7 +42,7 @@ export async function resolveTag(
 /** Fetches a manifest and verifies its digest. */
 export async function fetchManifest(
   client: Client,
-  { endpoint, repository }: Place,
+  { endpoint, repository }: RepositoryEndpoint,
   digest: Digest,
   signal?: AbortSignal,
 ): Promise<Manifest> {
@@ -61,7 +61,7 @@ export async function fetchManifest(
 /** Fetches a blob and verifies its digest. Used for configs, which are small, not for layers. */
 export async function fetchBlob(
   client: Client,
-  { endpoint, repository }: Place,
+  { endpoint, repository }: RepositoryEndpoint,
   digest: Digest,
   signal?: AbortSignal,
 ): Promise<Buffer> {

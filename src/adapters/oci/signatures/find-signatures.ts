@@ -1,7 +1,7 @@
 import { isDigest, type Digest } from '../../../domain/reference/digest.ts';
 import type { FoundSignature } from '../../../domain/signature/signature.ts';
 import type { Client } from '../client/client.ts';
-import type { Place } from '../manifests/manifests.ts';
+import type { RepositoryEndpoint } from '../manifests/manifests.ts';
 import { acceptedTypes } from '../manifests/manifest.ts';
 import { requireFound, verify } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
@@ -15,7 +15,7 @@ import { arrayOf, objectOf, parseJsonObject, stringOf } from '../transport/json.
  */
 export async function findSignatures(
   client: Client,
-  place: Place,
+  place: RepositoryEndpoint,
   digest: Digest,
   signal?: AbortSignal,
 ): Promise<readonly FoundSignature[]> {
@@ -31,7 +31,7 @@ export async function findSignatures(
   return found;
 }
 
-type Visit = { readonly client: Client; readonly place: Place; readonly signal: AbortSignal | undefined };
+type Visit = { readonly client: Client; readonly place: RepositoryEndpoint; readonly signal: AbortSignal | undefined };
 
 const mostSignatures = 20;
 const mostManifests = 10;

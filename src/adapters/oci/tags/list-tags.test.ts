@@ -9,7 +9,7 @@ import { createTestLog } from '../../../../test/support/test-log.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { createSharedRecords } from '../../files/shared-records.ts';
-import { compactListings, readKeptListing } from './kept-pages.ts';
+import { compactListings, readStoredListing } from './stored-listings.ts';
 import { nextPage } from './list-tags.ts';
 
 const rig = createOciRig();
@@ -155,7 +155,7 @@ describe('listTags()', () => {
     const path = join(rig.folder(), 'tag-lists.jsonl');
     const kept = { path, what: 'lists of tags', version: 1, log: createTestLog() };
     const process = () =>
-      rig.registry({ listings: createSharedRecords({ ...kept, read: readKeptListing, compact: compactListings }) });
+      rig.registry({ listings: createSharedRecords({ ...kept, read: readStoredListing, compact: compactListings }) });
     const list = async () => {
       const registry = process();
       const { tags } = await registry.listTags(at(server));
@@ -185,11 +185,11 @@ describe('listTags()', () => {
   test('reads no list from a file that no registry can have given', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        expect(readKeptListing(value)).toBeUndefined();
+        expect(readStoredListing(value)).toBeUndefined();
       }),
     );
     const page = { query: '?n=1000', tags: ['1.0'], etag: '"x"' };
-    const listing = (change: object) => readKeptListing({ place: 'host/app', pages: [{ ...page, ...change }] });
+    const listing = (change: object) => readStoredListing({ place: 'host/app', pages: [{ ...page, ...change }] });
     expect(listing({})).toEqual({ place: 'host/app', pages: [{ ...page, next: undefined }] });
     for (const change of [{ tags: ['../x'] }, { etag: 'a\r\nb' }, { next: 'https://elsewhere' }, { query: '/x' }])
       expect(listing(change)).toBeUndefined();

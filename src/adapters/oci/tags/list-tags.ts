@@ -2,7 +2,7 @@ import { mostTags, type TagList } from '../../../domain/outside/registry.ts';
 import { isTag } from '../../../domain/reference/reference-grammar.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Client } from '../client/client.ts';
-import { etagOf, type Place } from '../manifests/manifests.ts';
+import { etagOf, type RepositoryEndpoint } from '../manifests/manifests.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { requireFound } from '../transport/answer.ts';
@@ -31,7 +31,7 @@ export type ListingOptions = {
  */
 export async function listTags(
   client: Client,
-  place: Place,
+  place: RepositoryEndpoint,
   { known, nowMs }: ListingOptions,
   signal?: AbortSignal,
 ): Promise<Listing> {
@@ -66,7 +66,7 @@ const maxPageBytes = 16 * 1024 * 1024;
 
 async function fetchPage(
   client: Client,
-  { endpoint, repository }: Place,
+  { endpoint, repository }: RepositoryEndpoint,
   query: string,
   known: Page | undefined,
   signal: AbortSignal | undefined,

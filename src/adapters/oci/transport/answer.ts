@@ -8,7 +8,7 @@ import { arrayOf, objectOf, parseJsonObject, stringOf } from './json.ts';
 export function requireFound(answer: WireAnswer, missing: string): void {
   const { status } = answer;
   if (status === 200) return;
-  const said = whyOf(answer);
+  const said = errorTextOf(answer);
   const words = said === '' ? '' : ` (${said})`;
   if (status === 404) throw new RegistryFailure('registry-not-found', `${missing}${words}`);
   throw new RegistryFailure(
@@ -37,12 +37,12 @@ export function digestOf(content: Buffer, like?: Digest): Digest {
  * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes). Token servers send the same, or
  * a field `details`, `error_description` or `message`.
  */
-export function whyOf(answer: Pick<WireAnswer, 'body' | 'showable'>): string {
-  return answer.showable(wordsOf(answer));
+export function errorTextOf(answer: Pick<WireAnswer, 'body' | 'showable'>): string {
+  return answer.showable(rawErrorTextOf(answer));
 }
 
 /** The same text unchanged, for parsing and not for display. */
-export function wordsOf({ body }: Pick<WireAnswer, 'body'>): string {
+export function rawErrorTextOf({ body }: Pick<WireAnswer, 'body'>): string {
   const parsed = parseJsonObject(body);
   if (parsed === undefined) return '';
   const listed = arrayOf(parsed['errors']).map((error) => messageOf(objectOf(error)));

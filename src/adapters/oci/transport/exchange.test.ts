@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startHttpServer } from '../../../../test/support/http/http-server.ts';
 import { createAgents, type Agents } from './agents.ts';
-import { createAuthorities } from './authorities.ts';
+import { createAuthorities } from './certificates.ts';
 import { createExchange, type Exchange, type WireRequest } from './exchange.ts';
 import { RegistryFailure } from './failure.ts';
 import { createSentSecrets } from './sent-secrets.ts';

@@ -4,8 +4,8 @@ import type { Agents, Route } from './agents.ts';
 import { RegistryFailure } from './failure.ts';
 import { isTlsError, readNetworkError } from './network-errors.ts';
 import type { SentSecrets } from './sent-secrets.ts';
-import { createTurns, type Turns } from '../async/turns.ts';
-import { reasonOf, until } from '../async/until.ts';
+import { createTickBatches, type TickBatches } from '../async/tick-batches.ts';
+import { abortReasonOf, orAborted } from '../async/or-aborted.ts';
 
 export type WireRequest = {
   readonly method: 'GET' | 'HEAD' | 'POST';
@@ -38,12 +38,12 @@ export type ExchangeOptions = {
 
 /** Redirects are returned like other answers. */
 export function createExchange(agents: Agents, options: ExchangeOptions): Exchange {
-  const manner: Manner = { ...options, inTurn: createTurns(Infinity) };
+  const manner: ExchangeContext = { ...options, inTurn: createTickBatches(Infinity) };
   return async function exchange(request, signal) {
     const { url } = request;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
-        const route = await until(agents.routeTo(url), signal);
+        const route = await orAborted(agents.routeTo(url), signal);
         const answer = await attempt(route, request, manner, signal);
         if (answer !== 'stale') return answer;
       }
@@ -59,7 +59,7 @@ export function createExchange(agents: Agents, options: ExchangeOptions): Exchan
 }
 
 /** Answers that arrived in the same tick continue together. */
-type Manner = ExchangeOptions & { readonly inTurn: Turns };
+type ExchangeContext = ExchangeOptions & { readonly inTurn: TickBatches };
 
 /** The other side may close a kept connection at the moment of its use, and after its restart several of them. */
 const maxStaleConnections = 3;
@@ -67,14 +67,14 @@ const maxStaleConnections = 3;
 function attempt(
   route: Route,
   wanted: WireRequest,
-  { deadlineMs, userAgent, sent, inTurn }: Manner,
+  { deadlineMs, userAgent, sent, inTurn }: ExchangeContext,
   signal: AbortSignal | undefined,
 ): Promise<WireAnswer | 'stale'> {
   const { url, method, headers, body, maxBytes } = wanted;
   // A user name in the URL is not sent, because nobody configured it.
   const path = url.pathname + url.search;
   return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return void reject(reasonOf(signal));
+    if (signal?.aborted === true) return void reject(abortReasonOf(signal));
     let hasAnswered = false;
     const shown = { ...route.proxyHeaders, ...headers };
     sent.note(shown, body);
@@ -84,8 +84,8 @@ function attempt(
       path: route.proxyHeaders === undefined ? path : url.origin + path,
       headers: { host: url.host, 'user-agent': userAgent, ...shown },
     });
-    const abort = (): void => fail(reasonOf(signal));
-    const timer = setTimeout(() => fail(tooLate(url.host, deadlineMs)), deadlineMs);
+    const abort = (): void => fail(abortReasonOf(signal));
+    const timer = setTimeout(() => fail(timedOut(url.host, deadlineMs)), deadlineMs);
     signal?.addEventListener('abort', abort, { once: true });
 
     request.on('response', (response) => {
@@ -121,7 +121,7 @@ function isClosed(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNRESET' || error.code === 'EPIPE';
 }
 
-function tooLate(host: string, deadlineMs: number): RegistryFailure {
+function timedOut(host: string, deadlineMs: number): RegistryFailure {
   return new RegistryFailure('timeout', `it did not answer within ${formatDuration(deadlineMs)}`, { host });
 }
 

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAddressList, loopback, splitHost, type AddressList } from './address-list.ts';
-import { remembered } from '../async/single-flight.ts';
+import { cachedFor } from '../async/single-flight.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 
 export type InsecureOptions = {
@@ -18,7 +18,7 @@ export type InsecureOptions = {
  * https://docs.docker.com/reference/cli/dockerd/#insecure-registries
  */
 export function createInsecure({ clock, log, insecureRegistries }: InsecureOptions): IsInsecure {
-  const listed = remembered(clock, listTtlMs, async (signal) => readList(await insecureRegistries(signal)));
+  const listed = cachedFor(clock, listTtlMs, async (signal) => readList(await insecureRegistries(signal)));
 
   return async function isInsecure(host, signal) {
     const { name } = splitHost(host);

@@ -20,7 +20,7 @@ export function isTlsError(failure: RegistryFailure): boolean {
 }
 
 /** Whether a TLS handshake failed because the other side does not speak TLS. */
-export function speaksNoTls(error: unknown): boolean {
+export function isTlsMismatch(error: unknown): boolean {
   const cause = error instanceof RegistryFailure ? error.cause : error;
   return cause instanceof Error && /wrong version number|packet length too long/i.test(cause.message);
 }
@@ -69,7 +69,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
 
 function meaningOfFamily(code: string, error: unknown): Meaning {
   if (code.startsWith('HPE_')) return { why: 'its answer is not HTTP', isForeign: true };
-  if (speaksNoTls(error)) return noTls;
+  if (isTlsMismatch(error)) return noTls;
   if (/SSL|TLS|EPROTO/.test(code)) return { why: `the TLS handshake failed (${cut(code)})` };
   return { why: `the connection failed (${cut(code === '' ? String(error) : code)})` };
 }

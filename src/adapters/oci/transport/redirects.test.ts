@@ -5,7 +5,7 @@ import {
   emptyContent,
   putImage,
   serveContent,
-  wantingToken,
+  requireToken,
 } from '../../../../test/support/registry/registry-content.ts';
 
 const rig = createOciRig();
@@ -70,7 +70,7 @@ test('a registry may be a name for another, which is shown the login for there a
   const { digest } = putImage(content, 'team/app:1');
   const tokens = await rig.serve(() => ({ body: '{"token":"good"}' }));
   const behind = await rig.serve(
-    wantingToken(
+    requireToken(
       serveContent(content),
       () => `${tokens.url}/token`,
       (token) => token === 'good',

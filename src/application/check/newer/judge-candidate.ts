@@ -1,7 +1,7 @@
 import { judgeFailure } from '../../../domain/check/failed-check.ts';
 import { ageOf } from '../../../domain/check/sightings.ts';
 import { judgeContent } from '../../../domain/check/staleness.ts';
-import { type Subject, undecided, type Verdict } from '../../../domain/check/verdict.ts';
+import { type CheckSubject, unknownVerdict, type Verdict } from '../../../domain/check/verdict.ts';
 import type { ImageIndex } from '../../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import { formatReference } from '../../../domain/reference/image-reference.ts';
@@ -10,25 +10,25 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { sentence } from '../../../domain/text/sentence.ts';
 import type { FindCandidate, FoundCandidate } from './find-candidate.ts';
 import { requireSignature } from './require-signature.ts';
-import type { TagWatch } from './tag-watch.ts';
+import type { TagSightings } from './tag-sightings.ts';
 
 export type CandidateSearch = {
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
-  readonly tags: TagWatch;
+  readonly tags: TagSightings;
   readonly find: FindCandidate;
   readonly platformOf: (imageId: string) => Promise<Platform>;
   readonly signal: AbortSignal | undefined;
 };
 
 /** Judges a container whose policy lets it move to other tags; `own` is the verdict on the digest of its own tag. */
-export async function judgeHigherTags(subject: Subject, own: Verdict, search: CandidateSearch): Promise<Verdict> {
+export async function judgeHigherTags(subject: CheckSubject, own: Verdict, search: CandidateSearch): Promise<Verdict> {
   const { tagPolicy: policy } = subject.inForce;
   if (policy.kind === 'digest') return own;
   if (subject.isNamedByLabel)
     return withRemark(own, 'a label names its image, so that only the digest of that tag is followed');
   const rules = readRules(subject);
-  if ('fault' in rules) return combine(own, undecided(rules.fault, subject), subject);
+  if ('fault' in rules) return combine(own, unknownVerdict(rules.fault, subject), subject);
   try {
     return combine(own, await judgeBest(subject, rules, search), subject);
   } catch (error) {
@@ -39,7 +39,9 @@ export async function judgeHigherTags(subject: Subject, own: Verdict, search: Ca
 type Rules = Pick<Parameters<FindCandidate>[0], 'policy' | 'include' | 'exclude'>;
 
 /** Undefined without a rule, because the wanted tags are unknown then. */
-function readRules({ inForce: { tagPolicy, tagInclude, tagExclude } }: Subject): Rules | { readonly fault: string } {
+function readRules({
+  inForce: { tagPolicy, tagInclude, tagExclude },
+}: CheckSubject): Rules | { readonly fault: string } {
   const named = { policy: tagPolicy, 'tag-include': tagInclude, 'tag-exclude': tagExclude };
   for (const [name, rule] of Object.entries(named))
     if (rule.kind === 'unreadable')
@@ -58,7 +60,7 @@ type Best = Verdict | { readonly status: 'none'; readonly because: string | unde
  * The highest candidate that may be applied now. A tag that is too young or not signed gives way to a lower one. A tag
  * that has failed here, or is only monitored, does not.
  */
-async function judgeBest(subject: Subject, rules: Rules, search: CandidateSearch): Promise<Best> {
+async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateSearch): Promise<Best> {
   const { find, platformOf, signal } = search;
   const platform = await platformOf(subject.imageId);
   const verdicts = new Map<string, Verdict>();
@@ -68,7 +70,7 @@ async function judgeBest(subject: Subject, rules: Rules, search: CandidateSearch
     return verdict.status !== 'held' || (verdict.hold !== 'cooldown' && verdict.hold !== 'unsigned');
   };
   const answer = await find({ reference: subject.reference, platform, ...rules, isWanted }, signal);
-  if (answer.kind === 'none' && answer.isCut) return undecided(sentence(answer.because ?? ''), subject);
+  if (answer.kind === 'none' && answer.isCut) return unknownVerdict(sentence(answer.because ?? ''), subject);
   if (answer.kind === 'none') return { status: 'none', because: answer.because };
   const verdict = verdicts.get(answer.step.tag);
   if (verdict === undefined || verdict.status !== 'fresh') return verdict ?? { status: 'none', because: undefined };
@@ -76,7 +78,7 @@ async function judgeBest(subject: Subject, rules: Rules, search: CandidateSearch
 }
 
 async function judgeFound(
-  subject: Subject,
+  subject: CheckSubject,
   { reference, digest, image, step }: FoundCandidate,
   platform: Platform,
   { outside, images, tags, signal }: CandidateSearch,
@@ -94,7 +96,7 @@ async function judgeFound(
 }
 
 /** Order of preference: a higher tag that may be applied, the own tag, a version that waits, an unknown one. */
-function combine(own: Verdict, best: Best, subject: Subject): Verdict {
+function combine(own: Verdict, best: Best, subject: CheckSubject): Verdict {
   if (best.status === 'none') return best.because === undefined ? own : withRemark(own, best.because);
   const both = [own, best].flatMap(({ failedVersion }) => failedVersion ?? []);
   if (best.status === 'stale' || (best.status === 'held' && own.status !== 'stale')) return keeping(best, both);

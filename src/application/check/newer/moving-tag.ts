@@ -4,9 +4,9 @@ import { ServiceError } from '../../../domain/errors.ts';
 import type { ImageIndex } from '../../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
-import { ageOf, ripeInstead, type Sighting } from '../../../domain/check/sightings.ts';
-import { judgeInstead, seenSince } from '../../../domain/check/staleness.ts';
-import type { Subject, Verdict } from '../../../domain/check/verdict.ts';
+import { ageOf, eligibleOlderDigests, type Sighting } from '../../../domain/check/sightings.ts';
+import { judgeOlderDigest, seenSince } from '../../../domain/check/staleness.ts';
+import type { CheckSubject, Verdict } from '../../../domain/check/verdict.ts';
 
 export type MovingTag = {
   /** Digests of the tag, oldest first; the last is the current one. */
@@ -23,14 +23,14 @@ export type MovingTag = {
  */
 export async function judgeMovingTag(
   { engine, clock }: ReadOnlyOutside,
-  subject: Subject,
+  subject: CheckSubject,
   held: Verdict,
   { seen, platform, images, describe, signal }: MovingTag,
 ): Promise<Verdict> {
   if (held.eligibleAtMs === undefined) return held;
   const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
   const since = seenSince(subject, seen);
-  const ripe = ripeInstead(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, mostTries);
+  const ripe = eligibleOlderDigests(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, mostTries);
   const isOrderKnown = since !== undefined || ripe.length === 0;
   const own = isOrderKnown ? undefined : await engine.inspectImage(subject.imageId, signal);
   for (const sighting of ripe) {
@@ -38,7 +38,7 @@ export async function judgeMovingTag(
     if (latest === undefined) continue;
     const age = ageOf(sighting, latest.createdAtMs, now);
     const order = isOrderKnown ? 'known' : { ownCreatedAtMs: own?.createdAtMs };
-    const instead = judgeInstead(
+    const instead = judgeOlderDigest(
       subject,
       held,
       { latest, own: undefined, platform, nowMs: now.nowMs, age },

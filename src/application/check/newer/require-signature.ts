@@ -1,7 +1,7 @@
-import type { Verdict, Subject } from '../../../domain/check/verdict.ts';
+import type { Verdict, CheckSubject } from '../../../domain/check/verdict.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import { describeHold } from '../../../domain/decision/hold.ts';
-import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import { judgeSignatures, type VerificationKey } from '../../../domain/signature/signature.ts';
 
 type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
@@ -12,7 +12,7 @@ type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
  */
 export async function requireSignature(
   { registry, verificationKeys = [] }: Signed,
-  subject: Subject,
+  subject: CheckSubject,
   verdict: Verdict,
   signal: AbortSignal | undefined,
 ): Promise<Verdict> {
@@ -34,7 +34,7 @@ export async function requireSignature(
 /** The same for a verdict without a registry request, and therefore without signatures. */
 export function refuseUnproven(
   { verificationKeys = [] }: Signed,
-  { inForce }: Subject,
+  { inForce }: CheckSubject,
   verdict: Verdict | undefined,
 ): Verdict | undefined {
   const names = neededKeys(inForce, verificationKeys);

@@ -18,9 +18,9 @@ export type Member = {
 export type EngineNode = { readonly engine: Engine; readonly swarm: Swarm };
 
 /** A member with what is known about its connection. */
-export type ReachedMember = Member & { readonly reach: Reach };
+export type ReachedMember = Member & { readonly reach: Reachability };
 
-export type Reach = {
+export type Reachability = {
   /** Undefined before the first attempt has ended. */
   readonly isReachable: () => boolean | undefined;
   readonly sinceMs: () => number | undefined;

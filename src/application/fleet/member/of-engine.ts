@@ -4,7 +4,7 @@ import type { ServiceEvent } from '../../../domain/run/event.ts';
  * An event of one engine as the fleet publishes it. Undefined for the begin and end of a run, which the fleet publishes
  * itself.
  */
-export function ofEngine(event: ServiceEvent, engine: string): ServiceEvent | undefined {
+export function withEngine(event: ServiceEvent, engine: string): ServiceEvent | undefined {
   switch (event.kind) {
     case 'scan_started':
     case 'scan_skipped':

@@ -3,7 +3,7 @@ import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import { type Slot, createSlots } from '../../async/concurrency.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { isAway, sayAway } from '../member/reach.ts';
+import { isUnreachable, describeUnreachable } from '../member/reachability.ts';
 import { orStopped } from '../../async/stopped.ts';
 
 /** The end of one engine's part of a run. `result` is present if the part was completed. */
@@ -40,7 +40,7 @@ export function createEachEngine(clock: Clock, enginesAtOnce: number): EachEngin
     const { name, reach } = member;
     const beganMs = clock.monotonicMs();
     const end = (result: EngineRun['result'], rest: Omit<Answer<Result>, 'member' | 'run'>): Answer<Result> => {
-      const why = 'error' in rest ? { error: sayAway(rest.error) } : {};
+      const why = 'error' in rest ? { error: describeUnreachable(rest.error) } : {};
       const run = { name, result, durationMs: clock.monotonicMs() - beganMs, ...why };
       const answer = { member, run, ...rest };
       order.onEnd?.(answer);
@@ -52,7 +52,7 @@ export function createEachEngine(clock: Clock, enginesAtOnce: number): EachEngin
       return end('ran', { result });
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'busy') return end('busy', { error });
-      const isGone = isAway(error) && order.signal?.aborted !== true;
+      const isGone = isUnreachable(error) && order.signal?.aborted !== true;
       if (isGone) reach.note(error);
       return end(isGone ? 'unreachable' : 'failed', { error });
     }

@@ -8,7 +8,7 @@ import { namePattern } from '../../../domain/text/name-pattern.ts';
 import type { CheckReport } from '../../check/check.ts';
 import type { ReachedMember } from '../member/member.ts';
 import type { Answer } from './each-engine.ts';
-import { unmatchedEverywhere } from './narrow.ts';
+import { unmatchedEverywhere } from './engine-filters.ts';
 import { isDigest } from '../../../domain/reference/digest.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
 

@@ -9,9 +9,9 @@ import type { CheckReport } from '../../check/check.ts';
 import type { EngineApplication } from '../../application.ts';
 import type { Answer } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
-import { createLastOnes } from './last-ones.ts';
+import { createWorkCounter } from './work-counter.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { narrow, refuseStrange } from './narrow.ts';
+import { filtersForEngine, refuseUnmatchedFilters } from './engine-filters.ts';
 import { inAllWaves, type PartFor, type WaveParts, wavesOf } from './in-waves.ts';
 import { registryOfRun } from './run-registry.ts';
 import { failureOfAll, hasRun, inOrder, outcomesOf, reportOf, runsOf } from './merge.ts';
@@ -61,12 +61,12 @@ export function createRuns(parts: RunParts) {
     const meant = chooseEngines(members, request.engines);
     if (request.refuseUnmatched) {
       const asked = [...meant, ...(await swarms.of(meant, signal))];
-      refuseStrange(await ask(asked, request, signal), 'update');
+      refuseUnmatchedFilters(await ask(asked, request, signal), 'update');
     }
     const run = announce('update', trigger);
     const part = partOf(run.runId);
     // The look for swarms is one of them, until it is known how many there are.
-    const lastOnes = createLastOnes(meant.length + 1);
+    const lastOnes = createWorkCounter(meant.length + 1);
     const { refuseUnmatched: _, onBegin, ...asked } = request;
     const begin = () => {
       run.begin();
@@ -93,7 +93,7 @@ export function createRuns(parts: RunParts) {
     const working: (typeof ofSwarms)[] = [];
     for (const wave of wavesOf(meant, parts, { part, ...request }, signal)) {
       const partFor = await wave.prepare();
-      const ofWave = createLastOnes(wave.members.length);
+      const ofWave = createWorkCounter(wave.members.length);
       const beforeSelf = () => {
         // The next wave does not wait for our own container, which waits for all.
         ofWave.end();
@@ -118,7 +118,7 @@ export function createRuns(parts: RunParts) {
 
   async function filtersFor({ application }: ReachedMember, request: Request, signal: AbortSignal | undefined) {
     const filters = filtersOf(request);
-    return isFull(request) ? filters : narrow(filters, await application.unmatched(filters, signal));
+    return isFull(request) ? filters : filtersForEngine(filters, await application.unmatched(filters, signal));
   }
 
   type Conclusion = {

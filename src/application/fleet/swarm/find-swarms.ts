@@ -25,7 +25,7 @@ export function createSwarmSearch(members: readonly ReachedMember[], clock: Cloc
     onAnswer();
   }
 
-  function look(member: ReachedMember, freshMs: number): Promise<void> {
+  function askOne(member: ReachedMember, freshMs: number): Promise<void> {
     const last = asked.get(member.name);
     if (last !== undefined && (last.isOpen || clock.monotonicMs() - last.atMs < freshMs)) return last.answer;
     const asking: Asked = { isOpen: true, atMs: clock.monotonicMs(), answer: answerOf(member) };
@@ -48,12 +48,12 @@ export function createSwarmSearch(members: readonly ReachedMember[], clock: Cloc
     known: () => groupBySwarm(members, ({ name }) => swarms.get(name)),
     async ask(signal) {
       const near = members.filter(({ node, reach }) => node !== undefined && reach.isReachable() !== false);
-      const answers = mapConcurrently(near, askedAtOnce, (member) => look(member, askAgainMs));
-      await waitAtMost(patienceMs, answers, clock, signal);
+      const answers = mapConcurrently(near, askedAtOnce, (member) => askOne(member, askAgainMs));
+      await waitAtMost(answerTimeoutMs, answers, clock, signal);
     },
     heard(engine) {
       const member = members.find(({ name, node }) => name === engine && node !== undefined);
-      if (member !== undefined) void look(member, lookAgainMs);
+      if (member !== undefined) void askOne(member, lookAgainMs);
     },
   };
 }
@@ -61,7 +61,7 @@ export function createSwarmSearch(members: readonly ReachedMember[], clock: Cloc
 type Asked = { readonly isOpen: boolean; readonly atMs: number; readonly answer: Promise<void> };
 
 /** The time that an engine has for a sign of life. */
-const patienceMs = 5000;
+const answerTimeoutMs = 5000;
 
 /** Several steps of one run ask. */
 const askAgainMs = 10_000;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { createFleetScene } from '../../../../test/support/scene/fleet-scene.ts';
 import { createReadiness } from '../../inventory/readiness.ts';
-import { createReach } from '../member/reach.ts';
+import { createReachability } from '../member/reachability.ts';
 import { createSharedSwarm, type Manager } from './shared-swarm.ts';
 
 const names = ['one', 'two', 'three'];
@@ -20,7 +20,7 @@ function openManagers() {
   });
   const managers = Object.entries(scene.engines).map(([name, { engine, swarm }]): Manager => {
     const silence = { publish: () => {}, onReturn: () => {}, onId: () => {} };
-    const reach = createReach({ name, info: engine.info }, { clock, ...silence });
+    const reach = createReachability({ name, info: engine.info }, { clock, ...silence });
     return { name, reach, node: { engine, swarm }, application: { ready: createReadiness({ engine, clock }) } };
   });
   const world = scene.engines['one']?.sandbox.ownSwarm.world;

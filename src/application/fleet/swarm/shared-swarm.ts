@@ -135,7 +135,7 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
     nodes: (signal) => read(({ node }) => node.swarm.nodes(signal), signal),
     failures: (signal) => read(({ node }) => node.swarm.failures(signal), signal),
     change: (service, edit) => write(service, (by) => by.change(service, edit)),
-    goBack: (service) => write(service, (by) => by.goBack(service)),
+    rollBack: (service) => write(service, (by) => by.rollBack(service)),
     noteFailure: (failure) => writeAnywhere((by) => by.noteFailure(failure)),
     forgetFailure: (failure) => writeAnywhere((by) => by.forgetFailure(failure)),
   };

@@ -3,9 +3,9 @@ import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Swarm } from '../../../domain/outside/swarm.ts';
 import type { EngineApplication } from '../../application.ts';
-import { ofEngine } from '../member/of-engine.ts';
+import { withEngine } from '../member/of-engine.ts';
 import { followMember } from '../member/follow-member.ts';
-import type { EngineNode, Reach, ReachedMember } from '../member/member.ts';
+import type { EngineNode, Reachability, ReachedMember } from '../member/member.ts';
 import { createSwarmSearch } from './find-swarms.ts';
 import { createSharedSwarm, type Manager } from './shared-swarm.ts';
 import { createSwarmEngine } from './swarm-engine.ts';
@@ -86,9 +86,9 @@ export function createSwarmMembers({ members, options, clock, log, publish }: Sw
     const owner = () => owned()?.managers[0].name ?? first.name;
     const engine = createSwarmEngine(first.node.engine, { shared, members, ownId });
     const node = { engine, swarm: shared.swarm };
-    const application = servicesAlone(open({ id, node, owner }), shared.swarm);
+    const application = onlyServices(open({ id, node, owner }), shared.swarm);
     const unsubscribe = application.subscribe((event) => {
-      const told = ofEngine(event, owner());
+      const told = withEngine(event, owner());
       if (told !== undefined) publish(told);
     });
     return {
@@ -143,7 +143,7 @@ export function createSwarmMembers({ members, options, clock, log, publish }: Sw
 type Opened = { readonly application: EngineApplication; readonly close: () => Promise<void> };
 
 /** Our own container is listed to it, and shown by its own engine. */
-function servicesAlone(application: EngineApplication, { services }: Pick<Swarm, 'services'>): EngineApplication {
+function onlyServices(application: EngineApplication, { services }: Pick<Swarm, 'services'>): EngineApplication {
   return {
     ...application,
     containerNames: async (signal) => (await services(signal)).map(({ name }) => name),
@@ -157,7 +157,7 @@ function asMember({ managers }: SwarmOfEngines<ReachedMember>, application: Engi
 }
 
 /** A swarm can be worked on as long as one of its managers answers. */
-function reachOf(managers: SwarmOfEngines<ReachedMember>['managers']): Reach {
+function reachOf(managers: SwarmOfEngines<ReachedMember>['managers']): Reachability {
   const [{ reach: ofOwner }] = managers;
   const answers = managers.map(({ reach }) => reach.isReachable());
   const isReachable = answers.every((one) => one === false) ? false : answers.includes(true) || undefined;

@@ -2,7 +2,7 @@ import {
   type Member,
   type MemberFacts,
   placeOf,
-  type Standing,
+  type ContainerFacts,
   type TransactionFacts,
 } from '../../../domain/transaction/facts.ts';
 import { type Container, isAlive, restartPolicyOf } from '../../../domain/container/container.ts';
@@ -15,8 +15,8 @@ import type { HookName } from '../../../domain/settings/table/container-labels.t
 import type { TransactionMemory } from '../../../domain/transaction/memory/transaction-memory.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../../domain/settings/settings.ts';
-import { parseStandingName, standingPrefix } from '../../../domain/transaction/transaction-names.ts';
+import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import { parseTransactionName, transactionNamePrefix } from '../../../domain/transaction/transaction-names.ts';
 import { createStopTimes, type StopTimes } from './stop-times.ts';
 
 /** A transaction under way in this process. */
@@ -141,7 +141,7 @@ async function readMember(
       (oldStanding === undefined
         ? memory.pruned.has(member.oldId)
         : member.needsAutoRemoveReplica && oldStanding.place === 'name'),
-    standsIn: isOver,
+    isReplica: isOver,
     missingOfAutoRemoveReplica: autoRemoveReplica === undefined ? [] : missingNetworks(member, autoRemoveReplica),
     nameHeldBy:
       spareStanding?.place === 'name'
@@ -152,11 +152,11 @@ async function readMember(
     tagMovedFrom: transaction.tagsBefore.get(member.oldId),
     missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),
     rivals:
-      oldStanding?.place === 'name' && newStanding?.place === 'new' && memory.wish === 'forward'
+      oldStanding?.place === 'name' && newStanding?.place === 'new' && memory.direction === 'forward'
         ? await rivalsOf(outside, member.name, [newStanding.id, spare?.id], replacedBy(original))
         : [],
     taggedImageId:
-      memory.wish === 'forward' || reference === '' ? undefined : (await engine.inspectImage(reference))?.id,
+      memory.direction === 'forward' || reference === '' ? undefined : (await engine.inspectImage(reference))?.id,
   };
 }
 
@@ -170,7 +170,7 @@ export function followedTag(old: Container | undefined): string {
   return reference === undefined || reference.digest !== undefined || isImageId(text, old?.imageId ?? '') ? '' : text;
 }
 
-function standingOf(container: Container, name: string, hasHook: boolean): Standing {
+function standingOf(container: Container, name: string, hasHook: boolean): ContainerFacts {
   const { id, imageId } = container;
   const { status, startedAt, finishedAt } = container.state;
   return {
@@ -188,8 +188,8 @@ function standingOf(container: Container, name: string, hasHook: boolean): Stand
 async function holderOf(
   { engine }: Outside,
   { name, oldId, transaction }: Member & { readonly transaction: string },
-  old: Standing | undefined,
-  successor: Standing | undefined,
+  old: ContainerFacts | undefined,
+  successor: ContainerFacts | undefined,
 ): Promise<MemberFacts['nameHeldBy']> {
   if (old?.place === 'name') return 'old';
   if (successor?.place === 'name') return 'new';
@@ -221,10 +221,10 @@ async function rivalsOf(
   own: readonly (string | undefined)[],
   replacedId: string | undefined,
 ): Promise<string[]> {
-  const standing = await engine.listContainers({ namePrefix: standingPrefix(name) });
+  const standing = await engine.listContainers({ namePrefix: transactionNamePrefix(name) });
   return standing
     .filter(({ id, name: other, labels }) => {
-      if (own.includes(id) || parseStandingName(other)?.name !== name) return false;
+      if (own.includes(id) || parseTransactionName(other)?.name !== name) return false;
       return carriesJournal(labels) || id === replacedId;
     })
     .map((container) => container.name);

@@ -3,7 +3,7 @@ import type { Container } from '../../../domain/container/container.ts';
 import { describeError } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
-import { endOf, type ProcessEnd } from '../../../domain/health/process-end.ts';
+import { exitOf, type ProcessExit } from '../../../domain/health/process-exit.ts';
 import type { OpenTransaction } from './facts.ts';
 
 /** The successor whose process ended first in its group. */
@@ -37,19 +37,19 @@ export async function firstToEnd(
   let first: (FirstToEnd & { readonly atMs: number }) | undefined;
   for (const { id, oldId, name, desiredEndState, autoRemoves } of suspects) {
     const container = await outside.engine.inspectContainer(id);
-    const end = endOf(id, container, events);
+    const end = exitOf(id, container, events);
     if (end === undefined || (first !== undefined && first.atMs <= end.atMs)) continue;
     if (desiredEndState === 'completed' && end.exitCode === 0) continue;
     const isGone = container === undefined;
-    const reason = end.wasAsked
-      ? whoAsked(name, container, autoRemoves)
+    const reason = end.wasRequested
+      ? describeRequestedEnd(name, container, autoRemoves)
       : `${wordsOf(end)}${whereTo(isGone, autoRemoves)}`;
-    first = { id, oldId, name, reason, ownFault: !end.wasAsked, isGone, atMs: end.atMs };
+    first = { id, oldId, name, reason, ownFault: !end.wasRequested, isGone, atMs: end.atMs };
   }
   return first;
 }
 
-function wordsOf({ outOfMemory, exitCode, error }: ProcessEnd): string {
+function wordsOf({ outOfMemory, exitCode, error }: ProcessExit): string {
   if (outOfMemory) return 'it ran out of memory';
   if (exitCode === undefined) return 'it ended';
   return `it exited with code ${exitCode}${error === '' ? '' : ` (${error})`}`;
@@ -61,7 +61,7 @@ function whereTo(isGone: boolean, autoRemoves: boolean): string {
   return isGone ? ', and somebody removed it then' : '';
 }
 
-function whoAsked(name: string, container: Container | undefined, autoRemoves: boolean): string {
+function describeRequestedEnd(name: string, container: Container | undefined, autoRemoves: boolean): string {
   if (container !== undefined) return `somebody stopped the new "${name}"`;
   return `somebody ${autoRemoves ? 'stopped or removed' : 'removed'} the new "${name}"`;
 }
@@ -92,7 +92,7 @@ const settlingMs = 250;
 const alreadyToldMs = 50;
 
 /** The outcome of the step in which a successor has ended. */
-export function endedFirst(
+export function outcomeOfEnd(
   { id, reason, ownFault }: Pick<FirstToEnd, 'id' | 'reason' | 'ownFault'>,
   wasSeenWell: boolean,
 ): StepOutcome {

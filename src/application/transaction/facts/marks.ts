@@ -1,7 +1,12 @@
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { otherNames } from '../../../domain/check/failed-version.ts';
-import { namelessTag, type OpenMark, openMarkTag, openMarkText } from '../../../domain/transaction/open-mark.ts';
+import {
+  namelessTag,
+  type TransactionMark,
+  transactionMarkTag,
+  transactionMarkText,
+} from '../../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { OpenTransaction } from './facts.ts';
 
@@ -13,7 +18,7 @@ export async function setMark({ outside, transaction }: Context, { oldId }: Step
   if (member === undefined) return { kind: 'refused', status: 0, message: 'it has no part in the update' };
   const { policy = { Name: '', MaximumRetryCount: 0 }, wasRunning, newImageId } = member;
   const order = { oldId, policy, wasRunning, transaction: transaction.id };
-  const tag = openMarkTag(order, outside.seal?.sign(openMarkText(order)));
+  const tag = transactionMarkTag(order, outside.seal?.sign(transactionMarkText(order)));
   const outcome = await outside.engine.tagImage(newImageId, tag);
   if (outcome.kind === 'done' || outcome.kind === 'noop') {
     transaction.marks.set(oldId, tag);
@@ -35,7 +40,7 @@ export const settleWithinMs = 1000;
  * Whether the container was created so late after its mark that another instance may have removed the mark and reset
  * the tag. Resolves when no other instance can do so any more.
  */
-export async function cameLate({ outside: { clock }, transaction }: Context, oldId: string): Promise<boolean> {
+export async function wasCreatedLate({ outside: { clock }, transaction }: Context, oldId: string): Promise<boolean> {
   const markedAtMs = transaction.markedAtMs.get(oldId) ?? clock.monotonicMs();
   if (clock.monotonicMs() - markedAtMs < strayAfterMs / 2) return false;
   await clock.sleep(settleWithinMs + graceMs);
@@ -58,7 +63,7 @@ export async function removeMark({ outside, transaction }: Context, { oldId }: S
  * Gives an image without any other name a name first. Otherwise the engine would remove the image with its last tag, or
  * refuse to remove the tag.
  */
-export async function untag({ engine }: Pick<Outside, 'engine'>, tag: OpenMark['tag']): Promise<CallOutcome> {
+export async function untag({ engine }: Pick<Outside, 'engine'>, tag: TransactionMark['tag']): Promise<CallOutcome> {
   const image = await engine.inspectImage(tag);
   if (image === undefined) return { kind: 'noop' };
   if (otherNames(image, tag).length === 0) {

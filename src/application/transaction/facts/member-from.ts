@@ -2,7 +2,7 @@ import type { Member } from '../../../domain/transaction/facts.ts';
 import { isAlive, restartPolicyOf } from '../../../domain/container/container.ts';
 import { hasSelfRemovingSuccessor, removesItself } from '../../../domain/transaction/auto-remove.ts';
 import type { Journal } from '../../../domain/transaction/journal.ts';
-import type { OpenMark } from '../../../domain/transaction/open-mark.ts';
+import type { TransactionMark } from '../../../domain/transaction/transaction-mark.ts';
 import type { PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import type { PreparedMember } from './prepare.ts';
 
@@ -45,7 +45,7 @@ export function memberFromJournal(journal: Journal): Member {
 export function memberFromMark(
   name: string,
   oldId: string,
-  mark: Pick<OpenMark, 'policy' | 'wasRunning' | 'imageId'> | undefined,
+  mark: Pick<TransactionMark, 'policy' | 'wasRunning' | 'imageId'> | undefined,
 ): Member {
   const wasRunning = mark?.wasRunning ?? false;
   return {

@@ -2,7 +2,7 @@ import { defined } from '../../../domain/text/defined.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
-import { speaksApi } from '../../../domain/container/api-version.ts';
+import { supportsApi } from '../../../domain/container/api-version.ts';
 import {
   type Container,
   type Endpoint,
@@ -23,10 +23,10 @@ import {
   withDigest,
 } from '../../../domain/reference/image-reference.ts';
 import { effectiveSettings } from '../../../domain/settings/effective-settings.ts';
-import { readLabels, wishesOf } from '../../../domain/settings/labels.ts';
+import { readLabels, labelValuesOf } from '../../../domain/settings/labels.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { formatPlatform, type Platform, samePlatform } from '../../../domain/reference/platform.ts';
-import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
 
@@ -166,8 +166,8 @@ async function refuseUnaskable(
 
 /** https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes */
 function warnOfUnheardSignal({ log }: Outside, container: Container, { apiVersion }: EngineInfo): void {
-  const { stopSignal } = wishesOf(container);
-  if (stopSignal === undefined || speaksApi(apiVersion, '1.42')) return;
+  const { stopSignal } = labelValuesOf(container);
+  if (stopSignal === undefined || supportsApi(apiVersion, '1.42')) return;
   log.warn('The label stop-signal has no effect: this engine stops containers only with their own signal', {
     container: container.name,
     signal: stopSignal,

@@ -3,7 +3,7 @@ import { readJournal } from '../../../domain/transaction/journal.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { autoRemoveReplicaName, successorName } from '../../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
-import { cameLate, setMark } from '../facts/marks.ts';
+import { wasCreatedLate, setMark } from '../facts/marks.ts';
 import { memberAsItWas, partsAsTheyWere, recipeOf } from './recipe-of.ts';
 import { type StepContext, nothingPrepared } from './step-context.ts';
 import type { Image } from '../../../domain/container/container.ts';
@@ -22,7 +22,7 @@ export async function createSuccessor(context: StepContext, { member: index }: S
   const outcome = await createUnderTag(context, order, successorName(member.name), recipe);
   if (outcome.kind === 'done') {
     transaction.successors.set(member.oldId, outcome.id);
-    if (await cameLate(context, member.oldId)) return beginAnew(context, { ...order, member });
+    if (await wasCreatedLate(context, member.oldId)) return beginAnew(context, { ...order, member });
   }
   if (outcome.kind === 'refused' && outcome.status === 409) {
     const busy = `another update of "${member.name}" is in progress`;
@@ -33,7 +33,7 @@ export async function createSuccessor(context: StepContext, { member: index }: S
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
 }
 
-type TaggedOrder = {
+type CreateUnderTagOptions = {
   readonly image: Image;
   readonly parts: PreparedMember;
   /** True if the tag is restored after the creation. */
@@ -46,7 +46,7 @@ type TaggedOrder = {
  */
 async function createUnderTag(
   { outside: { engine }, transaction: { tagsBefore } }: StepContext,
-  { image, parts: { planned, tag }, keepsTag }: TaggedOrder,
+  { image, parts: { planned, tag }, keepsTag }: CreateUnderTagOptions,
   name: string,
   recipe: ContainerRecipe,
 ) {
@@ -69,7 +69,7 @@ async function createUnderTag(
 /** Sets the mark and the tag again for a successor that another instance had not seen when it removed them. */
 async function beginAnew(
   { outside, transaction }: StepContext,
-  { image, parts: { tag }, keepsTag, member: { oldId } }: TaggedOrder & { readonly member: Member },
+  { image, parts: { tag }, keepsTag, member: { oldId } }: CreateUnderTagOptions & { readonly member: Member },
 ): Promise<StepOutcome> {
   const marked = await setMark({ outside, transaction }, { kind: 'mark', oldId });
   if (marked.kind !== 'done' || tag === undefined || keepsTag) return marked;

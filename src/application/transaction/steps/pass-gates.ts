@@ -3,7 +3,7 @@ import type { StepOf } from '../../../domain/transaction/step.ts';
 import { passCompletion } from '../../health/completion.ts';
 import { endedAndGone, type GateVerdict, passGate, vanished } from '../../health/health.ts';
 import type { OpenTransaction } from '../facts/facts.ts';
-import { endedFirst, firstToEnd } from '../facts/first-to-end.ts';
+import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
 import { memberOf, type StepContext } from './step-context.ts';
 
 /**
@@ -49,10 +49,10 @@ async function blame(
   const first = await firstToEnd(outside, transaction);
   const autoRemoves = memberOf(id, transaction)?.autoRemoves === true;
   const isTold = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;
-  if (first !== undefined && !isTold) return endedFirst(first, seenWell.has(first.id));
+  if (first !== undefined && !isTold) return outcomeOfEnd(first, seenWell.has(first.id));
   const isEnded = verdict === vanished && autoRemoves;
   const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
-  return endedFirst({ id, ownFault, reason }, wasSeenWell);
+  return outcomeOfEnd({ id, ownFault, reason }, wasSeenWell);
 }
 
 function gateOf(successorId: string, transaction: OpenTransaction): typeof passGate {

@@ -8,12 +8,12 @@ import { removeMark, setMark } from '../facts/marks.ts';
 import { compareCreated } from './compare.ts';
 import { createAutoRemoveReplica, createSuccessor } from './create.ts';
 import { passGates } from './pass-gates.ts';
-import { keptMarkTag } from '../../../domain/transaction/open-mark.ts';
-import { keptName, parseStandingName } from '../../../domain/transaction/transaction-names.ts';
+import { keptMarkTag } from '../../../domain/transaction/transaction-mark.ts';
+import { keptName, parseTransactionName } from '../../../domain/transaction/transaction-names.ts';
 import { parseLink } from '../../../domain/container/recipe/other-containers.ts';
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import { endedFirst, firstToEnd } from '../facts/first-to-end.ts';
+import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
 export async function perform(context: StepContext, step: Step): Promise<StepOutcome> {
@@ -109,7 +109,7 @@ async function startContainer({ outside, transaction }: StepContext, { id }: Ste
   if (outcome.kind !== 'refused') return outcome;
   const isSuccessor = memberOf(id, transaction) !== undefined;
   const first = isSuccessor ? await firstToEnd(outside, transaction) : undefined;
-  if (first !== undefined && first.id !== id) return endedFirst(first, false);
+  if (first !== undefined && first.id !== id) return outcomeOfEnd(first, false);
   const state = (await engine.inspectContainer(id))?.state;
   const isNoted = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
   const message = `it cannot be started: ${outcome.message}`;
@@ -126,7 +126,7 @@ async function startWithoutStrayLinks(engine: Outside['engine'], id: string): Pr
   const container = await engine.inspectContainer(id);
   const stray = (container?.settings.HostConfig.Links ?? [])
     .map(parseLink)
-    .filter(({ target }) => parseStandingName(target) !== undefined);
+    .filter(({ target }) => parseTransactionName(target) !== undefined);
   if (container === undefined || stray.length === 0) return outcome;
   for (const { alias } of stray) await engine.removeLink(container.name, alias);
   return engine.startContainer(id);

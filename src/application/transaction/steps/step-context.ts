@@ -1,12 +1,12 @@
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { OpenTransaction } from '../facts/facts.ts';
 import type { PreparedTransaction } from '../facts/prepare.ts';
 
 /** Runs a wait for health; other updates may run in the meantime. */
-export type WhileUnproven = <Result>(wait: () => Promise<Result>) => Promise<Result>;
+export type WhileAwaitingHealth = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
 export type StepContext = {
   readonly outside: Outside;
@@ -14,7 +14,7 @@ export type StepContext = {
   readonly transaction: OpenTransaction;
   /** Undefined in a recovery, which creates no containers. */
   readonly prepared: PreparedTransaction | undefined;
-  readonly whileUnproven?: WhileUnproven | undefined;
+  readonly whileUnproven?: WhileAwaitingHealth | undefined;
   /** Aborts waits and reads. Steps that must not stop halfway are completed. */
   readonly signal?: AbortSignal | undefined;
 };

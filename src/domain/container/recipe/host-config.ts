@@ -1,11 +1,11 @@
-import { speaksApi } from '../api-version.ts';
+import { supportsApi } from '../api-version.ts';
 import { type Container, type HostConfig, restartPolicyOf } from '../container.ts';
 import { splitSysctls } from './network/interface-sysctls.ts';
 import { bindsFor, bindsWithFreshVolumes, mountsFor, mountsWithFreshVolumes } from './volumes/mounts.ts';
 import { sharesNetwork } from './network/network-mode.ts';
 import { linksFor, sharedNamespace, volumesFromFor } from './other-containers.ts';
 import { applyRules, type FieldRule, type KnownRequest } from './request/request.ts';
-import type { ServiceSettings } from '../../settings/settings.ts';
+import type { ServiceSettings } from '../../settings/service-settings.ts';
 
 /**
  * The container's `HostConfig`. No field comes from an image, so it is copied, except fields that an engine does not
@@ -70,7 +70,7 @@ function consoleSize({ settings }: Container): unknown {
 /** The API no longer has this limit: https://docs.docker.com/reference/api/engine/version-history/ */
 function untilApi(version: `1.${number}`, field: string): FieldRule {
   return ({ container, apiVersion }) =>
-    speaksApi(apiVersion, version) ? undefined : container.settings.HostConfig[field];
+    supportsApi(apiVersion, version) ? undefined : container.settings.HostConfig[field];
 }
 
 /** The engine refuses both forms at once, though some engines show both. */

@@ -1,4 +1,4 @@
-import { speaksApi } from '../api-version.ts';
+import { supportsApi } from '../api-version.ts';
 import { sameToEngine } from '../../text/canonical.ts';
 import { hasHostNetwork, sharesNetwork } from './network/network-mode.ts';
 import { applyRules, type FieldRule, type KnownRequest } from './request/request.ts';
@@ -66,7 +66,7 @@ function ownDomainname({ container }: KnownRequest): string | undefined {
 
 /** From API 1.44 it belongs to the endpoint; see `configuredMacAddress()`. */
 function ownMacAddress({ container, apiVersion }: KnownRequest): string | undefined {
-  return speaksApi(apiVersion, '1.44') || sharesNetwork(container)
+  return supportsApi(apiVersion, '1.44') || sharesNetwork(container)
     ? undefined
     : container.settings.Config.MacAddress || undefined;
 }
@@ -182,7 +182,7 @@ function ownHealthcheck({ container, oldImage, apiVersion }: KnownRequest): unkn
   const inherited = oldImage.config.Healthcheck ?? {};
   const own = Object.entries(container.settings.Config.Healthcheck ?? {}).filter(
     ([field, value]) =>
-      !sameToEngine(value, inherited[field]) && (field !== 'StartInterval' || speaksApi(apiVersion, '1.44')),
+      !sameToEngine(value, inherited[field]) && (field !== 'StartInterval' || supportsApi(apiVersion, '1.44')),
   );
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }

@@ -1,5 +1,12 @@
 import { boundedDraft } from '../bounded-draft.ts';
-import { gravestLevel, type Heading, headings, type Message, type MessageItem, type MessageLine } from '../message.ts';
+import {
+  mostSevereLevel,
+  type Heading,
+  headings,
+  type Message,
+  type MessageItem,
+  type MessageLine,
+} from '../message.ts';
 import type { Draft } from '../run-facts.ts';
 import type { OutboxEntry } from './outbox.ts';
 import type { OutboxRecord } from './record.ts';
@@ -60,7 +67,7 @@ function digestOf(messages: readonly Message[], occasion: string): Omit<Draft, '
       (heading) => ['', `**${heading}**`, ''],
       ({ markdown }) => markdown,
     ),
-    level: gravestLevel(messages),
+    level: mostSevereLevel(messages),
     lines: [{ level: 'info', text: summary, atMs: messages.at(-1)?.createdAtMs ?? 0 }, ...lines],
   };
 }
@@ -82,7 +89,7 @@ function joined(messages: readonly Message[]): Omit<Draft, 'title'> {
   const gap = messages.every(({ lines }) => lines.length > 0) ? '\n' : '\n\n';
   return {
     text: messages.map(({ text }) => text.trimEnd()).join(gap),
-    level: gravestLevel(messages),
+    level: mostSevereLevel(messages),
     lines: messages.flatMap(({ lines }) => lines),
   };
 }

@@ -17,7 +17,7 @@ export function nextStep({ entries }: Outbox, target: string, nowMs: number): Qu
   const dueHeld = held.filter(({ dueAtMs }) => dueAtMs <= nowMs || dueAtMs - nowMs > longestHoldMs);
   if (dueHeld.length > 0) return { kind: 'merge', entries: dueHeld };
   const head = own.find(({ hold }) => hold === undefined);
-  const waits = held.map(({ dueAtMs }) => Math.min(lookAgainMs, dueAtMs - nowMs));
+  const waits = held.map(({ dueAtMs }) => Math.min(recheckMs, dueAtMs - nowMs));
   if (head !== undefined) {
     const waitMs = head.dueAtMs - nowMs;
     if (waitMs <= 0 || waitMs > longestDelayMs) return { kind: 'send', entry: head };
@@ -30,7 +30,7 @@ export function nextStep({ entries }: Outbox, target: string, nowMs: number): Qu
 const longestHoldMs = 2 * 25 * 3_600_000;
 
 /** The wall clock may be set, and messages on hold wait for a time of the day. */
-const lookAgainMs = 60_000;
+const recheckMs = 60_000;
 
 /** The limit of `--notifications-delay`. */
 const longestDelayMs = 86_400_000;

@@ -1,4 +1,4 @@
-import { TemplateFault } from './values/fault.ts';
+import { TemplateError } from './values/fault.ts';
 import { type TemplateFunction, templateFunctions } from './functions/table.ts';
 import type { FunctionContext, Meter } from './values/limits.ts';
 import type { Command, Operand, Pipe } from './syntax/nodes.ts';
@@ -42,7 +42,7 @@ function find({ variables, meter }: State, name: string): State['variables'][num
   const place = variables.findLastIndex((known) => known.name === name);
   meter.spend((variables.length - place) >> 4);
   const variable = variables[place];
-  if (variable === undefined) throw new TemplateFault(`the variable ${name} is not declared here`);
+  if (variable === undefined) throw new TemplateError(`the variable ${name} is not declared here`);
   return variable;
 }
 
@@ -63,11 +63,11 @@ function evaluateCommand(state: State, dot: Value, command: Command, piped: read
     case 'function':
       return callFunction(state, dot, first, rest, piped);
     case 'nil':
-      throw new TemplateFault('nil alone is no value');
+      throw new TemplateError('nil alone is no value');
     default:
   }
   if (rest.length > 0 || piped.length > 0) {
-    throw new TemplateFault('only functions and methods take arguments');
+    throw new TemplateError('only functions and methods take arguments');
   }
   return evaluateOperand(state, dot, first);
 }
@@ -131,7 +131,7 @@ function callFunction(
   piped: readonly Value[],
 ): Value {
   const known = templateFunctions.get(name);
-  if (known === undefined) throw new TemplateFault(`there is no function "${name}"`);
+  if (known === undefined) throw new TemplateError(`there is no function "${name}"`);
   checkCount(name, known, rest.length + piped.length);
   if (known.shortCircuit !== undefined) return decide(state, dot, known.shortCircuit, rest, piped);
   const args = [...rest.map((operand) => evaluateOperand(state, dot, operand)), ...piped];
@@ -146,7 +146,7 @@ function callFunction(
 function checkCount(name: string, { least, most }: TemplateFunction, count: number): void {
   if (count >= least && count <= most) return;
   const wanted = least === most ? String(least) : most === Infinity ? `at least ${least}` : `${least} to ${most}`;
-  throw new TemplateFault(`${name} takes ${wanted} arguments, not ${count}`);
+  throw new TemplateError(`${name} takes ${wanted} arguments, not ${count}`);
 }
 
 /** `and` stops at the first false value, `or` at the first true one. Both return that value, not a bool. */

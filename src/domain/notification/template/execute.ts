@@ -1,11 +1,11 @@
 import { assign, evaluatePipe, type State } from './evaluate.ts';
-import { TemplateFault } from './values/fault.ts';
+import { TemplateError } from './values/fault.ts';
 import type { Sink } from './values/limits.ts';
 import type { Branches, Node, RangeNode } from './syntax/nodes.ts';
 import type { Tree } from './syntax/parse.ts';
 import { printValue } from './format/print.ts';
 import { isTrue, typeName } from './values/truth.ts';
-import { isDictionary, isList, Item, sortedEntries, type Value } from './values/value.ts';
+import { isDictionary, isList, Struct, sortedEntries, type Value } from './values/value.ts';
 
 /** The state of a walk, with its own variables and a shared output. */
 export type Run = { readonly tree: Tree; readonly state: State; readonly out: Sink };
@@ -90,7 +90,7 @@ function executeRange(run: Run, dot: Value, { pipe, body, otherwise }: RangeNode
 }
 
 function* pairsOf(value: Value): Iterable<readonly [Value, Value]> {
-  const list = isList(value) ? value : value instanceof Item ? value.looks.elements : undefined;
+  const list = isList(value) ? value : value instanceof Struct ? value.looks.elements : undefined;
   if (list !== undefined) {
     let index = 0n;
     for (const element of list) yield [index++, element];
@@ -98,13 +98,13 @@ function* pairsOf(value: Value): Iterable<readonly [Value, Value]> {
   else if (typeof value === 'bigint') {
     for (let index = 0n; index < value; index += 1n) yield [index, index];
   } else if (value !== undefined && value !== null) {
-    throw new TemplateFault(`range cannot go over a ${typeName(value)}`);
+    throw new TemplateError(`range cannot go over a ${typeName(value)}`);
   }
 }
 
 function executeCall(run: Run, dot: Value, { name, pipe }: Extract<Node, { kind: 'call' }>): void {
   const body = run.tree.templates.get(name);
-  if (body === undefined) throw new TemplateFault(`the template "${name.slice(0, 40)}" is not defined`);
+  if (body === undefined) throw new TemplateError(`the template "${name.slice(0, 40)}" is not defined`);
   const value = pipe === undefined ? undefined : evaluatePipe(run.state, dot, pipe);
   run.state.meter.enter();
   const own: State = { ...run.state, variables: [{ name: '$', value }] };

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { defaultLimits } from './values/limits.ts';
 import { longestTemplate, parseTemplate, renderTemplate } from './render.ts';
 import { Moment } from './time/moment.ts';
-import { Item, type Value } from './values/value.ts';
+import { Struct, type Value } from './values/value.ts';
 
-const entry = new Item(
+const entry = new Struct(
   'log entry',
   { Message: 'Found new image', Data: new Map([['image', 'nginx']]) },
   { text: 'Found' },
 );
-const root = new Item(
+const root = new Struct(
   'message',
   { Title: 'Updates', Host: 'h1', Entries: [entry], Report: null, Time: new Moment(0, 'UTC') },
   { elements: [entry] },
@@ -274,7 +274,7 @@ describe('a hostile template', () => {
 });
 
 test('defaultLimits leave room for 500 containers in loops within loops', () => {
-  const containers = Array.from({ length: 500 }, (_, index) => new Item('container', { Name: `name-${index}` }));
+  const containers = Array.from({ length: 500 }, (_, index) => new Struct('container', { Name: `name-${index}` }));
   const template = '{{range $}}{{range $}}{{if eq .Name "name-3"}}x{{end}}{{end}}{{end}}';
   expect(render(template, containers)).toBe('x'.repeat(500));
   expect(render('{{range .}}- {{.Name}}: {{ToUpper .Name}}{{println}}{{end}}', containers)).toContain('NAME-499');

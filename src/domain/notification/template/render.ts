@@ -1,5 +1,5 @@
 import { execute } from './execute.ts';
-import { describeFault, TemplateFault } from './values/fault.ts';
+import { describeFault, TemplateError } from './values/fault.ts';
 import { functionNames } from './functions/table.ts';
 import { createMeter, createSink, defaultLimits, type RenderLimits } from './values/limits.ts';
 import { parseTree, type Tree } from './syntax/parse.ts';
@@ -57,7 +57,7 @@ const zeroMoment = new Moment(0, 'UTC');
 
 /** Only faults of the template are reported. Any other error is a bug. */
 function failure(text: string, error: unknown, at: number): TemplateFailure {
-  if (!(error instanceof TemplateFault)) throw error;
+  if (!(error instanceof TemplateError)) throw error;
   return {
     kind: 'failed',
     reason: `Cannot render the template: ${describeFault(text, error.at ?? at, error.message)}`,

@@ -1,5 +1,5 @@
 import type { RecoveredTransaction } from '../../run/recovery-report.ts';
-import { gravestLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
+import { mostSevereLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import { repairLevels, repairSentence } from '../repair-wording.ts';
 import type { Draft, RepairFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
@@ -33,7 +33,7 @@ export function repairDraft(
     markdown: [escapeMarkdown(summary), '', ...lines.map(({ text }) => `- ${escapeMarkdown(text)}`), ...next]
       .join('\n')
       .replace(/upkeep recover$/, '`$&`'),
-    level: gravestLevel(lines),
+    level: mostSevereLevel(lines),
     lines: [{ level: 'info', text: summary, atMs }, ...lines],
     sections: [{ heading: 'Earlier updates', items }],
   };

@@ -1,5 +1,5 @@
 import { Moment } from '../template/time/moment.ts';
-import { Item, type Value } from '../template/values/value.ts';
+import { Struct, type Value } from '../template/values/value.ts';
 import type { Entry } from './entries.ts';
 import type { Report } from './report.ts';
 
@@ -17,7 +17,7 @@ export type DataParts = {
  * The root of a template in report mode: `.Title`, `.Host`, `.Entries`, `.Report`. A range over it iterates over its
  * entries.
  */
-export function reportRoot(parts: DataParts): Item {
+export function reportRoot(parts: DataParts): Struct {
   const { title, host, report } = parts;
   const entries = parts.entries.map((entry) => entryItem(entry, parts.timeZone));
   const json = new Map<string, Value>([
@@ -30,34 +30,34 @@ export function reportRoot(parts: DataParts): Item {
 }
 
 /** The root in log mode: the list of entries, which also has the fields of the other root. */
-export function logRoot(parts: DataParts): Item {
+export function logRoot(parts: DataParts): Struct {
   const entries = parts.entries.map((entry) => entryItem(entry, parts.timeZone));
   return root({ ...parts, report: undefined }, entries, { json: entries, elements: entries, isList: true });
 }
 
-function root({ title, host, report }: DataParts, entries: readonly Item[], looks: Item['looks']): Item {
+function root({ title, host, report }: DataParts, entries: readonly Struct[], looks: Struct['looks']): Struct {
   const statics = { Title: title, Host: host };
   const fields = {
     ...statics,
-    StaticData: new Item('StaticData', statics),
+    StaticData: new Struct('StaticData', statics),
     Entries: entries,
     Report: report?.item ?? null,
   };
-  return new Item('message', fields, looks);
+  return new Struct('message', fields, looks);
 }
 
 /** The fields in the order of the family's JSON in log mode. */
-function entryItem({ message, level, data, atMs }: Entry, timeZone: string): Item {
+function entryItem({ message, level, data, atMs }: Entry, timeZone: string): Struct {
   const values = Object.entries(data).map(([key, value]): [string, Value] => [
     key,
     typeof value === 'number' ? BigInt(Math.trunc(value)) : value,
   ]);
   const Time = new Moment(atMs, timeZone);
   const fields = { Message: message, Data: new Map(values), Time, Level: level === 'warn' ? 'warning' : level };
-  return new Item('log entry', fields, { text: message });
+  return new Struct('log entry', fields, { text: message });
 }
 
-function entryJson({ fields }: Item): Value {
+function entryJson({ fields }: Struct): Value {
   return new Map<string, Value>([
     ['data', fields.get('Data')],
     ['level', fields.get('Level')],

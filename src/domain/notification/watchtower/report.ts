@@ -4,11 +4,11 @@ import { shortId } from '../../container/container.ts';
 import { formatDuration } from '../../text/duration.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { Moment, zeroUnixMs } from '../template/time/moment.ts';
-import { Item, type Value } from '../template/values/value.ts';
+import { Struct, type Value } from '../template/values/value.ts';
 import { type Category, categoryOf, isCooling, latestOf } from './category.ts';
 
 /** `.Report` of a template, and its JSON form. */
-export type Report = { readonly item: Item; readonly json: Value; readonly failed: number };
+export type Report = { readonly item: Struct; readonly json: Value; readonly failed: number };
 
 /** The time of a run, and the zone in which its times are shown. */
 export type RunTime = { readonly startedAtMs: number; readonly timeZone: string };
@@ -36,13 +36,13 @@ export function reportOf(
   };
   const json = new Map<string, Value>(Object.entries(lists).map(([name, list]) => [name.toLowerCase(), list]));
   const items = all.map(({ item }) => item);
-  const porcelain = new Item('porcelain report', { containers: items.map(({ looks }) => looks.porcelain) });
+  const porcelain = new Struct('porcelain report', { containers: items.map(({ looks }) => looks.porcelain) });
   const counts = `${lists.Scanned.length} scanned, ${lists.Updated.length} updated, ${lists.Failed.length} failed`;
-  const item = new Item('report', { ...lists, All: items }, { json, porcelain, text: counts });
+  const item = new Struct('report', { ...lists, All: items }, { json, porcelain, text: counts });
   return { item, json, failed: lists.Failed.length };
 }
 
-function containerItem(outcome: ContainerOutcome, category: Category, at: RunTime): Item {
+function containerItem(outcome: ContainerOutcome, category: Category, at: RunTime): Struct {
   const { name, reason, oldImageId, containerId = '', newContainerId = '' } = outcome;
   const isWell = category === 'Updated' || category === 'Restarted' || category === 'Fresh' || category === 'Stale';
   const [error, latest, imageName] = [isWell ? '' : reason, latestOf(outcome) || oldImageId, imageNameOf(outcome)];
@@ -77,10 +77,10 @@ function containerItem(outcome: ContainerOutcome, category: Category, at: RunTim
     update_available: oldImageId !== latest,
     ...failure,
   };
-  return new Item('container', fields, {
+  return new Struct('container', fields, {
     text: name,
     json: new Map(Object.entries(json)),
-    porcelain: new Item('container', porcelain),
+    porcelain: new Struct('container', porcelain),
   });
 }
 
@@ -90,9 +90,9 @@ export function cooldownFields(container: ContainerOutcome, { startedAtMs, timeZ
   const { ageMs, delayMs } = container.cooldown;
   const remainsMs = delayMs - ageMs;
   return {
-    CooldownAge: sayAge(ageMs),
+    CooldownAge: formatAge(ageMs),
     CooldownDelay: formatDuration(delayMs),
-    CooldownRemaining: isCooling(container) ? sayAge(remainsMs) : '',
+    CooldownRemaining: isCooling(container) ? formatAge(remainsMs) : '',
     CooldownPassed: !isCooling(container),
     CooldownEligibleAt: new Moment(startedAtMs + remainsMs, timeZone),
   };
@@ -107,7 +107,7 @@ const noCooldown = {
 };
 
 /** In minutes, or in seconds below one minute. */
-function sayAge(ms: number): string {
+function formatAge(ms: number): string {
   const unit = ms < 60_000 ? 1000 : 60_000;
   return formatDuration(Math.floor(ms / unit) * unit);
 }

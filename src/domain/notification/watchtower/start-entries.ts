@@ -35,7 +35,7 @@ function scheduleLines(
   }
   if (nextRunAtMs !== undefined) {
     const when = formatMoment(new Moment(nextRunAtMs, timeZone), '2006-01-02 15:04:05 MST');
-    lines.push(`Next scheduled run: ${when} in ${sayDuration(nextRunAtMs - atMs)}`);
+    lines.push(`Next scheduled run: ${when} in ${formatLongDuration(nextRunAtMs - atMs)}`);
   }
   return lines;
 }
@@ -50,7 +50,7 @@ const units: readonly (readonly [string, number])[] = [
 ];
 
 /** `23 hours, 59 minutes, 1 second`: zero units are left out. */
-export function sayDuration(ms: number): string {
+export function formatLongDuration(ms: number): string {
   let rest = Math.max(0, Math.floor(ms / 1000));
   const parts: string[] = [];
   for (const [unit, size] of units) {

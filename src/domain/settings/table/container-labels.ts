@@ -7,7 +7,7 @@ type Labels = Readonly<Record<string, DeclaredLabel<unknown>>>;
 export const containerLabels = {
   enable: {
     name: 'enable',
-    value: kinds.truth,
+    value: kinds.booleanValue,
     fromImage: 'counts',
     meaning: 'false: exclude this container; true: watch it also with --label-enable',
     example: 'false',
@@ -37,7 +37,7 @@ export const containerLabels = {
   },
   canary: {
     name: 'canary',
-    value: kinds.truth,
+    value: kinds.booleanValue,
     fromImage: 'ignored',
     meaning: 'Update this container before the others that go to the same new image, and those only when it has passed',
     example: 'true',
@@ -96,5 +96,5 @@ function hook<const Name extends string>(name: Name, words: Words) {
 }
 
 function hookTimeout<const Name extends string>(name: Name, words: Words) {
-  return { name: `lifecycle.${name}-timeout`, value: kinds.hookWait, fromImage: 'counts', ...words } as const;
+  return { name: `lifecycle.${name}-timeout`, value: kinds.hookTimeout, fromImage: 'counts', ...words } as const;
 }

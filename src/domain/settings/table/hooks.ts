@@ -1,5 +1,5 @@
 import { userId } from '../values/label-values.ts';
-import type { Rules } from './option.ts';
+import type { ServiceOptions } from './option.ts';
 
 const usedBy = 'replacement';
 
@@ -46,4 +46,4 @@ export const hookRules = {
     label: { name: 'lifecycle.gid', value: userId, fromImage: 'ignored', effect: 'overrides' },
     usedBy,
   },
-} as const satisfies Rules;
+} as const satisfies ServiceOptions;

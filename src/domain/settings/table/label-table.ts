@@ -1,12 +1,12 @@
 import { containerLabels, hookLabels } from './container-labels.ts';
-import type { DeclaredLabel, OptionLabel, Rule } from './option.ts';
-import { type LabelledKey, labelledEntries, type rules } from './rules.ts';
+import type { DeclaredLabel, OptionLabel, ServiceOption } from './option.ts';
+import { type LabelledKey, labelledEntries, type serviceOptions } from './service-options.ts';
 
 type Hooks = (typeof hookLabels)[keyof typeof hookLabels];
 
 /** A label of a container, without its prefix. */
 export type LabelName =
-  | (typeof rules)[LabelledKey]['label']['name']
+  | (typeof serviceOptions)[LabelledKey]['label']['name']
   | (typeof containerLabels)[keyof typeof containerLabels]['name']
   | Hooks['command' | 'timeout']['name'];
 
@@ -21,7 +21,7 @@ export const labelTable: readonly NamedLabel[] = [
 
 export const labelNames: readonly LabelName[] = labelTable.map(({ name }) => name);
 
-function labelOf(rule: Rule & { readonly label: OptionLabel<unknown> }): NamedLabel {
+function labelOf(rule: ServiceOption & { readonly label: OptionLabel<unknown> }): NamedLabel {
   const { label, flag = '', example } = rule;
   const note = label.note === undefined ? '' : `; ${label.note}`;
   const meaning = label.meaning ?? `Like --${flag}, for this container${note}`;

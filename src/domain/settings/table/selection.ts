@@ -1,5 +1,5 @@
 import { parseLabelPair } from '../../container/label-pair.ts';
-import type { Acceptance, Rules } from './option.ts';
+import type { Acceptance, ServiceOptions } from './option.ts';
 
 const usedBy = 'selection';
 
@@ -146,4 +146,4 @@ export const selectionRules = {
     isCommon: true,
     usedBy,
   },
-} as const satisfies Rules;
+} as const satisfies ServiceOptions;

@@ -1,5 +1,5 @@
-import { keepTime, longestKeepMs, truth, truthOrEmpty } from '../values/label-values.ts';
-import type { Rules } from './option.ts';
+import { keepTime, longestKeepMs, booleanValue, booleanOrEmpty } from '../values/label-values.ts';
+import type { ServiceOptions } from './option.ts';
 
 const dayMs = 86_400_000;
 
@@ -38,7 +38,7 @@ export const updateRules = {
     example: 'true',
     label: {
       name: 'start-first',
-      value: truth,
+      value: booleanValue,
       fromImage: 'ignored',
       effect: 'overrides',
       note: 'true also allows shared writable volumes',
@@ -74,7 +74,7 @@ export const updateRules = {
     meaning:
       'Update containers with --rm too. If an update fails, the old version runs as a copy without --rm until the next update',
     example: 'true',
-    label: { name: 'update-auto-remove', value: truth, fromImage: 'ignored', effect: 'overrides' },
+    label: { name: 'update-auto-remove', value: booleanValue, fromImage: 'ignored', effect: 'overrides' },
     usedBy: 'replacement',
   },
   noRestart: {
@@ -87,7 +87,7 @@ export const updateRules = {
     example: 'true',
     label: {
       name: 'no-restart',
-      value: truthOrEmpty,
+      value: booleanOrEmpty,
       fromImage: 'ignored',
       effect: 'restrains',
       meaning: 'Leave the new container stopped, without a health check',
@@ -184,4 +184,4 @@ export const updateRules = {
     example: 'false',
     usedBy: 'update',
   },
-} as const satisfies Rules;
+} as const satisfies ServiceOptions;

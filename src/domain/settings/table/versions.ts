@@ -13,7 +13,7 @@ import {
   type Signers,
   signers,
 } from '../values/versions.ts';
-import type { Rules } from './option.ts';
+import type { ServiceOptions } from './option.ts';
 import type { ApprovalFrom } from '../../decision/hold.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
@@ -85,7 +85,7 @@ export const tagRules = {
     label: { name: 'verify', value: signers, fromImage: 'ignored', effect: 'overrides' },
     usedBy: 'selection',
   },
-} as const satisfies Rules;
+} as const satisfies ServiceOptions;
 
 /** Options that hold a newer version back until a person or a time releases it. */
 export const holdingBackRules = {
@@ -119,4 +119,4 @@ export const holdingBackRules = {
     label: { name: 'window', value: windowOfLabel, fromImage: 'ignored', effect: 'overrides' },
     usedBy: 'selection',
   },
-} as const satisfies Rules;
+} as const satisfies ServiceOptions;

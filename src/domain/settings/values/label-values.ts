@@ -13,34 +13,34 @@ export type ValueKind<Value> = {
   /** Writes the value in the notation of the label; `String` by default. */
   print?(value: Value): string;
   /** A text without meaning in a drop-in label. */
-  readonly silentDropIn?: string;
+  readonly ignoredDropInValue?: string;
   /** Upper limit of a duration in milliseconds. A longer one is reduced to it. */
   readonly atMostMs?: number;
 };
 
 /** Booleans as Go reads them (https://pkg.go.dev/strconv#ParseBool), in any case. */
-export const truth: ValueKind<boolean> = {
+export const booleanValue: ValueKind<boolean> = {
   accepted: 'one of true, t, 1, false, f, 0',
   parse: (text) => truths.get(text.toLowerCase()),
 };
 
 /** A boolean for which an empty value is false. */
-export const truthOrEmpty: ValueKind<boolean> = {
-  accepted: truth.accepted,
-  parse: (text) => (text === '' ? false : truth.parse(text)),
+export const booleanOrEmpty: ValueKind<boolean> = {
+  accepted: booleanValue.accepted,
+  parse: (text) => (text === '' ? false : booleanValue.parse(text)),
 };
 
 /** The longest time that an update waits for one container because of its labels or its image. */
 export const longestWaitMs = 3_600_000;
 
 /** Milliseconds, at most an hour, because all other updates wait too. A number without a unit is seconds. */
-export const wait: ValueKind<number> = {
+export const waitTime: ValueKind<number> = {
   accepted: 'a duration such as 90s, 5m or 1h30m',
   ...duration({ bareUnit: 's' }, longestWaitMs),
 };
 
 /** The same. A number without a unit is minutes, as in Watchtower's hook timeouts. */
-export const hookWait: ValueKind<number> = {
+export const hookTimeout: ValueKind<number> = {
   accepted: 'a number of minutes or a duration such as 90s or 5m',
   ...duration({ bareUnit: 'm' }, longestWaitMs),
 };
@@ -107,7 +107,7 @@ export function printValue<Value>(kind: ValueKind<Value>, value: Value): string 
 export const userId: ValueKind<number> = {
   accepted: 'a whole number from 0 to 2147483647',
   parse: (text) => (/^\d{1,10}$/.test(text) && Number(text) <= 2_147_483_647 ? Number(text) : undefined),
-  silentDropIn: '0',
+  ignoredDropInValue: '0',
 };
 
 function duration(grammar: DurationGrammar, atMostMs: number) {

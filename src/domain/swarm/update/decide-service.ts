@@ -1,7 +1,7 @@
 import { formatDuration } from '../../text/duration.ts';
 import { updateIdLabel } from '../service-image.ts';
 import type { Fault, ServiceFacts, ServiceStep } from './service-update.ts';
-import { countTasks, wordsOf } from '../service-tasks.ts';
+import { countTasks, describeTaskError } from '../service-tasks.ts';
 import type { SwarmService } from '../swarm-service.ts';
 import { isRollback, type ServiceWatch } from './watch-service.ts';
 
@@ -143,7 +143,7 @@ function stalled({ update, tasks, nodes }: ServiceFacts, watch: ServiceWatch, st
   const waiting = tasks.findLast(({ image, state, desired }) => {
     return image === update.to && desired === 'running' && state !== 'running';
   });
-  const words = waiting === undefined ? '' : `; a task says: ${wordsOf(waiting, nodes)}`;
+  const words = waiting === undefined ? '' : `; a task says: ${describeTaskError(waiting, nodes)}`;
   const isImagesOwn = [...watch.failures.values()].some((failure) => failure.isImagesOwn);
   return { reason: `No task has moved for ${formatDuration(stallMs)}${words}`, isImagesOwn };
 }

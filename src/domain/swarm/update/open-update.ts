@@ -1,5 +1,5 @@
 import type { ServiceUpdate, Fault } from './service-update.ts';
-import { countTasks, hasFailed, isImagesOwnFault, wordsOf } from '../service-tasks.ts';
+import { countTasks, hasFailed, isImagesOwnFault, describeTaskError } from '../service-tasks.ts';
 import type { SwarmNode, SwarmService, SwarmTask } from '../swarm-service.ts';
 import { digestIn, readServiceImage, updateFromLabel, updateIdLabel } from '../service-image.ts';
 
@@ -43,13 +43,13 @@ export function isLongProven(
 /** Nodes of a swarm need synchronised clocks for their certificates. */
 const clockSkewMs = 2000;
 
-export type TakenBack = { readonly image: string; readonly fault: Fault };
+export type RolledBackVersion = { readonly image: string; readonly fault: Fault };
 
 /**
  * Whether the swarm's own rollback has ended recently. It leaves no `PreviousSpec`, so the spec does not show the
  * version.
  */
-export function isTakenBackAlone({ update, previous }: SwarmService, nowMs: number): boolean {
+export function isRolledBackBySwarm({ update, previous }: SwarmService, nowMs: number): boolean {
   if (update?.state !== 'rollback_completed' || previous !== undefined) return false;
   return update.completedAtMs === undefined || nowMs - update.completedAtMs < openForMs;
 }
@@ -58,17 +58,17 @@ export function isTakenBackAlone({ update, previous }: SwarmService, nowMs: numb
  * The version that the swarm has rolled back by itself, from its newest task, which failed. Undefined if its history
  * has none. For another tag it means nothing to a check.
  */
-export function takenBackBySwarm(
+export function versionRolledBackBySwarm(
   { image, labels, update }: SwarmService,
   tasks: readonly SwarmTask[],
   nodes: readonly SwarmNode[],
-): TakenBack | undefined {
+): RolledBackVersion | undefined {
   const textOf = (each: string) => readServiceImage(each, labels).text;
   const others = tasks.filter((task) => task.image !== image && textOf(task.image) === textOf(image));
   const newest = others.toSorted((one, other) => one.createdAtMs - other.createdAtMs).at(-1);
   if (newest === undefined || digestIn(newest.image) === undefined) return undefined;
   const failed = others.findLast((task) => task.image === newest.image && hasFailed(task));
   if (failed === undefined) return undefined;
-  const reason = `The swarm says: ${update?.message ?? ''}; a task says: ${wordsOf(failed, nodes)}`;
+  const reason = `The swarm says: ${update?.message ?? ''}; a task says: ${describeTaskError(failed, nodes)}`;
   return { image: newest.image, fault: { reason, isImagesOwn: isImagesOwnFault(failed) } };
 }

@@ -1,5 +1,5 @@
 import type { FailedVersion } from '../../check/failed-version.ts';
-import { type Subject, undecided, type Verdict, verdict } from '../../check/verdict.ts';
+import { type CheckSubject, unknownVerdict, type Verdict, verdict } from '../../check/verdict.ts';
 import type { FailedServiceVersion } from '../../outside/swarm.ts';
 import { parseDigest } from '../../reference/digest.ts';
 import { formatPlatform, type Platform } from '../../reference/platform.ts';
@@ -14,7 +14,7 @@ const noImage = { image: undefined } as const;
 export function judgeServiceAlone(service: SwarmService): Verdict | undefined {
   const { update } = service;
   const image = readServiceImage(service.image, service.labels);
-  if (image.kind === 'unreadable') return undecided(image.reason, noImage);
+  if (image.kind === 'unreadable') return unknownVerdict(image.reason, noImage);
   const digest = image.digest;
   if (update?.state === 'paused' || update?.state === 'rollback_paused') {
     const what = update.state === 'paused' ? 'its last update' : 'the way back from its last update';
@@ -34,8 +34,8 @@ export function platformsOf(nodes: readonly SwarmNode[]): readonly Platform[] {
 export function subjectOfService(
   image: TaggedImage,
   failures: readonly FailedServiceVersion[],
-  settings: Pick<Subject, 'inForce' | 'retryFailed'>,
-): Subject {
+  settings: Pick<CheckSubject, 'inForce' | 'retryFailed'>,
+): CheckSubject {
   return {
     imageId: image.digest ?? '',
     reference: image.reference,
@@ -57,7 +57,7 @@ export function joinVerdicts(
 ): Verdict {
   const told = verdicts.filter(({ hold }) => hold !== 'not-found');
   const [first] = told.length > 0 ? told : verdicts;
-  if (first === undefined) return undecided('The swarm has no node', noImage);
+  if (first === undefined) return unknownVerdict('The swarm has no node', noImage);
   const worst = gravest.flatMap((each) => told.find(({ status }) => status === each) ?? [])[0];
   const joined = { ...(worst ?? first), digest: image.digest };
   if (joined.status !== 'stale') return joined;

@@ -1,6 +1,6 @@
 import type { ServiceFacts } from './service-update.ts';
-import { countTasks, distanceOf, hasFailed, isImagesOwnFault, placeOf, wordsOf } from '../service-tasks.ts';
-import type { SwarmService, SwarmTask, UpdateWord } from '../swarm-service.ts';
+import { countTasks, progressOf, hasFailed, isImagesOwnFault, placeOf, describeTaskError } from '../service-tasks.ts';
+import type { SwarmService, SwarmTask, SwarmUpdateStatus } from '../swarm-service.ts';
 
 /** The combined result of the readings during an update. Times are monotonic milliseconds. */
 export type ServiceWatch = {
@@ -16,7 +16,7 @@ export type ServiceWatch = {
   readonly returnedSince: { readonly atMs: number; readonly tasks: string } | undefined;
   /** The farthest state that a task has reached, by its place. */
   readonly distances: ReadonlyMap<string, number>;
-  readonly state: UpdateWord | undefined;
+  readonly state: SwarmUpdateStatus | undefined;
   /** The time of the last progress of a task or of the swarm's updater. */
   readonly movedAtMs: number;
   /** The time at which the swarm's updater ended, with or without success. */
@@ -80,7 +80,7 @@ export function watchService(watch: ServiceWatch, facts: ServiceFacts): ServiceW
   };
 }
 
-export function isRollback(state: UpdateWord | undefined): boolean {
+export function isRollback(state: SwarmUpdateStatus | undefined): boolean {
   return state === 'rollback_started' || state === 'rollback_paused' || state === 'rollback_completed';
 }
 
@@ -103,7 +103,7 @@ function farthest(known: ServiceWatch['distances'], tasks: readonly SwarmTask[])
   const distances = new Map(known);
   for (const task of tasks) {
     const place = placeOf(task);
-    distances.set(place, Math.max(distances.get(place) ?? 0, distanceOf(task)));
+    distances.set(place, Math.max(distances.get(place) ?? 0, progressOf(task)));
   }
   return distances;
 }
@@ -121,7 +121,7 @@ function failuresOf(
   if (news.length === 0 || watch.failures.size >= mostFailures) return watch.failures;
   const told = news.map((task): [string, TaskFailure] => [
     task.id,
-    { place: placeOf(task), words: wordsOf(task, nodes), isImagesOwn: isImagesOwnFault(task) },
+    { place: placeOf(task), words: describeTaskError(task, nodes), isImagesOwn: isImagesOwnFault(task) },
   ]);
   return new Map([...watch.failures, ...told]);
 }

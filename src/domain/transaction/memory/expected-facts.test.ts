@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import type { RestartPolicy } from '../../container/container.ts';
-import type { MemberFacts, Standing, TransactionFacts } from '../facts.ts';
+import type { MemberFacts, ContainerFacts, TransactionFacts } from '../facts.ts';
 import type { Step } from '../step.ts';
 import { droppedName, parkedName, successorName } from '../transaction-names.ts';
-import { expectAfter, mayRestOnExpectation } from './expected-facts.ts';
+import { expectedFactsAfter, mayUseExpectedFacts } from './expected-facts.ts';
 import { beginMemory } from './transaction-memory.ts';
 
 const no: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
 const always: RestartPolicy = { Name: 'always', MaximumRetryCount: 0 };
 const update = beginMemory('update');
 
-function standing(id: string, change: Partial<Standing>): Standing {
+function standing(id: string, change: Partial<ContainerFacts>): ContainerFacts {
   const times = { startedAt: 'then', finishedAt: '' };
   return { id, place: 'name', status: 'running', ...times, policy: always, imageId: id, hasHook: false, ...change };
 }
@@ -28,7 +28,7 @@ function factsOf(member: Partial<MemberFacts> = {}): TransactionFacts {
       needsAutoRemoveReplica: false,
     },
     ...{ waitsFor: [], laterNetworks: [], missingNetworks: [], missingOfAutoRemoveReplica: [], rivals: [] },
-    ...{ isMarked: true, spare: undefined, lacksAutoRemoveReplica: false, standsIn: false, policyIsFixed: false },
+    ...{ isMarked: true, spare: undefined, lacksAutoRemoveReplica: false, isReplica: false, policyIsFixed: false },
     old: standing('old', {}),
     new: standing('new', { place: 'new', status: 'created', startedAt: '', policy: no }),
     nameHeldBy: 'old',
@@ -38,7 +38,8 @@ function factsOf(member: Partial<MemberFacts> = {}): TransactionFacts {
   return { members: [one], liveRestore: false, memory: update };
 }
 
-const after = (step: Step, member?: Partial<MemberFacts>) => expectAfter(factsOf(member), step, update)?.members[0];
+const after = (step: Step, member?: Partial<MemberFacts>) =>
+  expectedFactsAfter(factsOf(member), step, update)?.members[0];
 
 test('a rename moves the name from the old container to nobody, then to the successor', () => {
   const parked = after({ kind: 'rename', id: 'old', to: parkedName('web', always, true) }, { rivals: ['other'] });
@@ -66,7 +67,7 @@ test('a step on one member leaves the others as they were', () => {
     { kind: 'remove', id: 'old' },
     { kind: 'rename', id: 'new', to: successorName('web') },
   ] as const)
-    expect(expectAfter(both, step, update)?.members[1]).toEqual({ ...other, new: undefined });
+    expect(expectedFactsAfter(both, step, update)?.members[1]).toEqual({ ...other, new: undefined });
 });
 
 test.each([
@@ -86,9 +87,9 @@ test.each([
 
 test('nothing is expected on the way back, in a recovery, or where a stand-in takes part', () => {
   const step: Step = { kind: 'mark', oldId: 'old' };
-  expect(expectAfter(factsOf(), step, { ...update, wish: 'back' })).toBeUndefined();
+  expect(expectedFactsAfter(factsOf(), step, { ...update, direction: 'back' })).toBeUndefined();
   for (const mode of ['recover', 'return', 'finish-as-helper'] as const)
-    expect(expectAfter(factsOf(), step, beginMemory(mode))).toBeUndefined();
+    expect(expectedFactsAfter(factsOf(), step, beginMemory(mode))).toBeUndefined();
   expect(after(step, { needsAutoRemoveReplica: true })).toBeUndefined();
 });
 
@@ -111,11 +112,11 @@ test.each([
   'autoRemoveReplica',
   'waitOutPendingStop',
 ] as const)('a decision to %s never rests on expected facts', (kind) => {
-  expect(mayRestOnExpectation({ kind: 'step', step: { kind } as Step, phase: 'starting' })).toBe(false);
+  expect(mayUseExpectedFacts({ kind: 'step', step: { kind } as Step, phase: 'starting' })).toBe(false);
 });
 
 test('nor does one to turn back, to give up, or to end undone', () => {
-  expect(mayRestOnExpectation({ kind: 'turn', reason: '', busy: false })).toBe(false);
-  expect(mayRestOnExpectation({ kind: 'end', result: 'undone' })).toBe(false);
-  expect(mayRestOnExpectation({ kind: 'stuck', step: { kind: 'start', id: 'new' } })).toBe(false);
+  expect(mayUseExpectedFacts({ kind: 'rollBack', reason: '', busy: false })).toBe(false);
+  expect(mayUseExpectedFacts({ kind: 'end', result: 'undone' })).toBe(false);
+  expect(mayUseExpectedFacts({ kind: 'stuck', step: { kind: 'start', id: 'new' } })).toBe(false);
 });

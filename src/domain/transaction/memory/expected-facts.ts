@@ -1,5 +1,5 @@
 import { isAlive } from '../../container/container.ts';
-import type { MemberFacts, Standing, TransactionFacts } from '../facts.ts';
+import type { MemberFacts, ContainerFacts, TransactionFacts } from '../facts.ts';
 import { placeOf } from '../facts.ts';
 import type { Decision, Step, StepKind } from '../step.ts';
 import type { TransactionMemory } from './transaction-memory.ts';
@@ -9,13 +9,13 @@ import type { TransactionMemory } from './transaction-memory.ts';
  * engine knows them. Expectations are used only by an update on its way forward. A rollback and a recovery read the
  * facts each time, because something has gone wrong there.
  */
-export function expectAfter(
+export function expectedFactsAfter(
   facts: TransactionFacts,
   step: Step,
-  { mode, wish }: Pick<TransactionMemory, 'mode' | 'wish'>,
+  { mode, direction }: Pick<TransactionMemory, 'mode' | 'direction'>,
 ): TransactionFacts | undefined {
   const isUpdate = mode === 'update' || mode === 'hand-over' || mode === 'rehearse';
-  if (!isUpdate || wish !== 'forward' || !facts.members.every(isForeseeable)) return undefined;
+  if (!isUpdate || direction !== 'forward' || !facts.members.every(isForeseeable)) return undefined;
   const after = effects[step.kind];
   if (after === undefined) return undefined;
   return { ...facts, members: facts.members.map((member) => after(member, step)) };
@@ -25,8 +25,8 @@ export function expectAfter(
  * A replica takes the place of the old container when that stops, which is too much to predict. The engine may start an
  * old container that has exited by itself at any time.
  */
-function isForeseeable({ needsAutoRemoveReplica, spare, standsIn, old, wasRunning }: MemberFacts): boolean {
-  if (needsAutoRemoveReplica || spare !== undefined || standsIn) return false;
+function isForeseeable({ needsAutoRemoveReplica, spare, isReplica, old, wasRunning }: MemberFacts): boolean {
+  if (needsAutoRemoveReplica || spare !== undefined || isReplica) return false;
   return old?.place !== 'name' || isAlive(old.status) === wasRunning;
 }
 
@@ -35,7 +35,7 @@ function isForeseeable({ needsAutoRemoveReplica, spare, standsIn, old, wasRunnin
  * and the engine must refuse it if its object has gone or a name is taken. The facts are always read just before a
  * stop, a start, a removal, and the removal of a mark.
  */
-export function mayRestOnExpectation(decision: Decision): boolean {
+export function mayUseExpectedFacts(decision: Decision): boolean {
   if (decision.kind === 'end') return decision.result === 'committed';
   return decision.kind === 'step' && withoutReading.has(decision.step.kind);
 }
@@ -63,7 +63,7 @@ const effects: Partial<Record<StepKind, Effect>> = {
 /** Placeholder for a start time that was not read. */
 const unreadTime = 'unread';
 
-function ofOne(member: MemberFacts, id: string, change: (standing: Standing) => Standing): MemberFacts {
+function ofOne(member: MemberFacts, id: string, change: (standing: ContainerFacts) => ContainerFacts): MemberFacts {
   if (member.old?.id === id) return { ...member, old: change(member.old) };
   return member.new?.id === id ? { ...member, new: change(member.new) } : member;
 }

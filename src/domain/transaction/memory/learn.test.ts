@@ -44,7 +44,7 @@ function factsFor(memory: TransactionMemory): TransactionFacts {
 }
 
 const known = (memory: TransactionMemory) =>
-  [memory.parked, memory.engaged, memory.compared, memory.proven, memory.hooked, memory.stopsInDoubt] as const;
+  [memory.parked, memory.created, memory.compared, memory.proven, memory.hooked, memory.stopsInDoubt] as const;
 
 test('learn() changes no memory that it is given, forgets nothing but calm, and never goes forward again', () => {
   const event = fc.record({
@@ -66,7 +66,7 @@ test('learn() changes no memory that it is given, forgets nothing but calm, and 
           else expect([...set].every((id) => typeof after !== 'string' && after.has(id))).toBe(true);
         }
         expect([...given.givenUp].every((key) => next.givenUp.has(key))).toBe(true);
-        if (given.wish !== 'forward') expect(next.wish).not.toBe('forward');
+        if (given.direction !== 'forward') expect(next.direction).not.toBe('forward');
         if (given.reason !== '') expect(next.reason).toBe(given.reason);
         memory = next;
       }
@@ -82,7 +82,7 @@ test.each(steps.flatMap((step) => phases.map((phase) => ({ step, phase, kind: st
       const most = Math.max(limits[step.kind].failures, limits[step.kind].inVain);
       for (let attempt = 0; attempt < most; attempt += 1)
         memory = learn(memory, { kind: 'step', step, phase }, outcome, factsFor(memory)).memory;
-      expect(outcome.kind === 'warned' || memory.wish === 'back' || memory.givenUp.has(stepKey(step))).toBe(true);
+      expect(outcome.kind === 'warned' || memory.direction === 'back' || memory.givenUp.has(stepKey(step))).toBe(true);
     }
   },
 );

@@ -1,10 +1,10 @@
 import type { TransactionFacts } from '../facts.ts';
 import { type Decision, type Step, stepKey } from '../step.ts';
-import { parseStandingName } from '../transaction-names.ts';
+import { parseTransactionName } from '../transaction-names.ts';
 import { describeStep, nameOf } from './describe-step.ts';
 import { backoffMs, limits } from './step-limits.ts';
 import type { StepOutcome } from './step-outcome.ts';
-import { noteFailure, turnBack, type TransactionMemory, withEntry, withOne } from './transaction-memory.ts';
+import { noteFailure, beginRollback, type TransactionMemory, withEntry, withOne } from './transaction-memory.ts';
 
 export type StepDecision = Extract<Decision, { kind: 'step' }>;
 
@@ -27,13 +27,13 @@ export function learn(
   const memory = noteEffect({ ...before, attempts: new Map([...before.attempts, [key, attempt]]) }, step, outcome);
   switch (outcome.kind) {
     case 'declined':
-      return { memory: turnBack(memory, outcome.message, outcome.deferred) };
+      return { memory: beginRollback(memory, outcome.message, outcome.deferred) };
     case 'warned':
       return { memory: noteWarning(memory, step, outcome.message, seen) };
     case 'done':
     case 'noop': {
       const isInVain = attempt >= limits[step.kind].inVain;
-      return { memory: isInVain ? surrender(memory, key, `${describeStep(step, seen)} had no effect`) : memory };
+      return { memory: isInVain ? giveUp(memory, key, `${describeStep(step, seen)} had no effect`) : memory };
     }
     case 'fault':
     case 'refused':
@@ -45,7 +45,7 @@ export function learn(
   const goesForward = phase !== 'rolling back' && phase !== 'committing';
   if (goesForward && outcome.kind !== 'unknown') return failForward(refused, step, outcome, seen, failure);
   if (attempt < limits[step.kind].failures) return { memory: refused, pauseMs: backoffMs(attempt) };
-  return { memory: goesForward ? turnBack(refused, failure, false) : surrender(refused, key, outcome.message) };
+  return { memory: goesForward ? beginRollback(refused, failure, false) : giveUp(refused, key, outcome.message) };
 }
 
 function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome): TransactionMemory {
@@ -58,7 +58,7 @@ function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome)
     case 'autoRemoveReplica':
       return { ...memory, mayHaveCreated: true };
     case 'rename': {
-      const isParking = mayBeDone && parseStandingName(step.to)?.role === 'old';
+      const isParking = mayBeDone && parseTransactionName(step.to)?.role === 'old';
       return isParking && parked !== 'any' ? { ...memory, parked: withOne(parked, step.id) } : memory;
     }
     case 'stop': {
@@ -97,21 +97,24 @@ function failForward(
   if (outcome.kind === 'refused') {
     const isTaken = outcome.status === 409 && step.kind === 'create';
     return {
-      memory: turnBack(memory, failure, isTaken),
+      memory: beginRollback(memory, failure, isTaken),
       ...(step.kind === 'start' && { logOf: step.id }),
     };
   }
   const { id, message, wasSeenWell } = outcome;
   const isItsOwn = wasSeenWell || memory.undisturbed.has(id);
   const noted = isItsOwn ? noteFailure(memory, id, seen) : memory;
-  return { memory: turnBack(noted, `the new version of "${nameOf(seen, id)}" failed: ${message}`, false), logOf: id };
+  return {
+    memory: beginRollback(noted, `the new version of "${nameOf(seen, id)}" failed: ${message}`, false),
+    logOf: id,
+  };
 }
 
 /** A bug, or a program that undoes every step, must not cause an endless loop. */
-function surrender(memory: TransactionMemory, key: string, why: string): TransactionMemory {
+function giveUp(memory: TransactionMemory, key: string, why: string): TransactionMemory {
   const givenUp = withOne(memory.givenUp, key);
-  if (memory.wish === 'back') return { ...memory, givenUp };
-  return { ...memory, givenUp, wish: 'back', reason: memory.reason === '' ? why : memory.reason };
+  if (memory.direction === 'back') return { ...memory, givenUp };
+  return { ...memory, givenUp, direction: 'back', reason: memory.reason === '' ? why : memory.reason };
 }
 
 function noteWarning(memory: TransactionMemory, step: Step, warning: string, { members }: TransactionFacts) {

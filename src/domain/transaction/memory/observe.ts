@@ -17,17 +17,17 @@ function observeMember(
   { oldId, old, new: successor }: MemberFacts,
   autoRemoveReplica: string | undefined,
 ): TransactionMemory {
-  let { engaged, parked, seenParked, endedAt, startedAt, successorIds } = memory;
+  let { created, parked, seenParked, endedAt, startedAt, successorIds } = memory;
   if (old?.finishedAt && old.status === 'exited') endedAt = withEntry(endedAt, oldId, old.finishedAt);
   if (old !== undefined && isParked(old.place)) seenParked = withOne(seenParked, old.id);
   if (successor !== undefined) {
-    if (engaged !== 'all') engaged = withOne(engaged, oldId);
+    if (created !== 'all') created = withOne(created, oldId);
     successorIds = withEntry(successorIds, oldId, successor.id);
     if (successor.startedAt !== '') startedAt = withEntry(startedAt, oldId, successor.startedAt);
   }
-  if (autoRemoveReplica !== undefined && engaged !== 'all') engaged = withOne(engaged, autoRemoveReplica);
+  if (autoRemoveReplica !== undefined && created !== 'all') created = withOne(created, autoRemoveReplica);
   if (autoRemoveReplica !== undefined && parked !== 'any') parked = withOne(parked, autoRemoveReplica);
-  return { ...memory, engaged, parked, seenParked, endedAt, startedAt, successorIds };
+  return { ...memory, created, parked, seenParked, endedAt, startedAt, successorIds };
 }
 
 function isParked(place: Place): boolean {
@@ -37,26 +37,32 @@ function isParked(place: Place): boolean {
 /**
  * A transaction that was handed over fully prepared continues forward once. After that it is recovered like any other.
  */
-export function takeUp(memory: TransactionMemory, { members }: Pick<TransactionFacts, 'members'>): TransactionMemory {
+export function continueHandOver(
+  memory: TransactionMemory,
+  { members }: Pick<TransactionFacts, 'members'>,
+): TransactionMemory {
   if (memory.mode !== 'finish-as-helper' || memory.isTakenUp) return memory;
   const isPrepared = members.every(({ old, new: successor }) => old?.place === 'name' && successor?.place === 'new');
   if (!isPrepared) return { ...memory, isTakenUp: true };
   return {
     ...memory,
     isTakenUp: true,
-    wish: 'forward',
+    direction: 'forward',
     compared: withOne(memory.compared, ...members.flatMap(({ new: successor }) => successor?.id ?? [])),
     hooked: withOne(memory.hooked, ...members.flatMap(({ old }) => old?.id ?? [])),
   };
 }
 
 /** True if a successor has gone while the update went forward. The engine's events may show the reason. */
-export function hasLostSuccessor({ wish }: TransactionMemory, { members }: Pick<TransactionFacts, 'members'>): boolean {
-  return wish === 'forward' && members.some(({ old, new: successor }) => old?.place !== 'name' && !successor);
+export function hasLostSuccessor(
+  { direction }: TransactionMemory,
+  { members }: Pick<TransactionFacts, 'members'>,
+): boolean {
+  return direction === 'forward' && members.some(({ old, new: successor }) => old?.place !== 'name' && !successor);
 }
 
 /** If the engine reports no events, a container removed by its stop leaves no trace of the reason. */
-export function noteVanished(memory: TransactionMemory, facts: TransactionFacts): TransactionMemory {
+export function noteLostSuccessors(memory: TransactionMemory, facts: TransactionFacts): TransactionMemory {
   let known = memory;
   for (const { oldId, new: successor, autoRemoves } of facts.members) {
     const successorId = known.successorIds.get(oldId) ?? '';

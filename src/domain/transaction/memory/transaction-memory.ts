@@ -54,10 +54,10 @@ export function beginMemory(mode: TransactionMode): TransactionMemory {
   const isRecovery = mode === 'recover' || mode === 'finish-as-helper';
   return {
     mode,
-    wish: isUpdate ? 'forward' : isRecovery ? 'recover' : 'back',
+    direction: isUpdate ? 'forward' : isRecovery ? 'recover' : 'back',
     isRecovery,
     reopens: mode === 'return',
-    engaged: isUpdate ? new Set() : 'all',
+    created: isUpdate ? new Set() : 'all',
     parked: isUpdate ? new Set() : 'any',
     stopsInDoubt: isRecovery ? 'any' : new Set(),
     seenParked: new Set(),
@@ -94,16 +94,16 @@ export function withEntry(known: ReadonlyMap<string, string>, key: string, value
 }
 
 /** Ends the way forward. Only the first reason counts. */
-export function turnBack(
+export function beginRollback(
   memory: TransactionMemory,
   reason: string,
   busy: boolean,
   isRehearsed = false,
 ): TransactionMemory {
-  return { ...memory, wish: 'back', busy, isRehearsed, reason: memory.reason === '' ? reason : memory.reason };
+  return { ...memory, direction: 'back', busy, isRehearsed, reason: memory.reason === '' ? reason : memory.reason };
 }
 
-export function blame(memory: TransactionMemory, why: string): TransactionMemory {
+export function addReason(memory: TransactionMemory, why: string): TransactionMemory {
   return { ...memory, reason: memory.reason === '' ? why : `${memory.reason}; then ${why}` };
 }
 

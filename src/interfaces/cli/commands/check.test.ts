@@ -3,7 +3,7 @@ import { createCommandScene } from '../../../../test/support/scene/command-scene
 import { checkedContainer, checkReport, type FakeAnswers } from '../../../../test/support/scene/fake-application.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
 import type { CheckReport } from '../context/context.ts';
-import { carryOut } from '../cli.ts';
+import { runReportingFailures } from '../cli.ts';
 import { check } from './check.ts';
 
 const web = checkedContainer('web', {
@@ -146,5 +146,5 @@ describe('check()', () => {
 async function run(argv: readonly string[], report: CheckReport, options: FakeTerminalOptions = {}) {
   const answers: FakeAnswers = { check: () => report };
   const scene = createCommandScene(argv, answers, options);
-  return { code: await carryOut(check, scene.context), ...scene };
+  return { code: await runReportingFailures(check, scene.context), ...scene };
 }

@@ -1,9 +1,9 @@
 import { checkTable } from '../render/container-table.ts';
 import { exitCodes, type CommandContext, type CheckReport } from '../context/context.ts';
 import { checkDocument } from '../context/documents.ts';
-import { codesOfEngines, gravest } from '../context/exit-code.ts';
+import { codesOfEngines, worstCode } from '../context/exit-code.ts';
 import { engineLines } from '../render/engine-lines.ts';
-import { isWatched, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
+import { isLive, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import { refuseUnmatched } from '../../../domain/check/filters.ts';
 import { countsOf, statusWording } from '../words/wording.ts';
 
@@ -15,13 +15,13 @@ export async function check(context: CommandContext): Promise<number> {
   if (settings.output.json) printDocument(terminal, checkDocument(report));
   else await printReport(context, report);
   if (settings.output.exitCode) return exitCodeOf(report);
-  return gravest(codesOfEngines(report.engines ?? []));
+  return worstCode(codesOfEngines(report.engines ?? []));
 }
 
 async function watchedCheck({ application, settings, terminal, clock, signal }: CommandContext): Promise<CheckReport> {
   const { images, containers, engines } = settings.request;
   const style = styleFor(terminal.out, settings);
-  const table = isWatched(terminal, settings)
+  const table = isLive(terminal, settings)
     ? (await import('../render/live-table.ts')).showLiveTable(application, { terminal, clock, style })
     : undefined;
   try {

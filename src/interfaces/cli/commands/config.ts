@@ -1,11 +1,11 @@
 import { printable } from '../../../domain/text/printable.ts';
-import { exitCodes, type LookFunction } from '../context/context.ts';
-import type { Ask, ConfigView } from '../context/views.ts';
+import { exitCodes, type ReadCommand } from '../context/context.ts';
+import type { Fetch, ConfigView } from '../context/views.ts';
 import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import type { Table } from '../terminal/table.ts';
 
 /** `upkeep config`: every option with its value and source, or only the changed ones. */
-export function createConfig(ask: Ask<ConfigView>): LookFunction {
+export function createConfig(ask: Fetch<ConfigView>): ReadCommand {
   return async ({ settings, terminal, signal }) => {
     const { view, document } = await ask(signal);
     const { json, changed } = settings.output;
@@ -27,9 +27,9 @@ export function createConfig(ask: Ask<ConfigView>): LookFunction {
 function tableOf(options: ConfigView['options']): Table {
   return {
     columns: [
-      { title: 'OPTION', min: 16, keep: 'start', expendable: 0 },
-      { title: 'VALUE', min: 16, keep: 'start', expendable: 1 },
-      { title: 'FROM', min: 10, keep: 'start', expendable: 2 },
+      { title: 'OPTION', min: 16, keep: 'start', dropPriority: 0 },
+      { title: 'VALUE', min: 16, keep: 'start', dropPriority: 1 },
+      { title: 'FROM', min: 10, keep: 'start', dropPriority: 2 },
     ],
     rows: options.map(({ name, value, source }) => [
       { text: printable(name, 300), style: 'plain' },

@@ -2,19 +2,19 @@ import { ServiceError } from '../../../domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
-import { exitCodes, type LookFunction } from '../context/context.ts';
-import type { Ask, ContainersView, UnwatchedView } from '../context/views.ts';
-import { fleetTable } from '../render/fleet-table.ts';
+import { exitCodes, type ReadCommand } from '../context/context.ts';
+import type { Fetch, ContainersView, UnwatchedView } from '../context/views.ts';
+import { inventoryTable } from '../render/inventory-table.ts';
 import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 
 /** `upkeep containers`: the watched containers with the results of their last checks. With `--all` the others too. */
-export function createContainers(ask: Ask<ContainersView>): LookFunction {
+export function createContainers(ask: Fetch<ContainersView>): ReadCommand {
   return async ({ settings, terminal, clock, signal }) => {
     const { view, document } = await ask(signal);
     const { containers: names, engines } = settings.request;
     const isAll = settings.output.all;
-    refuseStrange(names, view, isAll);
-    const isChosen = chooserOf(names, engines);
+    refuseUnmatched(names, view, isAll);
+    const isChosen = filterOf(names, engines);
     if (settings.output.json) {
       printDocument(terminal, chosenDocument(document, isChosen, isAll));
       return view.away === undefined ? exitCodes.done : exitCodes.failed;
@@ -23,7 +23,7 @@ export function createContainers(ask: Ask<ContainersView>): LookFunction {
     const unwatched = (view.unwatched ?? []).filter(isChosen);
     const shown = isAll ? unwatched : [];
     if (containers.length + shown.length > 0)
-      await printTable(terminal, fleetTable(containers, shown, clock.nowMs()), styleFor(terminal.out, settings));
+      await printTable(terminal, inventoryTable(containers, shown, clock.nowMs()), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['No container is watched']);
     if (names.length === 0) printLines(terminal.out, others(view.unwatched, isAll));
     printLines(terminal.err, awayLines(view.away));
@@ -38,7 +38,7 @@ function awayLines(away: ContainersView['away'] = []): readonly string[] {
 
 type Named = { readonly name: string; readonly engine?: string };
 
-function chooserOf(names: readonly string[], engines: readonly string[] = []): (container: Named) => boolean {
+function filterOf(names: readonly string[], engines: readonly string[] = []): (container: Named) => boolean {
   const patterns = names.map(namePattern);
   return ({ name, engine }) =>
     (patterns.length === 0 || patterns.some((means) => means(name))) &&
@@ -46,9 +46,13 @@ function chooserOf(names: readonly string[], engines: readonly string[] = []): (
 }
 
 /** Throws `not-found` for every name that matches no container of the list. */
-function refuseStrange(names: readonly string[], { containers, unwatched = [] }: ContainersView, isAll: boolean): void {
+function refuseUnmatched(
+  names: readonly string[],
+  { containers, unwatched = [] }: ContainersView,
+  isAll: boolean,
+): void {
   const listed: readonly Named[] = isAll ? [...containers, ...unwatched] : containers;
-  const strange = names.filter((name) => !listed.some(chooserOf([name])));
+  const strange = names.filter((name) => !listed.some(filterOf([name])));
   if (strange.length === 0) return;
   const message = strange.map((name) => `Cannot show ${quoted(name)}: ${whyStrange(name, unwatched)}`).join('\n');
   throw new ServiceError('not-found', message, {
@@ -57,7 +61,7 @@ function refuseStrange(names: readonly string[], { containers, unwatched = [] }:
 }
 
 function whyStrange(name: string, unwatched: readonly UnwatchedView[]): string {
-  const known = unwatched.find(chooserOf([name]));
+  const known = unwatched.find(filterOf([name]));
   return known === undefined ? 'no watched container has this name' : `it is not watched: it ${known.reason}`;
 }
 

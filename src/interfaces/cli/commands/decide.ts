@@ -3,14 +3,14 @@ import { ServiceError } from '../../../domain/errors.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { decisionEntry } from '../../json/entries.ts';
-import { stamp } from '../../json/timestamps.ts';
+import { replyFields } from '../../json/timestamps.ts';
 import type { DecisionCandidate, DecisionSource, KeptDecision } from '../context/decision-sources.ts';
-import { exitCodes, type LookFunction } from '../context/context.ts';
+import { exitCodes, type ReadCommand } from '../context/context.ts';
 import { printDocument, printLines } from '../render/print.ts';
 import { shownName } from '../words/wording.ts';
 
 /** `upkeep approve|skip|snooze NAME…`: decides about the new version that each named container waits for. */
-export function createDecide(kind: DecisionKind, { candidates, take }: DecisionSource): LookFunction {
+export function createDecide(kind: DecisionKind, { candidates, take }: DecisionSource): ReadCommand {
   return async (context) => {
     const { settings, clock, signal } = context;
     const names = namesIn(context, kind);
@@ -38,7 +38,7 @@ export function createDecide(kind: DecisionKind, { candidates, take }: DecisionS
 }
 
 /** `upkeep unskip NAME…`: withdraws the decisions about the named containers. */
-export function createUnskip({ list, withdraw }: DecisionSource): LookFunction {
+export function createUnskip({ list, withdraw }: DecisionSource): ReadCommand {
   return async (context) => {
     const { settings, signal } = context;
     const names = namesIn(context, 'unskip');
@@ -102,7 +102,7 @@ const usualSnoozeMs = 7 * 86_400_000;
 
 const pastOf: Readonly<Record<DecisionKind, string>> = { approve: 'approved', skip: 'skipped', snooze: 'snoozed' };
 
-type Context = Parameters<LookFunction>[0];
+type Context = Parameters<ReadCommand>[0];
 
 function namesIn({ settings }: Context, what: string): readonly string[] {
   const { containers } = settings.request;
@@ -123,7 +123,7 @@ function report(
       decisions: taken.map(decisionEntry),
       count: taken.length,
       ...(problems.length > 0 && { errors: problems }),
-      ...stamp(clock.nowMs()),
+      ...replyFields(clock.nowMs()),
     });
   } else {
     printLines(

@@ -6,7 +6,10 @@ import { createDemo } from './demo.ts';
 
 function stageOf(stories: readonly (readonly string[])[]) {
   let rounds = 0;
-  return { nextRound: () => stories[rounds++ % stories.length] ?? [], census: () => ({ containers: 10, running: 10 }) };
+  return {
+    nextRound: () => stories[rounds++ % stories.length] ?? [],
+    countContainers: () => ({ containers: 10, running: 10 }),
+  };
 }
 
 describe('createDemo()', () => {

@@ -2,21 +2,21 @@ import { ServiceError } from '../../../domain/errors.ts';
 import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } from '../context/context.ts';
 import { printLines } from '../render/print.ts';
-import { createDemoTeller } from './demo-teller.ts';
+import { createDemoOutput } from './demo-output.ts';
 
 /** The environment of the demonstration. */
-export type DemoStage = {
+export type DemoEnvironment = {
   /** Publishes the releases of the next round and describes them, one line each. */
   readonly nextRound: () => readonly string[];
-  readonly census: () => { readonly containers: number; readonly running: number };
+  readonly countContainers: () => { readonly containers: number; readonly running: number };
 };
 
 /** `upkeep demo`: the real service, in a simulated environment with new releases in every round. */
-export function createDemo(stage: DemoStage): CommandFunction {
+export function createDemo(stage: DemoEnvironment): CommandFunction {
   return async (context) => {
     const { settings, serve } = context;
     const { rounds = Number.POSITIVE_INFINITY } = settings.run;
-    const teller = createDemoTeller(context);
+    const teller = createDemoOutput(context);
     const sessions: Session[] = [];
     let played = 0;
     const api = await serve?.();
@@ -80,10 +80,10 @@ async function isTimeForMore({ clock, signal }: CommandContext, played: number):
   return !signal.aborted;
 }
 
-function conclusionOf(played: number, sessions: readonly Session[], stage: DemoStage): string {
+function conclusionOf(played: number, sessions: readonly Session[], stage: DemoEnvironment): string {
   const outcomes = sessions.flatMap(({ containers }) => containers.map(({ outcome }) => outcome));
   const count = (...kinds: readonly OutcomeKind[]) => outcomes.filter((outcome) => kinds.includes(outcome)).length;
-  const { containers, running } = stage.census();
+  const { containers, running } = stage.countContainers();
   const done = `Rounds: ${played}; replaced: ${count('updated', 'restarted')}; brought back: ${count('rolled_back')}; failed: ${count('failed')}`;
   return `${done}; ${running} of ${containers} containers are running`;
 }

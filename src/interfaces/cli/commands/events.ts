@@ -1,11 +1,11 @@
 import { printableJson } from '../../../domain/text/printable.ts';
-import { exitCodes, type LookFunction } from '../context/context.ts';
+import { exitCodes, type ReadCommand } from '../context/context.ts';
 import type { Sources } from '../context/views.ts';
 import { eventLine } from '../render/event-line.ts';
 import { styleFor } from '../render/print.ts';
 
 /** `upkeep events`: the events of a running service, until the user stops it. */
-export function createEvents(follow: Sources['follow']): LookFunction {
+export function createEvents(follow: Sources['follow']): ReadCommand {
   return async ({ settings, terminal: { out }, signal }) => {
     const style = styleFor(out, settings);
     try {

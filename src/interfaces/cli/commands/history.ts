@@ -1,15 +1,15 @@
 import { printable } from '../../../domain/text/printable.ts';
-import { exitCodes, type LookFunction } from '../context/context.ts';
-import type { Ask, PastOutcome, PastRun } from '../context/views.ts';
+import { exitCodes, type ReadCommand } from '../context/context.ts';
+import type { Fetch, PastOutcome, PastRun } from '../context/views.ts';
 import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import { engineResults } from '../render/engine-lines.ts';
-import { sayRoughly, shownName, wordingOfOutcome } from '../words/wording.ts';
+import { formatRoughly, shownName, wordingOfOutcome } from '../words/wording.ts';
 import { versionCell } from '../words/version-cell.ts';
 import type { Cell } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';
 
 /** `upkeep history`: the updates of a running service with their containers, oldest first. */
-export function createHistory(ask: Ask<readonly PastRun[]>): LookFunction {
+export function createHistory(ask: Fetch<readonly PastRun[]>): ReadCommand {
   return async ({ settings, terminal, signal }) => {
     const { view, document } = await ask(signal);
     if (settings.output.json) printDocument(terminal, document);
@@ -22,13 +22,13 @@ export function createHistory(ask: Ask<readonly PastRun[]>): LookFunction {
 function tableOf(runs: readonly PastRun[]): Table {
   return {
     columns: [
-      { title: 'ENDED', min: 20, keep: 'start', expendable: 0 },
-      { title: 'UPDATED', min: 7, keep: 'start', expendable: 1 },
-      { title: 'FAILED', min: 6, keep: 'start', expendable: 1 },
-      { title: 'CHECKED', min: 7, keep: 'start', expendable: 2 },
-      { title: 'TOOK', min: 6, keep: 'start', expendable: 3 },
-      { title: 'BEGUN BY', min: 8, keep: 'start', expendable: 4 },
-      { title: 'CONTAINERS', min: 20, keep: 'start', expendable: 5, isSentence: true },
+      { title: 'ENDED', min: 20, keep: 'start', dropPriority: 0 },
+      { title: 'UPDATED', min: 7, keep: 'start', dropPriority: 1 },
+      { title: 'FAILED', min: 6, keep: 'start', dropPriority: 1 },
+      { title: 'CHECKED', min: 7, keep: 'start', dropPriority: 2 },
+      { title: 'TOOK', min: 6, keep: 'start', dropPriority: 3 },
+      { title: 'BEGUN BY', min: 8, keep: 'start', dropPriority: 4 },
+      { title: 'CONTAINERS', min: 20, keep: 'start', dropPriority: 5, isSentence: true },
     ],
     rows: runs.map(rowOf),
   };
@@ -49,7 +49,7 @@ function rowOf({
     { text: String(updated), style: updated > 0 ? 'green' : 'plain' },
     { text: String(failed), style: failed > 0 ? 'red' : 'plain' },
     { text: String(scanned), style: 'plain' },
-    { text: durationMs === undefined ? '' : sayRoughly(durationMs), style: 'plain' },
+    { text: durationMs === undefined ? '' : formatRoughly(durationMs), style: 'plain' },
     { text: printable(trigger, 40), style: 'plain' },
     { text: [...containers.map(sayContainer), ...sayLeftOut(leftOut)].join('\n'), style: 'plain' },
   ];

@@ -2,12 +2,12 @@ import { describeWithRemedy, type ErrorCode, ServiceError } from '../../../domai
 import { printable } from '../../../domain/text/printable.ts';
 import { shownName } from '../words/wording.ts';
 import type { RecoveryReport, CommandContext } from '../context/context.ts';
-import { codesOfRecovery, type FindingCode } from '../context/exit-code.ts';
+import { codesOfRecovery, type ResultCode } from '../context/exit-code.ts';
 
 /** Finishes or undoes interrupted updates before a new one, and logs them. Returns their part of the exit code. */
-export async function recoverFirst({ application, log, signal }: CommandContext): Promise<readonly FindingCode[]> {
+export async function recoverFirst({ application, log, signal }: CommandContext): Promise<readonly ResultCode[]> {
   const report = await application.recover(signal);
-  tellRecovered(log, report.transactions, 'an interrupted update');
+  logRecovered(log, report.transactions, 'an interrupted update');
   return codesOfRecovery(report);
 }
 
@@ -15,7 +15,7 @@ export async function recoverFirst({ application, log, signal }: CommandContext)
  * Recovers when the engine answers, and waits for that without a limit. Meanwhile `/readyz` shows the reason, which a
  * process in a restart loop could not do.
  */
-export async function recoverWhenReachable(context: CommandContext): Promise<readonly FindingCode[]> {
+export async function recoverWhenReachable(context: CommandContext): Promise<readonly ResultCode[]> {
   const { clock, log, signal } = context;
   let told = '';
   while (!signal.aborted) {
@@ -43,14 +43,14 @@ function isAway(error: unknown): boolean {
 }
 
 /** One line for each, with its result. */
-export function tellRecovered(
+export function logRecovered(
   log: CommandContext['log'],
   transactions: RecoveryReport['transactions'],
   what: string,
 ): void {
   for (const transaction of transactions) {
     const { containers, result } = transaction;
-    log[tellings[result].level](recoveryLine(transaction, what), { containers, result });
+    log[resultWordings[result].level](recoveryLine(transaction, what), { containers, result });
   }
 }
 
@@ -60,12 +60,12 @@ export function recoveryLine(
 ): string {
   const which = containers.map((name) => printable(shownName({ name, engine }), 300)).join(', ');
   const why = reason === '' ? '' : `: ${printable(reason, 1000)}`;
-  return `${tellings[result].verb} ${looksAlike ? '' : `${what} of `}${which}${why}`;
+  return `${resultWordings[result].verb} ${looksAlike ? '' : `${what} of `}${which}${why}`;
 }
 
 type Result = RecoveryReport['transactions'][number]['result'];
 
-const tellings: Readonly<Record<Result, { readonly level: 'info' | 'warn' | 'error'; readonly verb: string }>> = {
+const resultWordings: Readonly<Record<Result, { readonly level: 'info' | 'warn' | 'error'; readonly verb: string }>> = {
   finished: { level: 'info', verb: 'Finished' },
   undone: { level: 'info', verb: 'Undid' },
   left: { level: 'warn', verb: 'Left alone' },

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
-import { codesOfRecovery, gravest } from '../context/exit-code.ts';
+import { codesOfRecovery, worstCode } from '../context/exit-code.ts';
 import { printDocument, printLines } from '../render/print.ts';
 import { recoveryLine } from './recover-first.ts';
 
@@ -23,5 +23,5 @@ export async function recover({ application, settings, terminal, signal }: Comma
       terminal.out,
       transactions.map((transaction) => recoveryLine(transaction, 'an interrupted update')),
     );
-  return gravest(codesOfRecovery(report));
+  return worstCode(codesOfRecovery(report));
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../context/context.ts';
-import { codesOfSession, gravest } from '../context/exit-code.ts';
+import { codesOfSession, worstCode } from '../context/exit-code.ts';
 import { withProgress } from '../render/progress.ts';
 import { recoverFirst } from './recover-first.ts';
 import { showSession } from '../render/show-session.ts';
@@ -17,5 +17,5 @@ export async function rollback(context: CommandContext): Promise<number> {
   const { engines } = settings.request;
   const session = await withProgress(context, () => application.rollBack(containers, signal, { engines }));
   await showSession(context, session);
-  return gravest([...repaired, ...codesOfSession(session)]);
+  return worstCode([...repaired, ...codesOfSession(session)]);
 }

@@ -1,19 +1,19 @@
-import type { Settings } from '../../../config/read/settings.ts';
+import type { Settings } from '../../../config/read/make-settings.ts';
 import type { Schedule } from '../../../domain/schedule/schedule.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
-import { codesOfSession, type FindingCode, gravest } from '../context/exit-code.ts';
-import { logBanner } from '../render/banner.ts';
-import { logEvents } from '../render/announcement.ts';
+import { codesOfSession, type ResultCode, worstCode } from '../context/exit-code.ts';
+import { logStart } from '../render/start-lines.ts';
+import { logEvents } from '../render/event-description.ts';
 import { printOutcomes } from '../render/porcelain.ts';
-import { recoverFirst, tellRecovered, recoverWhenReachable } from './recover-first.ts';
-import { refuseStrayNames, warnOfStrayNames } from './stray-names.ts';
+import { recoverFirst, logRecovered, recoverWhenReachable } from './recover-first.ts';
+import { refuseUnmatchedNames, warnOfUnmatchedNames } from './unmatched-names.ts';
 
 /** `upkeep run`: the service. Its output is the log. After a stop signal it ends at the next safe point. */
 export async function run(context: CommandContext): Promise<number> {
   const { application, settings, log, signal } = context;
   if (settings.run.healthCheck) return checkHealth(context);
   if (settings.run.finishUpdate !== undefined) return finishUpdate(context, settings.run.finishUpdate);
-  if (context.isAttended && !settings.run.isNamed && (await refuseStrayNames(context))) return exitCodes.usage;
+  if (context.isAttended && !settings.run.isNamed && (await refuseUnmatchedNames(context))) return exitCodes.usage;
   const stopLogging = logEvents(application, log, settings.log);
   const stopPrinting = printOutcomes(context);
   const api = settings.run.once ? undefined : await context.serve?.();
@@ -21,14 +21,14 @@ export async function run(context: CommandContext): Promise<number> {
   signal.addEventListener('abort', () => void api?.stop(), { once: true });
   try {
     const repaired = settings.run.once ? await recoverFirst(context) : await recoverWhenReachable(context);
-    if (!settings.run.once) await logBanner(context);
-    const strayCount = await warnOfStrayNames(context);
-    const stray = strayCount > 0 ? exitCodes.unsettled : exitCodes.done;
+    if (!settings.run.once) await logStart(context);
+    const strayCount = await warnOfUnmatchedNames(context);
+    const stray = strayCount > 0 ? exitCodes.incomplete : exitCodes.done;
     const { updateOnStart } = settings.run;
     const about = { updateOnStart, servesApi: api !== undefined, runOnce: settings.run.once };
     if (settings.run.once) {
       await context.announceStart?.({ ...about, schedule: 'Running a one time update', nextRunAtMs: undefined });
-      return gravest([...repaired, stray, ...(await runOnce(context))]);
+      return worstCode([...repaired, stray, ...(await runOnce(context))]);
     }
     const { schedule, level, why } = scheduleOf(settings, api !== undefined);
     log[level](why);
@@ -54,7 +54,7 @@ export async function run(context: CommandContext): Promise<number> {
 async function finishUpdate({ application, log }: CommandContext, transaction: string): Promise<number> {
   const { transactions } = await application.finishUpdate(transaction);
   if (transactions.length === 0) log.info('The update of Upkeep itself has come to its end already');
-  tellRecovered(log, transactions, 'the update');
+  logRecovered(log, transactions, 'the update');
   return transactions.some(({ result }) => result === 'failed') ? exitCodes.failed : exitCodes.done;
 }
 
@@ -63,7 +63,7 @@ async function checkHealth({ application, signal }: CommandContext): Promise<num
   return exitCodes.done;
 }
 
-async function runOnce({ application, signal }: CommandContext): Promise<readonly FindingCode[]> {
+async function runOnce({ application, signal }: CommandContext): Promise<readonly ResultCode[]> {
   return codesOfSession(await application.update({ images: [], containers: [], trigger: 'start' }, signal));
 }
 

@@ -12,7 +12,7 @@ import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-te
 import { ServiceError } from '../../../domain/errors.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import type { PlannedMember } from '../../../domain/plan/update-plan.ts';
-import { carryOut } from '../cli.ts';
+import { runReportingFailures } from '../cli.ts';
 import { update } from './update.ts';
 
 const updated = containerOutcome('web', { image: 'nginx:1.27', outcome: 'updated', downtimeMs: 215.4 });
@@ -188,7 +188,7 @@ describe('update()', () => {
         cause: 'stale',
         reference: evil,
         digest: undefined,
-        holdsOnTo: [],
+        hardDependencies: [],
         desiredEndState: 'running',
         waitsFor: [],
       } as const;
@@ -239,7 +239,7 @@ describe('update() with --dry-run', () => {
     cause: 'stale',
     reference: `${container!.name}:1`,
     digest: digestOf(container!.name),
-    holdsOnTo: [],
+    hardDependencies: [],
     desiredEndState: 'running',
     waitsFor: [],
     ...parts,
@@ -251,7 +251,10 @@ describe('update() with --dry-run', () => {
         transactions: [
           {
             id: vpn!.id,
-            members: [member(vpn, {}), member(torrent, { cause: 'linked', digest: undefined, holdsOnTo: [vpn!.id] })],
+            members: [
+              member(vpn, {}),
+              member(torrent, { cause: 'linked', digest: undefined, hardDependencies: [vpn!.id] }),
+            ],
             after: [],
             requires: [],
           },
@@ -353,5 +356,5 @@ describe('update() with --dry-run', () => {
 
 async function run(argv: readonly string[], answers: FakeAnswers, options: FakeTerminalOptions = {}) {
   const scene = createCommandScene(argv, answers, options);
-  return { code: await carryOut(update, scene.context), ...scene };
+  return { code: await runReportingFailures(update, scene.context), ...scene };
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { planDocument, rehearsalDocument } from '../context/documents.ts';
-import { codesOfCheck, codesOfSession, gravest } from '../context/exit-code.ts';
+import { codesOfCheck, codesOfSession, worstCode } from '../context/exit-code.ts';
 import { planLines, rehearsalLines } from '../render/plan-lines.ts';
 import { printDocument, printLines, styleFor } from '../render/print.ts';
 import { withProgress } from '../render/progress.ts';
@@ -21,7 +21,7 @@ export async function update(context: CommandContext): Promise<number> {
     application.update({ ...request, trigger: 'command', refuseUnmatched }, signal),
   );
   await showSession(context, session);
-  return gravest([...repaired, ...codesOfSession(session)]);
+  return worstCode([...repaired, ...codesOfSession(session)]);
 }
 
 async function showPlan({ application, settings, terminal, signal }: CommandContext): Promise<number> {
@@ -29,7 +29,7 @@ async function showPlan({ application, settings, terminal, signal }: CommandCont
   refuseUnmatched(answer.report, 'update');
   if (settings.output.json) printDocument(terminal, planDocument(answer));
   else printLines(terminal.out, planLines(answer, styleFor(terminal.out, settings)));
-  return gravest(codesOfCheck(answer.report));
+  return worstCode(codesOfCheck(answer.report));
 }
 
 /** Exits with 1 when an update would find a difference. A real update would find it too, before the first stop. */
@@ -42,7 +42,7 @@ async function rehearse(context: CommandContext): Promise<number> {
   if (settings.output.json) printDocument(terminal, rehearsalDocument(answer));
   else printLines(terminal.out, [...planLines(answer, style), '', ...rehearsalLines(answer, style)]);
   const codes = answer.rehearsals.map(({ faithful }) => (faithful ? exitCodes.done : exitCodes.failed));
-  return gravest([...codes, ...codesOfCheck(answer.report)]);
+  return worstCode([...codes, ...codesOfCheck(answer.report)]);
 }
 
 function requestOf({ request }: CommandContext['settings']) {

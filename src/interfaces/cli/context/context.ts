@@ -1,5 +1,5 @@
 import type { Application } from '../../../application/application.ts';
-import type { Settings } from '../../../config/read/settings.ts';
+import type { Settings } from '../../../config/read/make-settings.ts';
 import type { StartFacts } from '../../../domain/notification/run-facts.ts';
 import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
@@ -45,12 +45,12 @@ export type ServedApi = {
 export type CommandFunction = (context: CommandContext) => Promise<number>;
 
 /** Context of a read-only command. */
-export type LookContext = Pick<CommandContext, 'settings' | 'terminal' | 'clock' | 'log' | 'signal'>;
+export type ReadContext = Pick<CommandContext, 'settings' | 'terminal' | 'clock' | 'log' | 'signal'>;
 
-export type LookFunction = (context: LookContext) => Promise<number>;
+export type ReadCommand = (context: ReadContext) => Promise<number>;
 
 /** `unsettled`: nothing failed, but not everything is known to be well, for example because a check failed. */
-export const exitCodes = { done: 0, failed: 1, usage: 2, unsettled: 3, updatesAvailable: 10 } as const;
+export const exitCodes = { done: 0, failed: 1, usage: 2, incomplete: 3, updatesAvailable: 10 } as const;
 
 /** Results of the use cases, derived from `Application`. */
 export type CheckReport = Awaited<ReturnType<Application['check']>>;

@@ -2,7 +2,7 @@ import { formatDuration } from '../../../domain/text/duration.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
 import { checkedEntry, enginesField, outcomeEntry, unfinishedField } from '../../json/entries.ts';
-import { stamp } from '../../json/timestamps.ts';
+import { replyFields } from '../../json/timestamps.ts';
 import type { CheckReport, PlanReport, RehearsalReport } from './context.ts';
 
 /** Output of `--json`: one document with the field names of the HTTP interface. */
@@ -68,13 +68,13 @@ export function failureDocument(error: unknown, nowMs: number): Document {
     error: describeError(error),
     code: error instanceof ServiceError ? error.code : 'internal',
     remedy: error instanceof ServiceError ? error.remedy : undefined,
-    ...stamp(nowMs),
+    ...replyFields(nowMs),
   };
 }
 
 function closing({ startedAtMs, durationMs }: { readonly startedAtMs: number; readonly durationMs: number }): Document {
   return {
     timing: { duration_ms: Math.round(durationMs), duration: formatDuration(durationMs) },
-    ...stamp(startedAtMs + durationMs),
+    ...replyFields(startedAtMs + durationMs),
   };
 }

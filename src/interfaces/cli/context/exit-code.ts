@@ -3,48 +3,48 @@ import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import { type CheckReport, type RecoveryReport, exitCodes } from './context.ts';
 
 /** The worst finding decides the exit code: a failure, then an unsettled container, then success. */
-export function gravest(codes: Iterable<FindingCode>): FindingCode {
+export function worstCode(codes: Iterable<ResultCode>): ResultCode {
   const found = new Set(codes);
-  return byGravity.find((code) => found.has(code)) ?? exitCodes.done;
+  return fromWorst.find((code) => found.has(code)) ?? exitCodes.done;
 }
 
 /** A code for each container of a run. */
-export function codesOfSession({ containers, engines = [] }: Session): readonly FindingCode[] {
+export function codesOfSession({ containers, engines = [] }: Session): readonly ResultCode[] {
   return [...containers.map(({ outcome }) => codeOfOutcome[outcome]), ...codesOfEngines(engines)];
 }
 
 /** An engine that could not be reached is a failure. One that was busy is not, because the next run includes it. */
-export function codesOfEngines(engines: readonly EngineRun[]): readonly FindingCode[] {
+export function codesOfEngines(engines: readonly EngineRun[]): readonly ResultCode[] {
   return engines.map(({ result }) => codeOfEngine[result]);
 }
 
-const codeOfEngine: Readonly<Record<EngineRun['result'], FindingCode>> = {
+const codeOfEngine: Readonly<Record<EngineRun['result'], ResultCode>> = {
   ran: exitCodes.done,
-  busy: exitCodes.unsettled,
+  busy: exitCodes.incomplete,
   unreachable: exitCodes.failed,
   failed: exitCodes.failed,
 };
 
 /** A code for each container of a check. */
-export function codesOfCheck({ containers, engines = [] }: CheckReport): readonly FindingCode[] {
-  const codes = containers.map(({ status }) => (status === 'unknown' ? exitCodes.unsettled : exitCodes.done));
+export function codesOfCheck({ containers, engines = [] }: CheckReport): readonly ResultCode[] {
+  const codes = containers.map(({ status }) => (status === 'unknown' ? exitCodes.incomplete : exitCodes.done));
   return [...codes, ...codesOfEngines(engines)];
 }
 
 /** A code for each interrupted update. Containers that only look like one have no code. */
-export function codesOfRecovery({ transactions, engines = [] }: RecoveryReport): readonly FindingCode[] {
+export function codesOfRecovery({ transactions, engines = [] }: RecoveryReport): readonly ResultCode[] {
   const codes = transactions.map(({ result, isPending }) => {
     if (result === 'failed') return exitCodes.failed;
-    return isPending ? exitCodes.unsettled : exitCodes.done;
+    return isPending ? exitCodes.incomplete : exitCodes.done;
   });
   return [...codes, ...codesOfEngines(engines)];
 }
 
-export type FindingCode = (typeof byGravity)[number];
+export type ResultCode = (typeof fromWorst)[number];
 
-const byGravity = [exitCodes.failed, exitCodes.unsettled, exitCodes.done] as const;
+const fromWorst = [exitCodes.failed, exitCodes.incomplete, exitCodes.done] as const;
 
-const codeOfOutcome: Readonly<Record<OutcomeKind, FindingCode>> = {
+const codeOfOutcome: Readonly<Record<OutcomeKind, ResultCode>> = {
   updated: exitCodes.done,
   fresh: exitCodes.done,
   restarted: exitCodes.done,
@@ -52,5 +52,5 @@ const codeOfOutcome: Readonly<Record<OutcomeKind, FindingCode>> = {
   deferred: exitCodes.done,
   failed: exitCodes.failed,
   rolled_back: exitCodes.failed,
-  unknown: exitCodes.unsettled,
+  unknown: exitCodes.incomplete,
 };

@@ -11,7 +11,7 @@ export function readContainers(document: JsonObject): ContainersView {
   const containers = listOf(document, 'containers').filter((entry) => !held.has(nameIn(entry)));
   return {
     containers: [...unfinished.map(readUnfinished), ...containers.map(readContainer)],
-    unwatched: document['unwatched'] === undefined ? undefined : listOf(document, 'unwatched').map(naming),
+    unwatched: document['unwatched'] === undefined ? undefined : listOf(document, 'unwatched').map(readNames),
   };
 }
 
@@ -20,7 +20,7 @@ function readContainer(entry: JsonObject): ContainerView {
   const state = rawTextOf(entry, 'status') || running;
   const health = rawTextOf(entry, 'health');
   return {
-    ...naming(entry),
+    ...readNames(entry),
     ...readVersions(entry),
     state: health === '' || health === 'none' ? state : `${state} (${health})`,
     finding: readFinding(entry),
@@ -29,7 +29,7 @@ function readContainer(entry: JsonObject): ContainerView {
 
 function readUnfinished(entry: JsonObject): ContainerView {
   const state = entry['state'] === 'repair pending' ? 'repair pending' : 'in progress';
-  return { ...naming(entry), state: '', finding: { kind: 'unfinished', state } };
+  return { ...readNames(entry), state: '', finding: { kind: 'unfinished', state } };
 }
 
 function readFinding(entry: JsonObject): Finding {
@@ -67,7 +67,7 @@ function readVersions(
   };
 }
 
-function naming(entry: JsonObject) {
+function readNames(entry: JsonObject) {
   return {
     name: rawTextOf(entry, 'name'),
     ...engineOf(entry),

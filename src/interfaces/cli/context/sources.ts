@@ -7,7 +7,7 @@ import type { RunningService } from '../../../domain/run/running-service.ts';
 import { configurationEntry, type Configuration } from '../../json/configuration.ts';
 import { unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
-import { stamp } from '../../json/timestamps.ts';
+import { replyFields } from '../../json/timestamps.ts';
 import { readConfig, readContainers, readHistory } from './read-views.ts';
 import type { Answer, ContainersView, Sources } from './views.ts';
 
@@ -39,7 +39,7 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
   async function containers(signal: AbortSignal): Promise<Answer<ContainersView>> {
     const { application, close } = await open();
     try {
-      const inventory = await listed(application, signal);
+      const inventory = await listContainers(application, signal);
       const away = (application.engines?.() ?? []).flatMap(({ name, error }) =>
         error === undefined ? [] : [{ name, error }],
       );
@@ -49,7 +49,7 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
         ...unfinishedField(inventory.unfinished),
         unwatched: application.unwatched(),
         ...(away.length > 0 && { unreachable: away }),
-        ...stamp(clock.nowMs()),
+        ...replyFields(clock.nowMs()),
       };
       return { view: { ...readContainers(document), ...(away.length > 0 && { away }) }, document };
     } finally {
@@ -60,18 +60,18 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
 
   return {
     containers,
-    history: () => Promise.reject(notHere('history')),
+    history: () => Promise.reject(needsService('history')),
     config: () => {
-      const document = { ...configurationEntry(configuration), ...stamp(clock.nowMs()) };
+      const document = { ...configurationEntry(configuration), ...replyFields(clock.nowMs()) };
       return Promise.resolve({ view: readConfig(document), document });
     },
     follow: () => {
-      throw notHere('events');
+      throw needsService('events');
     },
   };
 }
 
-async function listed(application: Listing, signal: AbortSignal): Promise<Inventory> {
+async function listContainers(application: Listing, signal: AbortSignal): Promise<Inventory> {
   await application.ready(signal);
   const deadline = AbortSignal.timeout(listingTimeoutMs);
   await application.follow(AbortSignal.any([signal, deadline])).catch((error: unknown) => {
@@ -83,6 +83,6 @@ async function listed(application: Listing, signal: AbortSignal): Promise<Invent
 const listingTimeoutMs = 60_000;
 
 /** The command line has already been refused: config/read/remote-settings.ts. */
-function notHere(what: string): ServiceError {
+function needsService(what: string): ServiceError {
   return new ServiceError('invalid-input', `Cannot show ${what} without a running service, which alone knows them`);
 }

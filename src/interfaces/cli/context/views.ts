@@ -6,14 +6,14 @@ import type { OutcomeKind } from '../../../domain/run/session.ts';
 /** An answer as typed data for people, and as the document of the API. */
 export type Answer<View> = { readonly view: View; readonly document: JsonObject };
 
-export type Ask<View> = (signal: AbortSignal) => Promise<Answer<View>>;
+export type Fetch<View> = (signal: AbortSignal) => Promise<Answer<View>>;
 
 /** The data for commands that change nothing, of this process or of a running service. Texts are not escaped yet. */
 export type Sources = {
-  readonly containers: Ask<ContainersView>;
+  readonly containers: Fetch<ContainersView>;
   /** Oldest first. */
-  readonly history: Ask<readonly PastRun[]>;
-  readonly config: Ask<ConfigView>;
+  readonly history: Fetch<readonly PastRun[]>;
+  readonly config: Fetch<ConfigView>;
   readonly follow: (signal: AbortSignal) => AsyncIterable<JsonObject>;
 };
 

@@ -9,19 +9,19 @@ import {
   statusWording,
   unfinishedWording,
   type Wording,
-  sayDowntime,
+  formatDowntime,
 } from '../words/wording.ts';
 import type { Table } from '../terminal/table.ts';
 import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
 
 /** The columns of every list of containers. */
 export const containerColumns: readonly Column[] = [
-  { title: 'CONTAINER', min: 12, keep: 'start', expendable: 0 },
-  { title: 'STATUS', min: 10, keep: 'start', expendable: 1 },
-  { title: 'VERSION', min: 10, keep: 'end', expendable: 2 },
-  { title: 'OUT FOR', min: 4, keep: 'start', expendable: 3 },
-  { title: 'IMAGE', min: 12, keep: 'end', expendable: 4 },
-  { title: 'WHY', min: 20, keep: 'start', expendable: 5, isSentence: true },
+  { title: 'CONTAINER', min: 12, keep: 'start', dropPriority: 0 },
+  { title: 'STATUS', min: 10, keep: 'start', dropPriority: 1 },
+  { title: 'VERSION', min: 10, keep: 'end', dropPriority: 2 },
+  { title: 'OUT FOR', min: 4, keep: 'start', dropPriority: 3 },
+  { title: 'IMAGE', min: 12, keep: 'end', dropPriority: 4 },
+  { title: 'WHY', min: 20, keep: 'start', dropPriority: 5, isSentence: true },
 ];
 
 /** Cells of a container's row. */
@@ -82,7 +82,7 @@ function reasonOfCheck({ status, reason, error, pullDigest, latestDigest }: Chec
 
 function sayWhy({ reason, downtimeMs, stoppingMs, outcome }: ContainerOutcome): string {
   if (outcome === 'fresh') return '';
-  const down = sayDowntime(downtimeMs, stoppingMs);
+  const down = formatDowntime(downtimeMs, stoppingMs);
   if (down === '') return reason;
   return reason === '' ? down : `${reason} (${down})`;
 }

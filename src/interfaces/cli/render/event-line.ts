@@ -1,7 +1,7 @@
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
-import { outcomeWording, shownName, sayDowntime } from '../words/wording.ts';
+import { outcomeWording, shownName, formatDowntime } from '../words/wording.ts';
 import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
 
@@ -9,14 +9,14 @@ import type { Style, StyleName } from '../terminal/style.ts';
 export function eventLine(event: JsonObject, style: Style): string {
   const type = textOf(event, 'type', 60);
   const data = isJsonObject(event['data']) ? event['data'] : {};
-  const { say, colour } = Object.hasOwn(tellings, type) ? (tellings[type] ?? other) : other;
+  const { say, colour } = Object.hasOwn(eventWordings, type) ? (eventWordings[type] ?? other) : other;
   const time = style.grey(textOf(event, 'timestamp', 40).replace(/\.\d+/, ''));
   return `${time} ${style[colour](say(data, type))}`;
 }
 
 type Telling = { readonly say: (data: JsonObject, type: string) => string; readonly colour: StyleName };
 
-const tellings: Readonly<Record<string, Telling>> = {
+const eventWordings: Readonly<Record<string, Telling>> = {
   scan_started: { say: () => 'Checking for updates', colour: 'plain' },
   scan_completed: {
     say: (data) =>
@@ -72,6 +72,6 @@ function sayFailed(data: JsonObject): string {
 
 function downOf(data: JsonObject): string {
   const ms = (name: string) => (typeof data[name] === 'number' ? data[name] : undefined);
-  const down = sayDowntime(ms('downtime_ms'), ms('stopping_ms'));
+  const down = formatDowntime(ms('downtime_ms'), ms('stopping_ms'));
   return down === '' ? '' : ` (${down})`;
 }

@@ -86,14 +86,14 @@ function serviceLine(
 }
 
 function memberLine(
-  { container, cause, reference, formerReference, digest, holdsOnTo, desiredEndState }: PlannedMember,
+  { container, cause, reference, formerReference, digest, hardDependencies, desiredEndState }: PlannedMember,
   members: readonly PlannedMember[],
   checked: ReadonlyMap<string, CheckedContainer>,
   style: Style,
 ): string {
   const name = style.bold(shown(container.name));
   if (cause === 'linked') {
-    const targets = members.filter((other) => holdsOnTo.includes(other.container.id));
+    const targets = members.filter((other) => hardDependencies.includes(other.container.id));
     return `   ${name}: re-created from the same image, because it depends on ${targets.map((target) => shown(target.container.name)).join(', ')}`;
   }
   const { version, latestVersion, reason = '' } = checked.get(container.id) ?? {};

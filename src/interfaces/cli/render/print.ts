@@ -1,4 +1,4 @@
-import type { Settings } from '../../../config/read/settings.ts';
+import type { Settings } from '../../../config/read/make-settings.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { printable, printableJson } from '../../../domain/text/printable.ts';
 import type { Document } from '../context/documents.ts';
@@ -26,7 +26,7 @@ export function styleFor(output: TextOutput, settings: Settings): Style {
 }
 
 /** Whether a person watches the progress. */
-export function isWatched({ out }: Terminal, { output }: Settings): boolean {
+export function isLive({ out }: Terminal, { output }: Settings): boolean {
   return out.isTerminal && output.live && !output.json;
 }
 

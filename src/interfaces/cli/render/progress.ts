@@ -1,13 +1,13 @@
 import type { Application } from '../../../application/application.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
-import { announce, logEvents } from './announcement.ts';
+import { describeEvent, logEvents } from './event-description.ts';
 import type { CommandContext } from '../context/context.ts';
-import { isWatched, styleFor } from './print.ts';
+import { isLive, styleFor } from './print.ts';
 import type { TextOutput } from '../terminal/terminal.ts';
 
 /** Shows the application's progress while the work lasts. */
 export async function withProgress<Result>(context: CommandContext, work: () => Promise<Result>): Promise<Result> {
-  const stop = await tellProgress(context);
+  const stop = await showProgress(context);
   try {
     return await work();
   } finally {
@@ -16,10 +16,10 @@ export async function withProgress<Result>(context: CommandContext, work: () => 
 }
 
 /** A live table on a terminal, lines in a pipe, the log if standard output is reserved for a document. */
-async function tellProgress(context: CommandContext): Promise<() => void> {
+async function showProgress(context: CommandContext): Promise<() => void> {
   const { application, settings, terminal, clock, log } = context;
   if (settings.output.json) return logEvents(application, log, settings.log);
-  if (!isWatched(terminal, settings)) return writeEventLines(application, terminal.out);
+  if (!isLive(terminal, settings)) return writeEventLines(application, terminal.out);
   const { showLiveTable } = await import('./live-table.ts');
   return showLiveTable(application, { terminal, clock, style: styleFor(terminal.out, settings) }).end;
 }
@@ -27,7 +27,7 @@ async function tellProgress(context: CommandContext): Promise<() => void> {
 /** One line for each event that is news, until the returned function is called. */
 export function writeEventLines(application: Application, output: TextOutput): () => void {
   return application.subscribe((event) => {
-    const announcement = isNews(event) ? announce(event) : undefined;
+    const announcement = isNews(event) ? describeEvent(event) : undefined;
     if (announcement !== undefined) output.write(`${announcement.message}\n`);
   });
 }

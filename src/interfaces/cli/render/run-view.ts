@@ -4,7 +4,7 @@ import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
 import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
-import { shownName, outcomeWording, wordingOfStatus, sayTasks } from '../words/wording.ts';
+import { shownName, outcomeWording, wordingOfStatus, formatTasks } from '../words/wording.ts';
 import { rowOf } from './container-table.ts';
 import { imageChange } from '../words/version-cell.ts';
 
@@ -101,7 +101,7 @@ function stateCell(state: RowState, nowMs: number): Cell {
 /** The progress of a pull, the tasks of a service, or the time in a long phase. */
 function detailOf({ sinceMs, progress, tasks }: RowState & { kind: 'busy' }, nowMs: number): string {
   if (progress !== undefined && progress.layers > 0) return ` ${progressText(progress)}`;
-  if (tasks !== undefined) return ` ${sayTasks(tasks)}`;
+  if (tasks !== undefined) return ` ${formatTasks(tasks)}`;
   const seconds = Math.floor((nowMs - sinceMs) / 1000);
   return seconds < 2 ? '' : ` ${formatDuration(seconds * 1000)}`;
 }

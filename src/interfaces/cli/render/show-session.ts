@@ -6,7 +6,7 @@ import { sessionDocument } from '../context/documents.ts';
 import { engineLines } from './engine-lines.ts';
 import { printDocument, printLines, styleFor, printTable } from './print.ts';
 import type { Style } from '../terminal/style.ts';
-import { countsOf, outcomeWording, sayRoughly, shownName } from '../words/wording.ts';
+import { countsOf, outcomeWording, formatRoughly, shownName } from '../words/wording.ts';
 
 /** Outcome of each container: a table and its counts, or one JSON document. */
 export async function showSession({ settings, terminal }: CommandContext, session: Session): Promise<void> {
@@ -25,7 +25,7 @@ export function sessionLines({ containers, durationMs, engines }: Session, style
   return [
     ...containers.flatMap((container) => lastWords(container, style)),
     ...(containers.length === 0 ? [] : ['']),
-    `${counts} in ${sayRoughly(durationMs)}`,
+    `${counts} in ${formatRoughly(durationMs)}`,
     ...engineLines(engines === undefined ? {} : { engines }, style),
   ];
 }

@@ -54,9 +54,9 @@ function widestAboveItsMinimum(
 
 function mostExpendable(columns: readonly Column[], widths: readonly (number | undefined)[]): number | undefined {
   let going: number | undefined;
-  for (const [index, { expendable }] of columns.entries()) {
-    if (widths[index] === undefined || expendable === 0) continue;
-    if (going === undefined || expendable > (columns[going]?.expendable ?? 0)) going = index;
+  for (const [index, { dropPriority }] of columns.entries()) {
+    if (widths[index] === undefined || dropPriority === 0) continue;
+    if (going === undefined || dropPriority > (columns[going]?.dropPriority ?? 0)) going = index;
   }
   return going;
 }

@@ -55,7 +55,7 @@ function mostExpendable(columns: readonly Column[], inRow: readonly number[]): n
 }
 
 function rank(columns: readonly Column[], index: number): number {
-  return columns[index]?.expendable ?? 0;
+  return columns[index]?.dropPriority ?? 0;
 }
 
 /** All columns but the last are as wide as their widest cell. */

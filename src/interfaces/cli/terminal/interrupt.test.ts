@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { containerOutcome } from '../../../../test/support/scene/fake-application.ts';
-import { createInterrupt, createUnderWay, type InterruptOptions, type SignalName } from './interrupt.ts';
+import { createInterrupt, createUpdateTracker, type InterruptOptions, type SignalName } from './interrupt.ts';
 
 test('createUnderWay() names what has been begun in the engine and is not over', () => {
-  const { hear, names } = createUnderWay();
+  const { hear, names } = createUpdateTracker();
   const enter = (container: string, phase: 'pulling' | 'preparing' | 'stopping') =>
     hear({ kind: 'phase_entered', runId: '1', container, phase });
   enter('db', 'pulling');
@@ -20,7 +20,7 @@ describe('createInterrupt()', () => {
   test('the first Ctrl-C asks to stop and says so, another one after 2 s quits', async () => {
     const { interrupt, clock, said, quits } = scene({ hasSafePoints: true });
     expect([interrupt.signal.aborted, interrupt.exitCode()]).toEqual([false, undefined]);
-    interrupt.hear('SIGINT');
+    interrupt.onSignal('SIGINT');
     expect(interrupt.signal.reason).toMatchObject({ code: 'cancelled' });
     expect(interrupt.exitCode()).toBe(130);
     expect(said).toEqual([
@@ -28,7 +28,7 @@ describe('createInterrupt()', () => {
     ]);
     await clock.advance(2000);
     expect(quits).toEqual([]);
-    interrupt.hear('SIGINT');
+    interrupt.onSignal('SIGINT');
     expect(quits).toEqual([[130, expect.stringContaining('the next start of Upkeep finishes or undoes')]]);
   });
 
@@ -40,30 +40,30 @@ describe('createInterrupt()', () => {
     ['SIGTERM', 'SIGHUP'],
   ])('%s and %s within 2 s are one wish, however often they come', async (first, next) => {
     const { interrupt, clock, said, quits } = scene({ hasSafePoints: true });
-    interrupt.hear(first);
+    interrupt.onSignal(first);
     const code = interrupt.exitCode();
-    interrupt.hear(next);
+    interrupt.onSignal(next);
     await clock.advance(1999);
-    interrupt.hear(next);
-    interrupt.hear(first);
+    interrupt.onSignal(next);
+    interrupt.onSignal(first);
     expect([said.length, quits, interrupt.exitCode()]).toEqual([1, [], code]);
     await clock.advance(1);
-    interrupt.hear(next);
+    interrupt.onSignal(next);
     expect(quits).toHaveLength(1);
   });
 
   test('what is left for the next start is named, ten at most', async () => {
     const some = scene({ hasSafePoints: true, underWay: () => ['web', 'db'] });
-    some.interrupt.hear('SIGTERM');
+    some.interrupt.onSignal('SIGTERM');
     await some.clock.advance(2001);
-    some.interrupt.hear('SIGTERM');
+    some.interrupt.onSignal('SIGTERM');
     expect(some.quits).toEqual([
       [143, 'Quit at once: the next start of Upkeep finishes or undoes what was under way, the update of web, db'],
     ]);
     const many = scene({ hasSafePoints: true, underWay: () => Array.from({ length: 13 }, (_, index) => `c${index}`) });
-    many.interrupt.hear('SIGTERM');
+    many.interrupt.onSignal('SIGTERM');
     await many.clock.advance(3000);
-    many.interrupt.hear('SIGINT');
+    many.interrupt.onSignal('SIGINT');
     expect(many.quits).toEqual([[130, expect.stringMatching(/ the update of c0, .*, c9 and 3 more$/)]]);
   });
 
@@ -72,16 +72,16 @@ describe('createInterrupt()', () => {
     ['SIGHUP', 129],
   ] as const)('%s ends with %i', (name, code) => {
     const { interrupt, said } = scene({ hasSafePoints: true });
-    interrupt.hear(name);
+    interrupt.onSignal(name);
     expect(interrupt.exitCode()).toBe(code);
     expect(said).toEqual(['Stopping at the next point where nothing is left half done']);
   });
 
   test('has nothing to say where nothing can be left half done', async () => {
     const { interrupt, clock, said, quits } = scene({ hasSafePoints: false });
-    interrupt.hear('SIGINT');
+    interrupt.onSignal('SIGINT');
     await clock.advance(2000);
-    interrupt.hear('SIGINT');
+    interrupt.onSignal('SIGINT');
     expect([said, quits]).toEqual([[], [[130, '']]]);
   });
 });

@@ -6,7 +6,7 @@ import { printable } from '../../../domain/text/printable.ts';
 export type Interrupt = {
   /** Aborts with the first signal. */
   readonly signal: AbortSignal;
-  readonly hear: (name: SignalName) => void;
+  readonly onSignal: (name: SignalName) => void;
   /** The exit code after a signal: 128 plus its number. Undefined before. */
   readonly exitCode: () => number | undefined;
 };
@@ -36,12 +36,12 @@ export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWa
   return {
     signal: controller.signal,
     exitCode: () => heard?.exitCode,
-    hear: (name) => {
+    onSignal: (name) => {
       if (heard === undefined) {
         heard = { exitCode: codes[name], atMs: monotonicMs() };
         if (hasSafePoints) say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2 s quits at once` : stopLine);
         controller.abort(new ServiceError('cancelled', `Cannot continue: stopped by ${name}`));
-      } else if (monotonicMs() - heard.atMs >= sameWishMs) {
+      } else if (monotonicMs() - heard.atMs >= repeatWindowMs) {
         quit(codes[name], hasSafePoints ? quitLine(underWay()) : '');
       }
     },
@@ -51,7 +51,7 @@ export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWa
 /** https://tldp.org/LDP/abs/html/exitcodes.html */
 const codes: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 };
 
-const sameWishMs = 2000;
+const repeatWindowMs = 2000;
 
 const stopLine = 'Stopping at the next point where nothing is left half done';
 
@@ -66,7 +66,7 @@ function quitLine(underWay: readonly string[]): string {
 const mostNamed = 10;
 
 /** Updates that have changed the engine and have not ended. An exit now would leave them unfinished. */
-export function createUnderWay(): {
+export function createUpdateTracker(): {
   readonly hear: (event: ServiceEvent) => void;
   /** Names of containers, safe to print. */
   readonly names: () => readonly string[];

@@ -35,7 +35,7 @@ export function createLiveRegion(
     drawn = next;
     drawnAtMs = clock.monotonicMs();
   };
-  const erase = () => {
+  const clear = () => {
     lease.write(`${upTo(drawn, out.columns())}${clearBelow}`);
     drawn = [];
   };
@@ -47,16 +47,16 @@ export function createLiveRegion(
       return;
     }
     waiting = true;
-    void sleptWell(clock, waitMs, ending.signal).then(() => {
+    void waited(clock, waitMs, ending.signal).then(() => {
       waiting = false;
       draw();
     });
   };
   const tick = async () => {
-    while (await sleptWell(clock, tickMs, ending.signal)) changed();
+    while (await waited(clock, tickMs, ending.signal)) changed();
   };
 
-  const lease = terminal.lease({ stepAside: erase, comeBack: draw });
+  const lease = terminal.takeBottomLines({ clear: clear, redraw: draw });
   const ignoreResizes = out.onResize(draw);
   draw();
   void tick();
@@ -64,7 +64,7 @@ export function createLiveRegion(
     changed,
     end: () => {
       if (ending.signal.aborted) return;
-      erase();
+      clear();
       ending.abort();
       ignoreResizes();
       lease.release();
@@ -87,7 +87,7 @@ function upTo(drawn: readonly string[], columns: number): string {
 }
 
 /** False when the end woke it. */
-async function sleptWell(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+async function waited(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, signal);
     return true;

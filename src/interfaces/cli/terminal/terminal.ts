@@ -6,7 +6,7 @@ export type Terminal = {
    * Gives the bottom lines of `out` to one owner. Other output, such as log lines, goes above: the owner is asked to
    * remove its lines first and to redraw them afterwards.
    */
-  readonly lease: (owner: ScreenOwner) => Lease;
+  readonly takeBottomLines: (owner: ScreenOwner) => Lease;
 };
 
 export type TextOutput = {
@@ -18,7 +18,7 @@ export type TextOutput = {
   readonly onResize: (listener: () => void) => () => void;
 };
 
-export type ScreenOwner = { readonly stepAside: () => void; readonly comeBack: () => void };
+export type ScreenOwner = { readonly clear: () => void; readonly redraw: () => void };
 
 export type Lease = { readonly write: (text: string) => void; readonly release: () => void };
 
@@ -40,14 +40,14 @@ export function createTerminal(stdout: TextStream, stderr: TextStream): Terminal
       stream.write(text);
       return;
     }
-    owner.stepAside();
+    owner.clear();
     stream.write(text);
-    owner.comeBack();
+    owner.redraw();
   };
   return {
     out: outputOn(stdout, above(stdout)),
     err: outputOn(stderr, above(stderr)),
-    lease: (newOwner) => {
+    takeBottomLines: (newOwner) => {
       owner = newOwner;
       const release = () => {
         if (owner === newOwner) owner = undefined;

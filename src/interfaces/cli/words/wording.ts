@@ -87,18 +87,18 @@ export function shownName({ name, engine }: { readonly name: string; readonly en
 }
 
 /** `2 of 4 tasks`. */
-export function sayTasks({ running, wanted }: TaskProgress): string {
+export function formatTasks({ running, wanted }: TaskProgress): string {
   return `${running} of ${countOf(wanted, 'task')}`;
 }
 
 /** `down for 6.6s, 6s of it stopping`; empty if nothing was stopped. */
-export function sayDowntime(downtimeMs: number | undefined, stoppingMs: number | undefined): string {
+export function formatDowntime(downtimeMs: number | undefined, stoppingMs: number | undefined): string {
   if (downtimeMs === undefined) return '';
-  const down = `down for ${sayRoughly(downtimeMs)}`;
-  return stoppingMs === undefined ? down : `${down}, ${sayRoughly(stoppingMs)} of it stopping`;
+  const down = `down for ${formatRoughly(downtimeMs)}`;
+  return stoppingMs === undefined ? down : `${down}, ${formatRoughly(stoppingMs)} of it stopping`;
 }
 
 /** Whole milliseconds below a second, tenths of a second above. */
-export function sayRoughly(ms: number): string {
+export function formatRoughly(ms: number): string {
   return formatDuration(ms < 1000 ? Math.round(ms) : Math.round(ms / 100) * 100);
 }

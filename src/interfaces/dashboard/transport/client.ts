@@ -1,4 +1,4 @@
-import { capital } from '../state/words/sentences.ts';
+import { capitalized } from '../state/words/sentences.ts';
 import type { Tokens } from './tokens.ts';
 
 /** A reply of the API; `document` is undefined where the reply has no body. */
@@ -12,9 +12,9 @@ export type Reply =
     }
   | { readonly kind: 'away' };
 
-export type Ask = (path: string, options?: AskOptions) => Promise<Reply>;
+export type SendRequest = (path: string, options?: RequestOptions) => Promise<Reply>;
 
-export type AskOptions = {
+export type RequestOptions = {
   readonly method?: 'GET' | 'POST' | 'DELETE';
   /** Sent as JSON. */
   readonly body?: unknown;
@@ -23,7 +23,7 @@ export type AskOptions = {
 };
 
 /** Sends requests to the API of this page. The token is in a header, because proxies log URLs. */
-export function createAsk(tokens: Tokens): Ask {
+export function createClient(tokens: Tokens): SendRequest {
   return async (path, { method = 'GET', body, timeoutMs = 30_000, signal } = {}) => {
     const limit = AbortSignal.timeout(timeoutMs);
     try {
@@ -58,7 +58,7 @@ export function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string
   if (reply.kind === 'away') return 'Upkeep does not answer';
   return reply.status === 429 && reply.why.startsWith('the answer')
     ? 'Upkeep limits requests'
-    : capital(reply.why).replace(/^./, (first) => first.toLowerCase());
+    : capitalized(reply.why).replace(/^./, (first) => first.toLowerCase());
 }
 
 /** The error in the API's format. An error page of a proxy has none. */

@@ -3,9 +3,9 @@ import { type Decision, readDecisions } from '../state/documents/decisions.ts';
 import { readDetails, withDecisions, withEnginesAway } from '../state/documents/details.ts';
 import { type PastRun, readHistory } from '../state/documents/history.ts';
 import { type EngineAway, readEnginesAway, readStatus } from '../state/documents/status.ts';
-import type { Fleet, Taken } from '../state/fleet/fleet.ts';
-import { span } from '../state/words/numbers.ts';
-import type { Ask, Reply } from './client.ts';
+import type { ContainerStore, StoreChanges } from '../state/containers/container-store.ts';
+import { duration } from '../state/words/numbers.ts';
+import type { SendRequest, Reply } from './client.ts';
 
 /** Reads the documents of the API, and keeps the time and result of the last reading. */
 export type Reader = {
@@ -25,11 +25,11 @@ export type Reader = {
 };
 
 export type ReaderParts = {
-  readonly ask: Ask;
+  readonly ask: SendRequest;
   readonly isOn: (group: string) => boolean;
-  readonly fleet: Fleet;
+  readonly fleet: ContainerStore;
   readonly nowMs: () => number;
-  readonly onRead: (taken: Taken) => void;
+  readonly onRead: (taken: StoreChanges) => void;
 };
 
 const noAnswer = 'Upkeep does not answer.';
@@ -106,6 +106,6 @@ function engineWords(error: string | undefined): string | undefined {
 
 function refusalWords({ status, why, retryAfterMs }: Extract<Reply, { readonly kind: 'refused' }>): string {
   if (status !== 429) return `Upkeep refuses to answer: ${why}.`;
-  const again = retryAfterMs === undefined ? '' : `, again in ${span(retryAfterMs)}`;
+  const again = retryAfterMs === undefined ? '' : `, again in ${duration(retryAfterMs)}`;
   return `Upkeep limits requests${again}.`;
 }

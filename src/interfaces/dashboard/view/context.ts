@@ -1,27 +1,27 @@
 import type { Address } from '../state/address.ts';
-import type { Fleet } from '../state/fleet/fleet.ts';
-import type { LinkState } from '../transport/link.ts';
+import type { ContainerStore } from '../state/containers/container-store.ts';
+import type { ConnectionState } from '../transport/connection.ts';
 import type { Reader } from '../transport/reader.ts';
 
 /** The functions and data that every part of the page can use. */
 export type PageContext = Pick<Reader, 'readAtMs' | 'engineError' | 'enginesAway' | 'runs' | 'options'> & {
-  readonly fleet: Fleet;
+  readonly fleet: ContainerStore;
   readonly nowMs: () => number;
   readonly address: () => Address;
   /** Changes the address. `asStep` adds a step to the browser's history. */
   readonly go: (change: Partial<Address>, asStep?: boolean) => void;
-  readonly link: () => LinkState;
+  readonly link: () => ConnectionState;
   /** Whether a group of endpoints is on. */
   readonly isOn: (group: string) => boolean;
   /** Names of the selected containers. */
   readonly picked: Set<string>;
-  readonly act: Acts;
+  readonly act: Actions;
 };
 
 /** `retry`: includes versions that failed. `now`: ignores windows. */
 export type UpdateKind = 'update' | 'retry' | 'now';
 
-export type Acts = {
+export type Actions = {
   readonly update: (names: readonly string[], kind?: UpdateKind) => void;
   readonly check: (names: readonly string[]) => void;
   readonly rollBack: (name: string) => void;

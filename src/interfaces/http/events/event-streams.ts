@@ -7,13 +7,13 @@ import type { HttpLimits, RunOptions, EventLog, StepEvent } from '../service/par
 export type EventStreams = {
   readonly hasRoom: () => boolean;
   /** Sends the events after the id, if there is one, and all later ones. With `extra` the steps too. */
-  readonly open: (response: ServerResponse, wish: StreamWish) => void;
+  readonly open: (response: ServerResponse, wish: StreamOptions) => void;
   readonly count: () => number;
   /** Ends all streams and accepts no more. */
   readonly close: () => void;
 };
 
-export type StreamWish = { readonly lastEventId: string | undefined; readonly extra: boolean };
+export type StreamOptions = { readonly lastEventId: string | undefined; readonly extra: boolean };
 
 export type EventStreamsParts = {
   readonly eventLog: EventLog;
@@ -32,7 +32,7 @@ export type EventStreamsParts = {
 export function createEventStreams(parts: EventStreamsParts): EventStreams {
   const { eventLog, runOptions, limits, clock, log, epoch } = parts;
   const streams = new Set<Stream>();
-  const isTold = createPullPace(clock);
+  const isDue = createPullThrottle(clock);
   let pending: Frame[] = [];
   let lastPlace = 0;
   let isPumping = false;
@@ -42,7 +42,7 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
     put({ extra: false, text: () => frameOf(logged, epoch, runOptions) ?? '' }),
   );
   const unsubscribeFromSteps = eventLog.subscribeToSteps((step) => {
-    if (![...streams].some(({ extra }) => extra) || !isTold(step)) return;
+    if (![...streams].some(({ extra }) => extra) || !isDue(step)) return;
     const atMs = clock.nowMs();
     put({ extra: true, text: () => stepFrameOf(step, atMs) });
   });
@@ -51,12 +51,12 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
 
   function put(frame: Omit<Frame, 'place'>): void {
     pending.push({ ...frame, place: (lastPlace += 1) });
-    if (!isPumping) void pump();
+    if (!isPumping) void flushPending();
   }
 
-  async function pump(): Promise<void> {
+  async function flushPending(): Promise<void> {
     isPumping = true;
-    await nextTurn();
+    await nextTick();
     // `close` empties the set of streams.
     while (pending.length > 0) {
       const frames = pending.map(({ place, extra, text }) => ({ place, extra, text: text() }));
@@ -78,7 +78,7 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
     for (const stream of streams) {
       write(stream, chunkFor(stream));
       written += 1;
-      if (written % streamsAtOnce === 0) await nextTurn();
+      if (written % streamsAtOnce === 0) await nextTick();
     }
   }
 
@@ -147,14 +147,14 @@ function textFor(place: number, extra: boolean, frames: readonly WrittenFrame[])
     .join('');
 }
 
-function nextTurn(): Promise<void> {
+function nextTick(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
 /** Decides which steps are sent: all, but at most four a second about one container's pull. */
-function createPullPace(clock: Pick<Clock, 'monotonicMs'>): (event: StepEvent) => boolean {
+function createPullThrottle(clock: Pick<Clock, 'monotonicMs'>): (event: StepEvent) => boolean {
   const toldAtMs = new Map<string, number>();
   return (event) => {
     const key = `${event.engine ?? ''}/${event.container}`;

@@ -29,7 +29,7 @@ export function createAccessLog(clock: Clock, log: Log): AccessLog {
       const { response, address, method } = each.access;
       const status = statusOf(response);
       const kind = refusalOf(status, method);
-      if (kind === undefined || refusals.isTold(address, status, kind)) write(each, log);
+      if (kind === undefined || refusals.isLogged(address, status, kind)) write(each, log);
     }
   }
   return {
@@ -54,11 +54,11 @@ export type AccessLog = {
  * count.
  */
 function refusalOf(status: number, method: string): RefusalKind | undefined {
-  if (mistakes.has(status)) return 'mistake';
+  if (clientErrorStatuses.has(status)) return 'mistake';
   return (status >= 400 && status < 500) || (status === 204 && method === 'OPTIONS') ? 'refusal' : undefined;
 }
 
-const mistakes: ReadonlySet<number> = new Set([400, 404, 405, 408]);
+const clientErrorStatuses: ReadonlySet<number> = new Set([400, 404, 405, 408]);
 
 type Ended = { readonly access: Access; readonly tookMs: number };
 

@@ -53,7 +53,7 @@ type TokenTest = (given: string, encoding: 'latin1' | 'utf8') => boolean;
 function createTokenTest(text: string): TokenTest {
   const token = Buffer.from(text);
   if (token.length === 0) throw new Error('the file is empty');
-  const expected = Buffer.alloc(Math.max(shortestRoom, token.length + 1));
+  const expected = Buffer.alloc(Math.max(leastComparedBytes, token.length + 1));
   const seen = Buffer.alloc(expected.length);
   token.copy(expected);
   let dirty = 0;
@@ -66,7 +66,7 @@ function createTokenTest(text: string): TokenTest {
 }
 
 /** In bytes; longer than any token in use. */
-const shortestRoom = 256;
+const leastComparedBytes = 256;
 
 /** https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */
 function bearerOf(authorization: string): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCallerReader } from './client-address.ts';
+import { createClientReader } from './client-address.ts';
 
 describe('createCallerReader()', () => {
   test.each([
@@ -62,5 +62,5 @@ type Scene = {
 
 function read({ trustedProxies, headers, peer, proxyHeader = 'X-Forwarded-For', encrypted = false }: Scene) {
   const request = { headers, socket: { remoteAddress: peer, encrypted } };
-  return createCallerReader({ trustedProxies, proxyHeader })(request as never);
+  return createClientReader({ trustedProxies, proxyHeader })(request as never);
 }

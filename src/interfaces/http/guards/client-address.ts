@@ -9,7 +9,7 @@ import {
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 
 /** Client of a request, direct or behind trusted proxies. */
-export type Caller = {
+export type Client = {
   /** Its IP address in canonical form; empty for a socket without one. */
   readonly address: string;
   readonly scheme: 'http' | 'https';
@@ -19,9 +19,9 @@ export type Caller = {
  * The socket's peer, or behind a trusted proxy the last address in its header that is not a trusted proxy, and the
  * scheme that the proxy reports. Headers of other clients are ignored, and so are unreadable values.
  */
-export function createCallerReader(
+export function createClientReader(
   settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,
-): (request: IncomingMessage) => Caller {
+): (request: IncomingMessage) => Client {
   const trusted = settings.trustedProxies.flatMap((text) => parseIpRange(text) ?? []);
   const header = settings.proxyHeader.toLowerCase();
   if (trusted.length === 0) return (request) => ({ address: peerOf(request), scheme: ownScheme(request) });
@@ -30,7 +30,7 @@ export function createCallerReader(
     const peer = peerOf(request);
     if (!isTrusted(peer, trusted)) return { address: peer, scheme: ownScheme(request) };
     return {
-      address: firstStranger(textOf(request.headers[header]), trusted) ?? peer,
+      address: firstUntrusted(textOf(request.headers[header]), trusted) ?? peer,
       scheme: forwardedScheme(textOf(request.headers['x-forwarded-proto'])) ?? ownScheme(request),
     };
   };
@@ -43,7 +43,7 @@ function peerOf({ socket }: IncomingMessage): string {
   return address === undefined ? remoteAddress : formatIpAddress(address);
 }
 
-function ownScheme({ socket }: IncomingMessage): Caller['scheme'] {
+function ownScheme({ socket }: IncomingMessage): Client['scheme'] {
   return 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http';
 }
 
@@ -54,7 +54,7 @@ function textOf(value: string | readonly string[] | undefined): string {
 /**
  * Read from the right, because each proxy appends the address of its client. If all are trusted, the first one counts.
  */
-function firstStranger(chain: string, trusted: readonly IpRange[]): string | undefined {
+function firstUntrusted(chain: string, trusted: readonly IpRange[]): string | undefined {
   let last: string | undefined;
   for (const hop of chain.split(',').toReversed()) {
     const address = parseIpAddress(withoutPort(hop.trim()));
@@ -75,7 +75,7 @@ function isTrusted(text: string, trusted: readonly IpRange[]): boolean {
   return address !== undefined && trusted.some((range) => isInRange(address, range));
 }
 
-function forwardedScheme(value: string): Caller['scheme'] | undefined {
+function forwardedScheme(value: string): Client['scheme'] | undefined {
   const scheme = value.split(',')[0]?.trim().toLowerCase();
   return scheme === 'http' || scheme === 'https' ? scheme : undefined;
 }

@@ -62,7 +62,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       const sinceMs = nowMs - windowMs;
       const client = clients.get(name) ?? newClient(name);
       client.lastMs = nowMs;
-      byRecency.touch(client);
+      byRecency.moveToEnd(client);
       requests -= dropUntil(client, sinceMs);
       const allowed = client.count < limit;
       if (allowed) {

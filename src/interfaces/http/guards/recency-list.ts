@@ -7,7 +7,7 @@ export type Used = { before: Used | undefined; after: Used | undefined };
  */
 export type RecencyList<Entry extends Used> = {
   /** Adds the entry, or moves it, to the end. */
-  readonly touch: (entry: Entry) => void;
+  readonly moveToEnd: (entry: Entry) => void;
   readonly remove: (entry: Entry) => void;
   readonly oldest: () => Entry | undefined;
 };
@@ -25,7 +25,7 @@ export function createRecencyList<Entry extends Used>(): RecencyList<Entry> {
   }
 
   return {
-    touch(entry) {
+    moveToEnd(entry) {
       unlink(entry);
       entry.before = ends.before;
       entry.after = ends;

@@ -2,21 +2,21 @@ import { expect, test, vi } from 'vitest';
 import type { LogFields } from '../../../domain/outside/outside.ts';
 import { createRefusals } from './refusals.ts';
 
-const bounds = { toldOfOne: { refusal: 2, mistake: 3 }, toldOfAll: 100, mostClients: 100, windowMs: 60_000 };
+const bounds = { linesPerClient: { refusal: 2, mistake: 3 }, linesInTotal: 100, mostClients: 100, windowMs: 60_000 };
 
 function start(bent: Partial<typeof bounds> = {}) {
   const lines: LogFields[] = [];
   const write = (_: string, fields: LogFields = {}) => void lines.push(fields);
   const refusals = createRefusals({ debug: write, info: write, warn: write, error: write }, { ...bounds, ...bent });
   const told = (client: string, times: number) =>
-    Array.from({ length: times }, () => refusals.isTold(client, 429, 'refusal')).filter(Boolean).length;
+    Array.from({ length: times }, () => refusals.isLogged(client, 429, 'refusal')).filter(Boolean).length;
   return { lines, told, ...refusals };
 }
 
 test('the first of each client and kind are told, the others counted by status', () => {
-  const { told, isTold, flush, lines } = start();
+  const { told, isLogged, flush, lines } = start();
   expect([told('a', 5), told('b', 2)]).toEqual([2, 2]);
-  expect([1, 2, 3, 4].map(() => isTold('a', 404, 'mistake'))).toEqual([true, true, true, false]);
+  expect([1, 2, 3, 4].map(() => isLogged('a', 404, 'mistake'))).toEqual([true, true, true, false]);
   flush();
   expect(lines).toEqual([{ client: 'a', refused: 4, status_429: 3, status_404: 1 }]);
 });
@@ -34,7 +34,7 @@ test('the count is written when the time is over, and begins anew', async () => 
 });
 
 test('who has many addresses is told of no more than all together may be', () => {
-  const { told, flush, lines } = start({ toldOfAll: 7, mostClients: 5 });
+  const { told, flush, lines } = start({ linesInTotal: 7, mostClients: 5 });
   const clients = Array.from({ length: 1000 }, (_, index) => `client-${index}`);
   expect(clients.map((client) => told(client, 3)).reduce((sum, each) => sum + each)).toBe(7);
   flush();

@@ -1,9 +1,9 @@
 import type { Log } from '../../../domain/outside/outside.ts';
 
 /** Keeps the log small when requests are refused repeatedly. */
-export type Refusals = {
+export type RefusalCounter = {
   /** Whether this request gets its own line; otherwise it is counted. */
-  readonly isTold: (client: string, status: number, kind: RefusalKind) => boolean;
+  readonly isLogged: (client: string, status: number, kind: RefusalKind) => boolean;
   /** Logs the counts and resets them. */
   readonly flush: () => void;
 };
@@ -15,23 +15,23 @@ export type RefusalKind = 'refusal' | 'mistake';
 
 export type RefusalBounds = {
   /** Lines about one client in a window. */
-  readonly toldOfOne: Readonly<Record<RefusalKind, number>>;
+  readonly linesPerClient: Readonly<Record<RefusalKind, number>>;
   /** Limit for all clients together, against one with many addresses. */
-  readonly toldOfAll: number;
+  readonly linesInTotal: number;
   /** Further clients are counted together. */
   readonly mostClients: number;
   readonly windowMs: number;
 };
 
 export const refusalBounds: RefusalBounds = {
-  toldOfOne: { refusal: 10, mistake: 500 },
-  toldOfAll: 2000,
+  linesPerClient: { refusal: 10, mistake: 500 },
+  linesInTotal: 2000,
   mostClients: 1000,
   windowMs: 60_000,
 };
 
 /** Logs each client's first refusals in a window, and at its end the others in one line for each client. */
-export function createRefusals(log: Log, bounds: RefusalBounds = refusalBounds): Refusals {
+export function createRefusals(log: Log, bounds: RefusalBounds = refusalBounds): RefusalCounter {
   let clients = new Map<string, Counted>();
   let others = newCount();
   let told = 0;
@@ -63,10 +63,10 @@ export function createRefusals(log: Log, bounds: RefusalBounds = refusalBounds):
   }
 
   return {
-    isTold(client, status, kind) {
+    isLogged(client, status, kind) {
       timer ??= setTimeout(flush, bounds.windowMs).unref();
       const counter = counterOf(client);
-      if (counter !== others && counter.told[kind] < bounds.toldOfOne[kind] && told < bounds.toldOfAll) {
+      if (counter !== others && counter.told[kind] < bounds.linesPerClient[kind] && told < bounds.linesInTotal) {
         counter.told[kind] += 1;
         told += 1;
         return true;

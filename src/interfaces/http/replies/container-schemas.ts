@@ -1,5 +1,5 @@
 import { holds } from '../../../domain/decision/hold.ts';
-import { array, choice, type Fields, integer, map, object, text, time } from './schemas.ts';
+import { array, oneOf, type Fields, integer, map, object, text, time } from './schemas.ts';
 
 /** The running version and the newer one; all may be absent. */
 export const versionFields: Fields = {
@@ -8,11 +8,11 @@ export const versionFields: Fields = {
   ),
   latest_version: text('Version of the newer image, likewise; absent where there is none'),
   candidate: text('Reference of the newer image: its own, or one with a higher tag; absent where there is none'),
-  candidate_kind: choice(
+  candidate_kind: oneOf(
     ['digest', 'patch', 'minor', 'major'],
     'How the tag of the newer image differs from its own; digest: it is the same tag',
   ),
-  change: choice(
+  change: oneOf(
     ['major', 'minor', 'patch', 'build'],
     'Size of the step; build: the same version in a newer image; absent where the versions cannot be compared',
   ),
@@ -25,7 +25,7 @@ export const versionFields: Fields = {
 
 /** Present with `--swarm`. */
 export const kindField: Fields = {
-  kind: choice(['container', 'service'], 'With --swarm: a container, or a service of the swarm'),
+  kind: oneOf(['container', 'service'], 'With --swarm: a container, or a service of the swarm'),
 };
 
 /** Present with several engines. */
@@ -34,7 +34,7 @@ export const engineField: Fields = { engine: text('Name of its engine, if there 
 /** Why an update waits or a check failed; all may be absent. */
 export const holdFields: Fields = {
   candidate_digest: text('Version that an update would apply, if it is not the newest one'),
-  hold: choice(
+  hold: oneOf(
     holds,
     'Kind of reason. Of held: failed (this version was rolled back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window, wave. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
   ),
@@ -75,7 +75,7 @@ export const outcomeSchema = object(
   {
     name: text('Name of the container'),
     image: text('Its image reference'),
-    outcome: choice(outcomeKinds, 'The result for this container'),
+    outcome: oneOf(outcomeKinds, 'The result for this container'),
     reason: text('Why; empty when there is nothing to explain'),
     old_image_id: text('Image before the update'),
     new_image_id: text('Image after it'),
@@ -91,7 +91,7 @@ export const enginesField: Fields = {
     object(
       {
         name: text('Name of the engine'),
-        result: choice(['ran', 'busy', 'unreachable', 'failed'], 'Whether the run included it, or why not'),
+        result: oneOf(['ran', 'busy', 'unreachable', 'failed'], 'Whether the run included it, or why not'),
         duration_ms: integer('How long it took, in milliseconds'),
       },
       { error: text('Why the run did not include it') },

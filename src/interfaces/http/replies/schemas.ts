@@ -35,7 +35,7 @@ export function text(description: string): JsonSchema {
   return { type: 'string', description };
 }
 
-export function choice(values: readonly string[], description: string): JsonSchema {
+export function oneOf(values: readonly string[], description: string): JsonSchema {
   return { type: 'string', enum: values, description };
 }
 
@@ -47,7 +47,7 @@ export function integer(description: string): JsonSchema {
   return { type: 'integer', description };
 }
 
-export function truth(description: string): JsonSchema {
+export function booleanField(description: string): JsonSchema {
   return { type: 'boolean', description };
 }
 

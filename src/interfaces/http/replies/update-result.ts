@@ -2,11 +2,11 @@ import { formatDuration } from '../../../domain/text/duration.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
 import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
 import { engineField, enginesField, outcomeSchema } from './container-schemas.ts';
-import { array, choice, integer, object, stamped, summarySchema, text, truth } from './schemas.ts';
+import { array, oneOf, integer, object, stamped, summarySchema, text, booleanField } from './schemas.ts';
 
 /** The reply to an update that continues in the background. */
 export const acceptedSchema = stamped({
-  status: choice(['accepted'], 'Always "accepted"'),
+  status: oneOf(['accepted'], 'Always "accepted"'),
   run_id: text('Id of the run in history and events'),
 });
 
@@ -26,7 +26,7 @@ const plannedSchema = object(
   {
     name: text('Name of the container'),
     image: text('Image reference with tag'),
-    action: choice(['update', 'restart', 'skip'], 'The action that an update would take'),
+    action: oneOf(['update', 'restart', 'skip'], 'The action that an update would take'),
     because: text('The reason, in a few words'),
     depends_on: array(text('Name of a container that is started first')),
     reason: text('Result of the check, or the reason for no update'),
@@ -45,7 +45,7 @@ export const resultOrPlanSchema = stamped(
   {
     ...resultFields,
     ...enginesField,
-    dry_run: truth('Always true, with dry_run=true only'),
+    dry_run: booleanField('Always true, with dry_run=true only'),
     plan: array(plannedSchema),
   },
 );

@@ -102,7 +102,7 @@ export function unlisted<Value>({ documentation, read }: Parameter<Value>): Para
 }
 
 /** A misspelt name that must be refused, because ignoring it would do much more than requested. */
-export function misspelling(right: string): Parameter<undefined> {
+export function rejectedAlias(right: string): Parameter<undefined> {
   return {
     documentation: { type: 'string', description: '', hidden: true },
     read: (texts, name) => {

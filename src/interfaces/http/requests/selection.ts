@@ -4,7 +4,7 @@ import { parseDuration } from '../../../domain/text/duration.ts';
 import { sizeOfPatterns } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { HttpError } from '../replies/errors.ts';
-import { list, misspelling, type Parameter, text, unlisted } from './query.ts';
+import { list, rejectedAlias, type Parameter, text, unlisted } from './query.ts';
 
 /** Parameters that select the containers of a check or an update. */
 export const selectionParameters = {
@@ -20,8 +20,8 @@ export const selectionParameters = {
       ),
     ),
   ),
-  images: misspelling('image'),
-  containers: misspelling('container'),
+  images: rejectedAlias('image'),
+  containers: rejectedAlias('container'),
 } as const;
 
 /** Milliseconds, at most the option's value, which also applies when it is not given or invalid. */

@@ -1,8 +1,8 @@
 import { configurationEntry } from '../../json/configuration.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
-import { array, object, stamped, text, truth } from '../replies/schemas.ts';
-import { stamp } from '../../json/timestamps.ts';
+import { array, object, stamped, text, booleanField } from '../replies/schemas.ts';
+import { replyFields } from '../../json/timestamps.ts';
 
 /** `GET /v1/config`: the effective settings without secrets. */
 export function configRoute({ configuration, clock }: HttpParts): Route {
@@ -14,21 +14,21 @@ export function configRoute({ configuration, clock }: HttpParts): Route {
     description: 'Shows the settings in effect, and every option with the origin of its value. Secrets are redacted.',
     query: {},
     replies: { 200: { description: 'The settings', schema: replySchema } },
-    answer: () => ({ ...configurationEntry(configuration()), ...stamp(clock.nowMs()) }),
+    answer: () => ({ ...configurationEntry(configuration()), ...replyFields(clock.nowMs()) }),
   });
 }
 
 const replySchema = stamped({
   config: object({
-    monitor_only: truth('Newer images are reported, and not applied'),
-    cleanup: truth('Old images are removed after an update'),
-    no_pull: truth('No registry is asked'),
-    no_restart: truth('Containers are not started again'),
-    rolling_restart: truth('Containers are updated one at a time'),
-    include_stopped: truth('Stopped containers are watched too'),
-    include_restarting: truth('Restarting containers are watched too'),
-    lifecycle_hooks: truth('Hooks of containers are run'),
-    label_enable: truth('Only containers with the enable label are watched'),
+    monitor_only: booleanField('Newer images are reported, and not applied'),
+    cleanup: booleanField('Old images are removed after an update'),
+    no_pull: booleanField('No registry is asked'),
+    no_restart: booleanField('Containers are not started again'),
+    rolling_restart: booleanField('Containers are updated one at a time'),
+    include_stopped: booleanField('Stopped containers are watched too'),
+    include_restarting: booleanField('Restarting containers are watched too'),
+    lifecycle_hooks: booleanField('Hooks of containers are run'),
+    label_enable: booleanField('Only containers with the enable label are watched'),
     filter_desc: text('The filter of containers, in words'),
     scope: text('Only containers of this scope are watched; empty for those without one'),
   }),

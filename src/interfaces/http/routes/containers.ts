@@ -10,7 +10,7 @@ import {
 } from '../replies/container-schemas.ts';
 import {
   array,
-  choice,
+  oneOf,
   integer,
   type JsonSchema,
   map,
@@ -18,7 +18,7 @@ import {
   stamped,
   text,
   time,
-  truth,
+  booleanField,
 } from '../replies/schemas.ts';
 import { containerFilter, containerParameters, engineParameter, enginesIn } from '../requests/selection.ts';
 import { createCachedList } from '../service/cached-list.ts';
@@ -48,7 +48,7 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
       name: 'containers',
       items: ({ containers }) => containers,
       entry: detailsEntry,
-      beside: ({ unfinished }) => unfinishedField(unfinished),
+      extraFields: ({ unfinished }) => unfinishedField(unfinished),
     },
     service,
     clock,
@@ -120,7 +120,7 @@ const verdicts = ['fresh', 'stale', 'held', 'pinned', 'local', 'unknown'] as con
 
 const lastSchema = object(
   {
-    outcome: choice(outcomeKinds, 'Newest outcome of an update, other than fresh'),
+    outcome: oneOf(outcomeKinds, 'Newest outcome of an update, other than fresh'),
     at: time('When it was reached'),
     reason: text('Why; empty when there is nothing to explain'),
     run_id: text('Id of the run in history'),
@@ -134,38 +134,38 @@ const detailsSchema = object(
     image: text('Image reference with tag'),
     image_id: text('Local image config id'),
     digest: text('Registry digest of the image; empty for a locally built image'),
-    running: truth('Whether it runs'),
-    watchtower: truth('Whether it is this service itself'),
-    self: truth('Whether it is this service itself'),
-    monitor_only: truth('Newer images are reported, and not applied'),
-    no_pull: truth('No registry is asked for it'),
-    enabled: truth('It may be updated'),
-    stale: truth('A newer image would be applied by an update'),
+    running: booleanField('Whether it runs'),
+    watchtower: booleanField('Whether it is this service itself'),
+    self: booleanField('Whether it is this service itself'),
+    monitor_only: booleanField('Newer images are reported, and not applied'),
+    no_pull: booleanField('No registry is asked for it'),
+    enabled: booleanField('It may be updated'),
+    stale: booleanField('A newer image would be applied by an update'),
     scope: text('Its scope; empty when it has none'),
     id: text('Container id'),
     created: time('When the container was created'),
-    status: choice(states, 'State of the container'),
-    health: choice(['none', 'starting', 'healthy', 'unhealthy'], 'Result of its HEALTHCHECK'),
-    update_available: truth('A newer image is available'),
+    status: oneOf(states, 'State of the container'),
+    health: oneOf(['none', 'starting', 'healthy', 'unhealthy'], 'Result of its HEALTHCHECK'),
+    update_available: booleanField('A newer image is available'),
     latest_digest: text('Newest registry digest, when known'),
     reason: text('Result of the last check'),
     depends_on: array(text('Name of a container')),
     labels_in_effect: map(text('Value of the label')),
     settings: array(settingSchema),
-    can_roll_back: truth('Whether POST /v1/rollback has something to go back to'),
+    can_roll_back: booleanField('Whether POST /v1/rollback has something to go back to'),
   },
   {
     started_at: time('When its process was started; absent where it has none, or where that is not known'),
     checked_at: time('When it was last checked; absent before the first check'),
     project: text('Its Compose project'),
-    verdict: choice(verdicts, 'Result of the last check; absent before the first'),
+    verdict: oneOf(verdicts, 'Result of the last check; absent before the first'),
     ...versionFields,
     ...holdFields,
     ...engineField,
     ...kindField,
-    mode: choice(modes, 'Of a service: its mode'),
+    mode: oneOf(modes, 'Of a service: its mode'),
     replicas: object({ wanted: integer('Tasks that should run'), running: integer('Tasks that run') }),
-    update_state: choice(updateWords, 'Of a service: the state of its last update in the swarm'),
+    update_state: oneOf(updateWords, 'Of a service: the state of its last update in the swarm'),
     last: lastSchema,
   },
 );
@@ -173,7 +173,7 @@ const detailsSchema = object(
 const unfinishedSchema = object({
   name: text('Name of the container'),
   image: text('Image reference as the engine lists it'),
-  state: choice(
+  state: oneOf(
     ['in progress', 'repair pending'],
     'in progress: a running process works on it; repair pending: the next run or start repairs it',
   ),

@@ -2,10 +2,10 @@ import type { DecisionFault, DecisionKind } from '../../../domain/decision/decis
 import { quoted } from '../../../domain/text/printable.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
 import { decisionEntry } from '../../json/entries.ts';
-import { parseTimestamp, stamp } from '../../json/timestamps.ts';
+import { parseTimestamp, replyFields } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';
-import { array, choice, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
-import { keptObject } from '../requests/kept-body.ts';
+import { array, oneOf, integer, object, stamped, text, time, booleanField } from '../replies/schemas.ts';
+import { bufferedObject } from '../requests/buffered-body.ts';
 import { engineField } from '../replies/container-schemas.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
@@ -15,7 +15,7 @@ const kinds: readonly DecisionKind[] = ['approve', 'skip', 'snooze'];
 const fields = {
   id: text('Id of the decision'),
   container: text('Name of the container'),
-  decision: choice(kinds, 'The decision'),
+  decision: oneOf(kinds, 'The decision'),
   digest: text('The new version; the decision holds for no other'),
   by: text('Origin of the decision: the name of a token, API token if it has no name, or command line'),
   at: time('When'),
@@ -27,7 +27,7 @@ const optionalFields = {
   until: time('When it ends; absent: with its version'),
 };
 
-const keptField = { kept: truth('Whether it is on the disk, and outlasts the service') };
+const keptField = { kept: booleanField('Whether it is on the disk, and outlasts the service') };
 
 /** `GET` and `POST /v1/decisions`, `DELETE /v1/decisions/ID`. */
 export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] {
@@ -48,10 +48,10 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     },
     answer: async () => {
       const decisions = (await service.decisions.list()).map(decisionEntry);
-      return { decisions, count: decisions.length, ...stamp(clock.nowMs()) };
+      return { decisions, count: decisions.length, ...replyFields(clock.nowMs()) };
     },
   });
-  const take = defineRoute({
+  const postRoute = defineRoute({
     ...shared,
     path: '/v1/decisions',
     methods: ['POST'],
@@ -61,7 +61,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     body: object(
       {
         container: text('Name of the container'),
-        decision: choice(kinds, 'The decision about the version'),
+        decision: oneOf(kinds, 'The decision about the version'),
         digest: text('The version that the client has seen'),
       },
       { until: time('When the decision ends; needed for snooze'), ...engineField },
@@ -73,7 +73,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       409: { description: 'No update of the container to this version is pending; the error says so' },
     },
     answer: async ({ request }, reply) => {
-      const body = keptObject(request.raw);
+      const body = bufferedObject(request.raw);
       const container = textIn(body, 'container').replace(/^\//, '');
       const kind = kinds.find((each) => each === body['decision']);
       if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
@@ -88,7 +88,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       });
       if ('fault' in taken) throw refusal(taken, kind, isKnown(container, engine));
       reply.code(201);
-      return { ...decisionEntry(taken), kept: taken.isKept, ...stamp(clock.nowMs()) };
+      return { ...decisionEntry(taken), kept: taken.isKept, ...replyFields(clock.nowMs()) };
     },
   });
   const withdraw = defineRoute({
@@ -105,10 +105,10 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     answer: async ({ request }) => {
       const ended = await service.decisions.withdraw(request.rest);
       if (ended === undefined) throw new HttpError(404, 'there is no decision with this id');
-      return { ...decisionEntry(ended), kept: ended.isKept, ...stamp(clock.nowMs()) };
+      return { ...decisionEntry(ended), kept: ended.isKept, ...replyFields(clock.nowMs()) };
     },
   });
-  return [list, take, withdraw];
+  return [list, postRoute, withdraw];
 }
 
 function refusal({ kind, fault }: DecisionFault, what: DecisionKind, isKnown: boolean): HttpError {

@@ -1,6 +1,6 @@
 import type { EngineState } from '../../../domain/fleet/engine-state.ts';
-import { toTimestamp, stamp } from '../../json/timestamps.ts';
-import { array, integer, object, stamped, text, time, truth } from '../replies/schemas.ts';
+import { toTimestamp, replyFields } from '../../json/timestamps.ts';
+import { array, integer, object, stamped, text, time, booleanField } from '../replies/schemas.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
@@ -17,7 +17,7 @@ export function enginesRoutes({ service: { engines }, clock }: HttpParts): reado
     replies: { 200: { description: 'The engines', schema: listSchema } },
     answer: () => {
       const entries = engines().map(entryOf);
-      return { engines: entries, count: entries.length, ...stamp(clock.nowMs()) };
+      return { engines: entries, count: entries.length, ...replyFields(clock.nowMs()) };
     },
   });
   return [route];
@@ -42,7 +42,7 @@ const listSchema = stamped({
       {
         name: text('Name of the engine'),
         address: text('Its address, without a user'),
-        reachable: truth('Whether it answers'),
+        reachable: booleanField('Whether it answers'),
         containers: integer('Its watched containers, as they were last listed'),
         updates_available: integer('Those of them for which something newer is known'),
       },

@@ -3,7 +3,7 @@ import { startDeadline } from '../requests/deadline.ts';
 import { HttpError, internalError, problemOf } from '../replies/errors.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
-import { array, choice, object, text, truth } from '../replies/schemas.ts';
+import { array, oneOf, object, text, booleanField } from '../replies/schemas.ts';
 
 /** `/livez`, `/startupz` and `/readyz`: an orchestrator's probes. */
 export function healthRoutes({ service, clock, log }: HttpParts, readinessTimeoutMs: number): readonly Route[] {
@@ -35,7 +35,7 @@ export function healthRoutes({ service, clock, log }: HttpParts, readinessTimeou
           await Promise.race([service.ready(deadline.signal), deadline.passed]);
           const away = (service.engines?.() ?? []).filter(({ reachable }) => reachable === false);
           return {
-            ...(service.status().repairing ? okAndRepairing : ok),
+            ...(service.status().repairing ? okWhileRepairing : ok),
             ...(away.length > 0 && { unreachable: away.map(({ name }) => name) }),
           };
         } catch (error) {
@@ -60,14 +60,14 @@ export function healthRoutes({ service, clock, log }: HttpParts, readinessTimeou
 
 const ok = { status: 'ok' } as const;
 
-const okAndRepairing = { ...ok, repairing: true } as const;
+const okWhileRepairing = { ...ok, repairing: true } as const;
 
-const okSchema = object({ status: choice(['ok'], 'Always "ok"') });
+const okSchema = object({ status: oneOf(['ok'], 'Always "ok"') });
 
 const readySchema = object(
-  { status: choice(['ok'], 'Always "ok"') },
+  { status: oneOf(['ok'], 'Always "ok"') },
   {
-    repairing: truth('Present while an interrupted update is being finished or undone'),
+    repairing: booleanField('Present while an interrupted update is being finished or undone'),
     unreachable: array(text('Name of an engine that does not answer')),
   },
 );

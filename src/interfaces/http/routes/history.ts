@@ -2,10 +2,10 @@ import { HttpError } from '../replies/errors.ts';
 import type { HttpParts, HistoryEntry } from '../service/parts.ts';
 import { count, moment } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
-import { array, choice, integer, object, stamped, text, time } from '../replies/schemas.ts';
+import { array, oneOf, integer, object, stamped, text, time } from '../replies/schemas.ts';
 import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
 import { engineField, enginesField, outcomeSchema } from '../replies/container-schemas.ts';
-import { stamp, toTimestamp } from '../../json/timestamps.ts';
+import { replyFields, toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/history`: the runs of this process's life, at most 500. */
 export function historyRoute({ service, clock }: HttpParts): Route {
@@ -31,7 +31,7 @@ export function historyRoute({ service, clock }: HttpParts): Route {
         .filter(({ timestampMs }) => timestampMs >= since && timestampMs <= until)
         .slice(-limit)
         .map(entryOf);
-      return { entries, count: entries.length, ...stamp(clock.nowMs()) };
+      return { entries, count: entries.length, ...replyFields(clock.nowMs()) };
     },
   });
 }
@@ -48,13 +48,13 @@ const listSchema = stamped({
         skipped: integer('Containers skipped'),
         rolled_back: integer('Containers that got their old image back'),
         run_id: text('Id of the run'),
-        trigger: choice(['command', 'schedule', 'start', 'http'], 'What began it'),
+        trigger: oneOf(['command', 'schedule', 'start', 'http'], 'What began it'),
         duration_ms: integer('How long it took, in milliseconds'),
         failures: array(
           object(
             {
               name: text('Name of a container whose update failed'),
-              outcome: choice(['failed', 'rolled_back'], 'Whether it got its old image back'),
+              outcome: oneOf(['failed', 'rolled_back'], 'Whether it got its old image back'),
               reason: text('Why'),
             },
             engineField,

@@ -1,10 +1,10 @@
-import type { Caller } from '../guards/client-address.ts';
+import type { Client } from '../guards/client-address.ts';
 import type { ParameterDocumentation } from '../requests/query.ts';
 import type { Route } from '../service/route.ts';
 import { errorSchema, type JsonSchema } from '../replies/schemas.ts';
 
 /** The description of the enabled endpoints: https://swagger.io/specification/v2/ */
-export function describeApi(routes: readonly Route[], version: string, scheme: Caller['scheme']): object {
+export function describeApi(routes: readonly Route[], version: string, scheme: Client['scheme']): object {
   return {
     swagger: '2.0',
     info: {

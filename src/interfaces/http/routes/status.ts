@@ -4,13 +4,13 @@ import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import { createAuthentication } from '../guards/auth.ts';
 import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
-import { array, choice, integer, object, stamped, summarySchema, text, time, truth } from '../replies/schemas.ts';
+import { array, oneOf, integer, object, stamped, summarySchema, text, time, booleanField } from '../replies/schemas.ts';
 import { countUnwatched } from '../../../domain/check/unwatched.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { internalError, problemOf } from '../replies/errors.ts';
 import type { RunUnderWay } from '../../../domain/run/service-status.ts';
 import { flag, unlisted } from '../requests/query.ts';
-import { stamp, toTimestamp } from '../../json/timestamps.ts';
+import { replyFields, toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/status`: the result of the last update, and the time of the next one. */
 export function statusRoute({ settings, service, clock, log, notifications }: HttpParts): Route {
@@ -46,7 +46,7 @@ export function statusRoute({ settings, service, clock, log, notifications }: Ht
           reads_events: readsEvents(request),
         }),
         notifications: notifications?.().map(notifiedEntry),
-        ...stamp(clock.nowMs()),
+        ...replyFields(clock.nowMs()),
       };
     },
   });
@@ -134,13 +134,13 @@ const phases = [
 /** The update under way. */
 const runSchema = object({
   run_id: text('Id of the run in history and events'),
-  trigger: choice(['command', 'schedule', 'start', 'http'], 'The origin of the run'),
+  trigger: oneOf(['command', 'schedule', 'start', 'http'], 'The origin of the run'),
   started_at: time('When it began'),
   containers: array(
     object(
       {
         name: text('Name of a container whose update has begun'),
-        phase: choice(phases, 'The current step of its update'),
+        phase: oneOf(phases, 'The current step of its update'),
       },
       {
         percent: integer('How much of its image has been pulled, from 0 to 100'),
@@ -163,7 +163,7 @@ const unwatchedSchema = object({
 const engineSchema = object(
   {
     name: text('Name of the engine'),
-    reachable: truth('Whether it answers, and tells of changes'),
+    reachable: booleanField('Whether it answers, and tells of changes'),
   },
   {
     version: text('Its version; absent before it has answered'),
@@ -174,8 +174,8 @@ const engineSchema = object(
 const replySchema = stamped(
   {
     summary: summarySchema,
-    running: truth('Whether an update is running now'),
-    repairing: truth('Whether the remains of an interrupted update are being repaired now'),
+    running: booleanField('Whether an update is running now'),
+    repairing: booleanField('Whether the remains of an interrupted update are being repaired now'),
     updates_available: integer('Containers for which a newer image is known'),
   },
   {
@@ -187,7 +187,7 @@ const replySchema = stamped(
     watched: integer('Containers that are watched; absent before the engine has been listed'),
     unwatched: array(unwatchedSchema),
     engine: engineSchema,
-    reads_events: truth('Whether the token of this request may follow the events, too'),
+    reads_events: booleanField('Whether the token of this request may follow the events, too'),
     notifications: array(notifiedSchema),
   },
 );

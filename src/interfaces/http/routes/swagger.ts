@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCallerReader } from '../guards/client-address.ts';
+import { createClientReader } from '../guards/client-address.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
 import { describeApi } from './openapi.ts';
 import type { HttpParts } from '../service/parts.ts';
@@ -12,7 +12,7 @@ import { toYaml } from '../replies/yaml.ts';
  * once they are known.
  */
 export function swaggerRoute({ settings, version, assetsFolder }: HttpParts, enabled: () => readonly Route[]): Route {
-  const callerOf = createCallerReader(settings);
+  const callerOf = createClientReader(settings);
   const assets = new Map<string, Asset>(Object.entries(ownAssets).map(([name, asset]) => [name, asset]));
   const assetNamed = (name: string): Asset | undefined => {
     const type = copiedAssets.get(name);

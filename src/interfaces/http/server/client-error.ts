@@ -10,7 +10,7 @@ type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer
 export type ClientErrorParts = {
   readonly clock: Clock;
   readonly routes: RouteTable;
-  readonly connections: () => Pick<Connections, 'isAnswering' | 'isOwed' | 'isRefused'>;
+  readonly connections: () => Pick<Connections, 'isAnswering' | 'hasPendingReply' | 'isRefused'>;
 };
 
 /** Answers a malformed or unfinished request while its sender can still read the answer. */

@@ -11,12 +11,12 @@ import { HttpResponse } from '../replies/http-response.ts';
  */
 export function answerConnect(
   listener: Door,
-  connections: () => Pick<Connections, 'isOwed' | 'isRefused'>,
+  connections: () => Pick<Connections, 'hasPendingReply' | 'isRefused'>,
 ): (request: IncomingMessage, socket: Duplex) => void {
   return (request, socket) => {
     if (!(socket instanceof Socket)) return void socket.destroy();
     // After requests with outstanding replies there is no place for another reply.
-    if (connections().isOwed(socket) || connections().isRefused(socket)) return socket.destroySoon();
+    if (connections().hasPendingReply(socket) || connections().isRefused(socket)) return socket.destroySoon();
     const response = new HttpResponse(request);
     response.shouldKeepAlive = false;
     try {

@@ -6,15 +6,15 @@ import { createRecencyList, type Used } from '../guards/recency-list.ts';
 /** Open connections and their outstanding replies. */
 export type Connections = {
   /** Call it for every request; it also follows the end of its reply. */
-  readonly begin: (response: HttpResponse) => void;
+  readonly addReply: (response: HttpResponse) => void;
   readonly end: (response: HttpResponse) => void;
   /** Call it when a complete request is being answered: its connection is not idle until the end. */
-  readonly work: (response: HttpResponse) => void;
+  readonly markBusy: (response: HttpResponse) => void;
   /** Call it when no further request of its connection is answered. */
   readonly refuse: (response: HttpResponse) => void;
   readonly isRefused: (socket: object) => boolean;
   /** Whether a request on the connection has no complete answer yet. */
-  readonly isOwed: (socket: object) => boolean;
+  readonly hasPendingReply: (socket: object) => boolean;
   /** Whether a reply is being sent on the connection. */
   readonly isAnswering: (socket: object) => boolean;
   /** Closes connections that wait for nothing, silent ones included, and each other one after its reply. */
@@ -31,7 +31,7 @@ export type Connections = {
 export function trackConnections(server: Server, mostConnections: number): Connections {
   /** By the peer's address, because a TLS connection has two sockets. The upper one replaces the lower one. */
   const open = new Map<string, Connection>();
-  const strangers = createRecencyList<Connection>();
+  const unproven = createRecencyList<Connection>();
   const known = createRecencyList<Connection>();
   const bySocket = new WeakMap<object, Connection>();
   let isClosing = false;
@@ -44,34 +44,34 @@ export function trackConnections(server: Server, mostConnections: number): Conne
     bySocket.set(socket, connection);
     socket.once('close', () => {
       if (connection.socket !== socket) return;
-      rest(connection, 'gone');
+      moveToIdleList(connection, 'gone');
       if (open.get(peer) === connection) open.delete(peer);
     });
     if (isClosing) return void socket.destroy();
-    rest(connection, 'idle');
-    if (open.size > mostConnections) makeRoom(connection);
+    moveToIdleList(connection, 'idle');
+    if (open.size > mostConnections) closeLongestIdle(connection);
   }
 
   /** If all are at work, the newest is closed. */
-  function makeRoom(newest: Connection): void {
-    const oldest = strangers.oldest() ?? known.oldest() ?? newest;
+  function closeLongestIdle(newest: Connection): void {
+    const oldest = unproven.oldest() ?? known.oldest() ?? newest;
     const longest = oldest === newest ? (known.oldest() ?? newest) : oldest;
-    rest(longest, 'gone');
+    moveToIdleList(longest, 'gone');
     open.delete(peerOf(longest.socket));
     longest.socket.destroy();
   }
 
-  function rest(connection: Connection, state: 'idle' | 'working' | 'gone'): void {
-    strangers.remove(connection);
+  function moveToIdleList(connection: Connection, state: 'idle' | 'working' | 'gone'): void {
+    unproven.remove(connection);
     known.remove(connection);
-    if (state === 'idle') (connection.isKnown ? known : strangers).touch(connection);
+    if (state === 'idle') (connection.isKnown ? known : unproven).moveToEnd(connection);
   }
 
   server.on('connection', onConnection);
   server.on('secureConnection', onConnection);
 
   return {
-    begin(response) {
+    addReply(response) {
       bySocket.get(response.req.socket)?.replies.push(response);
     },
     end(response) {
@@ -86,22 +86,22 @@ export function trackConnections(server: Server, mostConnections: number): Conne
       if (connection !== undefined) connection.isRefused = true;
     },
     isRefused: (socket) => bySocket.get(socket)?.isRefused === true,
-    work(response) {
+    markBusy(response) {
       const connection = bySocket.get(response.req.socket);
       if (connection === undefined || connection.socket.destroyed) return;
       connection.working += 1;
-      rest(connection, 'working');
+      moveToIdleList(connection, 'working');
       const done = once(() => {
         connection.working -= 1;
         if (connection.socket.destroyed) return;
         connection.isKnown ||= response.statusCode < 400;
-        if (connection.working === 0) rest(connection, 'idle');
+        if (connection.working === 0) moveToIdleList(connection, 'idle');
       });
       // Bytes that the peer has not read yet are not our work.
       response.once('prefinish', done);
       response.once('close', done);
     },
-    isOwed: (socket) => (bySocket.get(socket)?.replies.length ?? 0) > 0,
+    hasPendingReply: (socket) => (bySocket.get(socket)?.replies.length ?? 0) > 0,
     isAnswering: (socket) => bySocket.get(socket)?.replies.some(({ headersSent }) => headersSent) === true,
     closeIdle() {
       isClosing = true;

@@ -5,13 +5,13 @@ import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { AccessLog } from '../guards/access-log.ts';
 import { passBody } from '../guards/body-limit.ts';
 import { type Authenticate, createAuthentication } from '../guards/auth.ts';
-import { createCallerReader } from '../guards/client-address.ts';
+import { createClientReader } from '../guards/client-address.ts';
 import type { Cors } from '../guards/cors.ts';
 import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
 import { HttpError, internalError, type Problem, problemOf, writeProblem } from '../replies/errors.ts';
 import type { HttpResponse } from '../replies/http-response.ts';
 import { RouteReply } from '../replies/route-reply.ts';
-import { keepBody } from '../requests/kept-body.ts';
+import { bufferBody } from '../requests/buffered-body.ts';
 import { parseQuery } from '../requests/query.ts';
 import type { Route } from '../service/route.ts';
 import type { Connections } from './connections.ts';
@@ -37,7 +37,7 @@ export type Door = (request: IncomingMessage, response: HttpResponse) => void;
  */
 export function createDoor(parts: DoorParts): Door {
   const { settings, routes, clock, accessLog, cors, connections } = parts;
-  const readCaller = createCallerReader(settings);
+  const readCaller = createClientReader(settings);
   const limiter = createRateLimiter({ limit: settings.rateLimit, windowMs: 60_000, monotonicMs: clock.monotonicMs });
   const answer = createAnswer(parts);
 
@@ -48,10 +48,10 @@ export function createDoor(parts: DoorParts): Door {
     const { address } = readCaller(request);
     register(request, response, address);
     if (isPreflight) return end(response, 204);
-    if (!isWithinRate(response, address)) return;
+    if (!passesRateLimit(response, address)) return;
     if (isWithoutHost(request)) return writeProblem(response, noHost, clock.nowMs());
     const found = routes.find(request.method ?? '', request.url ?? '');
-    if (found.kind === 'route' && found.route.body !== undefined) keepBody(request);
+    if (found.kind === 'route' && found.route.body !== undefined) bufferBody(request);
     passBody(request, response, { nowMs: clock.nowMs, next: () => answerFound(request, response, found) });
   };
 
@@ -61,7 +61,7 @@ export function createDoor(parts: DoorParts): Door {
     response.commonHeaders.push('X-Request-Id', requestId);
     const { method = '', url: target = '' } = request;
     const access = { response, requestId, address, method, target, beganMs: clock.monotonicMs() };
-    connections().begin(response);
+    connections().addReply(response);
     response.on('close', () => {
       connections().end(response);
       accessLog.add(access);
@@ -71,7 +71,7 @@ export function createDoor(parts: DoorParts): Door {
   /**
    * Answers a request above the limit with 429 and closes its connection, so that each further attempt needs a new one.
    */
-  function isWithinRate(response: HttpResponse, address: string): boolean {
+  function passesRateLimit(response: HttpResponse, address: string): boolean {
     const verdict = limiter.take(address);
     addRateHeaders(response.commonHeaders, settings.rateLimit, verdict);
     if (verdict.allowed) return true;
@@ -83,7 +83,7 @@ export function createDoor(parts: DoorParts): Door {
   }
 
   function answerFound(request: IncomingMessage, response: HttpResponse, found: Found | Refused): void {
-    connections().work(response);
+    connections().markBusy(response);
     if (found.kind === 'problem') return writeProblem(response, found.problem, clock.nowMs());
     void answer(request, response, found);
   }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { anyText } from '../../../../test/support/any-text.ts';
 import { parseIpAddress } from '../../../domain/settings/ip-range.ts';
 import { parseTimestamp } from '../../json/timestamps.ts';
-import { createCallerReader } from '../guards/client-address.ts';
+import { createClientReader } from '../guards/client-address.ts';
 import { createCors } from '../guards/cors.ts';
 import { HttpError } from '../replies/errors.ts';
 import { numberOf } from '../events/event-frame.ts';
@@ -68,7 +68,7 @@ test('an X-Request-Id is echoed only where it can stand in a header and a log', 
 });
 
 test('whatever proxies write, a caller is an address and a scheme', () => {
-  const readCaller = createCallerReader({
+  const readCaller = createClientReader({
     trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'],
     proxyHeader: 'X-Forwarded-For',
   });
@@ -140,7 +140,7 @@ test('a path has no query, and a normal one stays as it is', () => {
 });
 
 test('headers of a megabyte are soon read', () => {
-  const readCaller = createCallerReader({ trustedProxies: ['0.0.0.0/0', '::/0'], proxyHeader: 'X-Forwarded-For' });
+  const readCaller = createClientReader({ trustedProxies: ['0.0.0.0/0', '::/0'], proxyHeader: 'X-Forwarded-For' });
   const cors = createCors(['https://*.example.org']);
   const startedAtMs = performance.now();
   for (const piece of [...pieces, ...morePieces, 'a-', '1:', '10.0.0.1,']) {

@@ -3,7 +3,7 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
 import type { RouteReply } from '../replies/route-reply.ts';
 import type { Service } from './parts.ts';
-import { stamp } from '../../json/timestamps.ts';
+import { replyFields } from '../../json/timestamps.ts';
 
 export type ListOf<Item> = {
   /** Field name of the list in the reply. */
@@ -11,7 +11,7 @@ export type ListOf<Item> = {
   readonly items: (view: Inventory) => readonly Item[];
   readonly entry: (item: Item) => object;
   /** Further fields, if there are any. */
-  readonly beside?: (view: Inventory) => object;
+  readonly extraFields?: (view: Inventory) => object;
 };
 
 /**
@@ -25,7 +25,7 @@ export type CachedList<Item> = (reply: RouteReply, keep?: (item: Item) => boolea
  * only costs a copy.
  */
 export function createCachedList<Item>(
-  { name, items, entry, beside = () => ({}) }: ListOf<Item>,
+  { name, items, entry, extraFields = () => ({}) }: ListOf<Item>,
   { inventory, inventoryFailure }: Pick<Service, 'inventory' | 'inventoryFailure'>,
   clock: Clock,
 ): CachedList<Item> {
@@ -42,11 +42,11 @@ export function createCachedList<Item>(
     return view;
   };
   const write = (view: Inventory, chosen: readonly Item[]): string => {
-    const fields = JSON.stringify(beside(view)).slice(1, -1);
+    const fields = JSON.stringify(extraFields(view)).slice(1, -1);
     const more = fields === '' ? '' : `,${fields}`;
     return `{"${name}":${JSON.stringify(chosen.map(entry))},"count":${chosen.length}${more}`;
   };
-  const finish = (text: string): string => `${text},${JSON.stringify(stamp(clock.nowMs())).slice(1)}`;
+  const finish = (text: string): string => `${text},${JSON.stringify(replyFields(clock.nowMs())).slice(1)}`;
 
   const all = (): Buffer => {
     const view = known();

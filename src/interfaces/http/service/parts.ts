@@ -2,7 +2,7 @@ import type { Application } from '../../../application/application.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { TargetStatus } from '../../../domain/notification/status.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
-import type { ServiceSettings } from '../../../domain/settings/settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { Configuration } from '../../json/configuration.ts';
 
 /** The parts of the HTTP API. */

@@ -7,7 +7,7 @@ import { startDeadline } from '../requests/deadline.ts';
 import { HttpError } from '../replies/errors.ts';
 import type { RouteReply } from '../replies/route-reply.ts';
 import { resultOf } from '../replies/update-result.ts';
-import { stamp } from '../../json/timestamps.ts';
+import { replyFields } from '../../json/timestamps.ts';
 
 /** The updates that requests have started, including those whose requests were already answered. */
 export type UpdateRuns = {
@@ -21,7 +21,7 @@ export type RunRequest = {
   /** Begins the update, and calls `onBegin` with its id when it has its turn. */
   readonly begin: (onBegin: (runId: string) => void, signal: AbortSignal) => Promise<Session>;
   /** Whether it waits for its turn, as a targeted update does. */
-  readonly waitsForItsTurn: boolean;
+  readonly isQueued: boolean;
   /** Whether it is answered at once. */
   readonly inBackground: boolean;
   /** For waiting, the run and the reply together. */
@@ -39,15 +39,15 @@ export function createUpdateRuns(clock: Clock): UpdateRuns {
    * `begun` is the run's id, once it has its turn. Both reject with 408 when the time is over, though the run may still
    * be on its way to a safe point.
    */
-  function start({ begin, waitsForItsTurn, timeoutMs }: RunRequest, response: ServerResponse) {
+  function start({ begin, isQueued, timeoutMs }: RunRequest, response: ServerResponse) {
     const deadline = startDeadline(clock, timeoutMs, 'update');
-    let hear: (runId: string) => void = () => undefined;
-    const began = new Promise<string>((resolve) => (hear = resolve));
+    let resolveRunId: (runId: string) => void = () => undefined;
+    const began = new Promise<string>((resolve) => (resolveRunId = resolve));
     const onClose = (): void => deadline.abort(new ServiceError('cancelled', 'Cannot wait: the client has gone'));
     response.once('close', onClose);
     const onBegin = (runId: string): void => {
       response.off('close', onClose);
-      hear(runId);
+      resolveRunId(runId);
     };
     const work = begin(onBegin, deadline.signal);
     running.set(work, deadline.abort);
@@ -56,7 +56,7 @@ export function createUpdateRuns(clock: Clock): UpdateRuns {
         return await Promise.race([result, deadline.passed]);
       } catch (error) {
         if (deadline.hasPassed()) throw tooLate(timeoutMs);
-        throw waitsForItsTurn && isBusy(error) ? tooManyWait() : error;
+        throw isQueued && isBusy(error) ? queueFull() : error;
       }
     };
     const finished = orLate(work);
@@ -69,8 +69,8 @@ export function createUpdateRuns(clock: Clock): UpdateRuns {
   return {
     async answer(request, reply) {
       const { begun, finished } = start(request, reply.raw);
-      if (!request.inBackground) return { ...resultOf(await finished), ...stamp(clock.nowMs()) };
-      return reply.code(202).send({ status: 'accepted', run_id: await begun, ...stamp(clock.nowMs()) });
+      if (!request.inBackground) return { ...resultOf(await finished), ...replyFields(clock.nowMs()) };
+      return reply.code(202).send({ status: 'accepted', run_id: await begun, ...replyFields(clock.nowMs()) });
     },
     stop: async () => {
       const reason = new ServiceError('cancelled', 'Cannot go on: the service is stopping');
@@ -95,6 +95,6 @@ function isBusy(error: unknown): boolean {
 }
 
 /** Not 429, which would mean that another update runs. A targeted update waits for that. */
-function tooManyWait(): HttpError {
+function queueFull(): HttpError {
   return new HttpError(503, 'too many updates are waiting already', { 'Retry-After': '30' });
 }

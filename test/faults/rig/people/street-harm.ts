@@ -1,5 +1,5 @@
 import { isFailedVersionTag } from '../../../../src/domain/check/failed-version.ts';
-import { isOpenMarkTag } from '../../../../src/domain/transaction/open-mark.ts';
+import { isTransactionMarkTag } from '../../../../src/domain/transaction/transaction-mark.ts';
 import { bystanders } from '../forgery/forgery.ts';
 
 /** State of an engine that a forger must not change. */
@@ -25,7 +25,8 @@ export function harmBetween(before: StreetView, now: StreetView, honest: HonestI
   const lines = ({ tags }: StreetView) =>
     Object.entries(tags)
       .filter(
-        ([tag, id]) => tag !== honest.tag && !((isFailedVersionTag(tag) || isOpenMarkTag(tag)) && honest.ids.has(id)),
+        ([tag, id]) =>
+          tag !== honest.tag && !((isFailedVersionTag(tag) || isTransactionMarkTag(tag)) && honest.ids.has(id)),
       )
       .map(([tag, id]) => `${tag} is ${id}`);
   const [were, are] = [lines(before), lines(now)];

@@ -1,12 +1,12 @@
 import type { Message, MessageLevel } from '../../../../domain/notification/message.ts';
 import { colour, flag, text, type ValuesOf } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
-import { refusal, type Judge } from '../../wire/judge.ts';
+import { refusal, type AnswerCheck } from '../../wire/check-answer.ts';
 import { cutLine, cutText, messagePieces, piecesOf } from '../../wire/split.ts';
-import { fieldOf, jsonOf } from '../../wire/words.ts';
-import { matching } from '../../service/address.ts';
+import { fieldOf, jsonOf } from '../../wire/answer-text.ts';
+import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { richText, titleOf } from '../../service/texts.ts';
+import { markdownOrText, titleOf } from '../../service/texts.ts';
 
 const parameters = {
   title: text('of the embeds'),
@@ -35,8 +35,8 @@ export const discord = defineService({
   example: 'discord://tkn-A1b2C3d4E5f6_G7@123456789012345678?splitlines=no',
   parameters,
   readAddress: ({ user, host }) => ({
-    id: matching(host, /^\d{1,24}$/, 'the webhook ID (after the @)'),
-    token: matching(user, /^[\w-]+$/, 'the token (before the @)'),
+    id: requiredMatch(host, /^\d{1,24}$/, 'the webhook ID (after the @)'),
+    token: requiredMatch(user, /^[\w-]+$/, 'the token (before the @)'),
   }),
   secrets: ({ address }) => [address.token],
   open({ address: { id, token }, values, given, parts }) {
@@ -51,7 +51,7 @@ export const discord = defineService({
         const isGrouped = !values.splitlines || (message.markdown !== undefined && !given.has('splitlines'));
         const title = titleOf(message, values.title);
         if (!isGrouped) return batches(lineEmbeds(message, values), title).map(post);
-        const pieces = messagePieces(richText(message), contentLimit);
+        const pieces = messagePieces(markdownOrText(message), contentLimit);
         const [only] = pieces;
         if (pieces.length === 1 && title === '' && message.markdown === undefined)
           return [jsonPost(url, { content: only, ...common })];
@@ -114,7 +114,7 @@ function colourOf(level: MessageLevel, values: Values): number | undefined {
 }
 
 /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json: 10015 is an unknown webhook */
-const isGone: Judge = (answer) => {
+const isGone: AnswerCheck = (answer) => {
   const isUnknown = answer.status === 404 && fieldOf(jsonOf(answer), 'code') === 10_015;
   return isUnknown ? refusal(answer, 'gone') : undefined;
 };

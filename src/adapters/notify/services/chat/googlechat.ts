@@ -1,7 +1,7 @@
 import { text } from '../../url/parameters.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -18,7 +18,7 @@ export const googlechat = defineService({
     title: text('the first line, in bold'),
   },
   otherKeys: 'ignored',
-  readAddress: (parts) => ({ server: serverOf(parts), path: needed(pathOf(parts.segments), 'the path') }),
+  readAddress: (parts) => ({ server: serverOf(parts), path: required(pathOf(parts.segments), 'the path') }),
   secrets: () => [],
   open({ address: { server, path }, values }) {
     const login = new URLSearchParams({ key: values.key, token: values.token }).toString();

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost } from '../../wire/bodies.ts';
-import { expectField } from '../../wire/judge.ts';
+import { expectField } from '../../wire/check-answer.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed } from '../../service/address.ts';
+import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -22,8 +22,8 @@ export const lark = defineService({
   },
   readAddress({ host, segments }) {
     if (host !== 'open.larksuite.com' && host !== 'open.feishu.cn')
-      throw new UrlProblem('the host', 'is neither open.larksuite.com nor open.feishu.cn');
-    return { host, token: needed(segments.at(-1), 'the token') };
+      throw new InvalidUrlError('the host', 'is neither open.larksuite.com nor open.feishu.cn');
+    return { host, token: required(segments.at(-1), 'the token') };
   },
   secrets: ({ address }) => [address.token],
   open({ address: { host, token }, values }, { nowMs }) {

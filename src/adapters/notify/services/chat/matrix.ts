@@ -3,11 +3,11 @@ import type { Message } from '../../../../domain/notification/message.ts';
 import { flag, list, text } from '../../url/parameters.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import type { HttpAnswer } from '../../wire/exchange.ts';
-import { expectTaken, refusal } from '../../wire/judge.ts';
+import { expectAccepted, refusal } from '../../wire/check-answer.ts';
 import { Refused } from '../../wire/refused.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { fieldOf, jsonOf } from '../../wire/words.ts';
-import { needed, serverOf } from '../../service/address.ts';
+import { fieldOf, jsonOf } from '../../wire/answer-text.ts';
+import { required, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -27,7 +27,7 @@ export const matrix = defineService({
   readAddress: (parts) => ({
     server: serverOf(parts),
     user: parts.user,
-    password: needed(parts.password, 'the password or token'),
+    password: required(parts.password, 'the password or token'),
   }),
   secrets: ({ address }) => [address.password],
   open({ address: { server, user, password }, values }) {
@@ -76,7 +76,7 @@ export const matrix = defineService({
             // The same for each attempt, so that the server recognises a repeat.
             const transaction = encodeURIComponent(`${message.id}-${index}`);
             const path = `/rooms/${encodeURIComponent(id)}/send/m.room.message/${transaction}`;
-            expectTaken(await ask('PUT', path, { msgtype: 'm.text', body }));
+            expectAccepted(await ask('PUT', path, { msgtype: 'm.text', body }));
           }
         } catch (error) {
           if (!(error instanceof Refused)) throw error;
@@ -96,7 +96,7 @@ const textLimit = { max: 30_000, unit: 'bytes' } as const;
 
 async function joinedRooms(ask: Ask): Promise<readonly string[]> {
   const answer = await ask('GET', '/joined_rooms', undefined);
-  expectTaken(answer);
+  expectAccepted(answer);
   const rooms = fieldOf(jsonOf(answer), 'joined_rooms');
   const ids = Array.isArray(rooms) ? rooms.filter((room): room is string => typeof room === 'string') : [];
   if (ids.length === 0) throw new Refused('gone', 'it is in no room');
@@ -109,7 +109,7 @@ async function join(alias: string, ask: Ask): Promise<string> {
 }
 
 function textField(answer: HttpAnswer, name: string): string {
-  expectTaken(answer);
+  expectAccepted(answer);
   const value = fieldOf(jsonOf(answer), name);
   if (typeof value === 'string') return value;
   throw new Refused('rejected', `its answer has no ${name}`);

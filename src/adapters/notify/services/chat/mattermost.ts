@@ -1,9 +1,9 @@
 import { flag, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { richText, titledText, titleOf } from '../../service/texts.ts';
+import { markdownOrText, titledText, titleOf } from '../../service/texts.ts';
 
 /** https://developers.mattermost.com/integrate/webhooks/incoming/ */
 export const mattermost = defineService({
@@ -21,7 +21,7 @@ export const mattermost = defineService({
     const hooks = parts.segments.lastIndexOf('hooks');
     const [token, channel = ''] = parts.segments.slice(hooks + 1);
     const base = pathOf(parts.segments.slice(0, Math.max(0, hooks)));
-    return { server: serverOf(parts), base, token: needed(token, 'the token'), channel, userName: parts.user };
+    return { server: serverOf(parts), base, token: required(token, 'the token'), channel, userName: parts.user };
   },
   secrets: ({ address }) => [address.token],
   open({ address: { server, base, token, channel, userName }, values }) {
@@ -29,8 +29,8 @@ export const mattermost = defineService({
     const icon = /^https?:\/\//.test(values.icon) ? { icon_url: values.icon } : { icon_emoji: orNone(values.icon) };
     return {
       requests: (message) =>
-        messagePieces(titledText(message, titleOf(message, values.title), richText(message)), textLimit).map((piece) =>
-          jsonPost(url, { text: piece, username: orNone(userName), channel: orNone(channel), ...icon }),
+        messagePieces(titledText(message, titleOf(message, values.title), markdownOrText(message)), textLimit).map(
+          (piece) => jsonPost(url, { text: piece, username: orNone(userName), channel: orNone(channel), ...icon }),
         ),
     };
   },

@@ -1,8 +1,8 @@
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed, serverOf } from '../../service/address.ts';
+import { required, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { richText, titledText } from '../../service/texts.ts';
+import { markdownOrText, titledText } from '../../service/texts.ts';
 
 /** https://docs.rocket.chat/docs/integrations */
 export const rocketchat = defineService({
@@ -17,7 +17,7 @@ export const rocketchat = defineService({
     const [a, b, ...rest] = parts.segments;
     // A `#` before the channel turns it into the fragment of the URL.
     const channel = rest[0] ?? parts.fragment;
-    const tokens = [needed(a, 'the first token'), needed(b, 'the second token')];
+    const tokens = [required(a, 'the first token'), required(b, 'the second token')];
     return { server: serverOf(parts), tokens, channel, userName: parts.user };
   },
   secrets: ({ address }) => address.tokens,
@@ -26,7 +26,7 @@ export const rocketchat = defineService({
     const to = channel === '' || /^[@#]/.test(channel) ? channel : `#${channel}`;
     return {
       requests: (message) =>
-        messagePieces(titledText(message, message.title, richText(message)), textLimit).map((piece) =>
+        messagePieces(titledText(message, message.title, markdownOrText(message)), textLimit).map((piece) =>
           jsonPost(url, { text: piece, username: orNone(userName), channel: orNone(to) }),
         ),
     };

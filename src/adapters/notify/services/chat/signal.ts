@@ -1,9 +1,9 @@
 import { flag, list, text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { matching, serverOf } from '../../service/address.ts';
+import { requiredMatch, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titledText, titleOf } from '../../service/texts.ts';
 
@@ -26,11 +26,11 @@ export const signal = defineService({
   },
   readAddress(parts, values) {
     const [first = '', ...others] = parts.segments;
-    const source = matching(values.source === '' ? first : values.source, numberShape, 'the source');
+    const source = requiredMatch(values.source === '' ? first : values.source, numberShape, 'the source');
     const inPath = rejoined(values.source === '' ? others : parts.segments);
     const recipients = values.recipients.length > 0 ? values.recipients : inPath;
-    if (recipients.length === 0) throw new UrlProblem('the recipients', 'are missing');
-    for (const recipient of recipients) matching(recipient, recipientShape, 'a recipient');
+    if (recipients.length === 0) throw new InvalidUrlError('the recipients', 'are missing');
+    for (const recipient of recipients) requiredMatch(recipient, recipientShape, 'a recipient');
     const login = { user: values.user || parts.user, password: values.password || parts.password };
     return { server: serverOf(parts, '8080'), source, recipients, login };
   },

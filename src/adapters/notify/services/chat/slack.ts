@@ -1,9 +1,9 @@
 import { hexColour, colour, text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
-import { expectField, refusalByWords, type Judge } from '../../wire/judge.ts';
+import { expectField, refusalByWords, type AnswerCheck } from '../../wire/check-answer.ts';
 import { cutText } from '../../wire/split.ts';
-import { needed } from '../../service/address.ts';
+import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -26,9 +26,9 @@ export const slack = defineService({
     const isPath = segments.length > 0;
     const written = isPath ? [host, ...segments].join('/') : `${user}:${password}`;
     const token = readSlackToken(written);
-    if (token === undefined) throw new UrlProblem('the token', 'is not of the form that Slack gives out');
+    if (token === undefined) throw new InvalidUrlError('the token', 'is not of the form that Slack gives out');
     const isHook = token.kind === 'hook';
-    return { token, botName: isPath ? user : '', channel: isHook ? undefined : needed(host, 'the channel') };
+    return { token, botName: isPath ? user : '', channel: isHook ? undefined : required(host, 'the channel') };
   },
   secrets: ({ address: { token } }) => [...token.parts, token.parts.join('-'), token.parts.join('/')],
   open({ address: { token, botName, channel }, values }) {
@@ -66,7 +66,7 @@ function attachmentsOf(text: string): readonly string[] {
   return [...lines.slice(0, mostAttachments - 1), lines.slice(mostAttachments - 1).join('\n')];
 }
 
-const saysOk: Judge = (answer) => {
+const saysOk: AnswerCheck = (answer) => {
   const words = answer.body.trim();
   if (answer.status !== 200 || words === '' || words === 'ok') return undefined;
   return refusalByWords(answer, words.slice(0, 200));

@@ -1,8 +1,8 @@
 import { text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { isWorkflow } from '../../url/webhooks.ts';
 import { jsonPost } from '../../wire/bodies.ts';
-import { refusal } from '../../wire/judge.ts';
+import { refusal } from '../../wire/check-answer.ts';
 import { cutText } from '../../wire/split.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
@@ -24,13 +24,13 @@ export const teams = defineService({
   otherKeys: 'ignored',
   readAddress({ host, user }, values) {
     if (host !== '' || user !== '' || /webhook\.office\.com/.test(values.host))
-      throw new UrlProblem(
+      throw new InvalidUrlError(
         'it',
         'belongs to a connector, which Microsoft has retired; make a workflow for the channel',
       );
     const url = URL.canParse(values.host) ? new URL(values.host) : undefined;
     if (url !== undefined && isWorkflow(url)) return url;
-    throw new UrlProblem(
+    throw new InvalidUrlError(
       'the key "host"',
       'is not the address of a workflow (https://….logic.azure.com/…/workflows/…)',
     );

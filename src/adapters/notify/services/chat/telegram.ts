@@ -2,10 +2,10 @@ import type { Message } from '../../../../domain/notification/message.ts';
 import { choice, flag, list, text } from '../../url/parameters.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import type { HttpAnswer } from '../../wire/exchange.ts';
-import { expectField } from '../../wire/judge.ts';
+import { expectField } from '../../wire/check-answer.ts';
 import { piecesOf } from '../../wire/split.ts';
-import { wordsOf } from '../../wire/words.ts';
-import { matching } from '../../service/address.ts';
+import { answerText } from '../../wire/answer-text.ts';
+import { requiredMatch } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -26,7 +26,7 @@ export const telegram = defineService({
   example: 'telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw@telegram?chats=@my_channel,-1001234567890:7',
   parameters,
   readAddress({ user, password }) {
-    return { token: matching(`${user}:${password}`, /^\d+:[\w-]+$/, 'the token (before the @)') };
+    return { token: requiredMatch(`${user}:${password}`, /^\d+:[\w-]+$/, 'the token (before the @)') };
   },
   secrets: ({ address: { token } }) => [token, token.replace(/^\d+:/, '')],
   open({ address, values }) {
@@ -51,7 +51,7 @@ export const telegram = defineService({
       });
       if (mode === 'None') return { ...request, to };
       const plain = (answer: HttpAnswer): Part | undefined =>
-        /can't parse entities/i.test(wordsOf(answer)) ? part(to, chat, topic, { body, mode: 'None' }) : undefined;
+        /can't parse entities/i.test(answerText(answer)) ? part(to, chat, topic, { body, mode: 'None' }) : undefined;
       return { ...request, to, otherwise: plain };
     }
 

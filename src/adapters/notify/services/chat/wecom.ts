@@ -1,8 +1,8 @@
 import { list } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
-import { expectField } from '../../wire/judge.ts';
+import { expectField } from '../../wire/check-answer.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed } from '../../service/address.ts';
+import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titledText } from '../../service/texts.ts';
 
@@ -17,7 +17,7 @@ export const wecom = defineService({
     mentioned_list: list('names of users'),
     mentioned_mobile_list: list('numbers of users'),
   },
-  readAddress: ({ host }) => ({ key: needed(host, 'the key') }),
+  readAddress: ({ host }) => ({ key: required(host, 'the key') }),
   secrets: ({ address }) => [address.key],
   open: ({ address: { key }, values }) => ({
     judge: expectField('errcode', 0),

@@ -1,14 +1,14 @@
 import { choice, flag, list, text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { formPost } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
 import type { HttpAnswer, HttpRequest } from '../../wire/exchange.ts';
-import { expectTaken } from '../../wire/judge.ts';
+import { expectAccepted } from '../../wire/check-answer.ts';
 import { cutLine, messagePieces, type TextLimit } from '../../wire/split.ts';
-import { fieldOf, jsonOf } from '../../wire/words.ts';
-import { matching, needed, serverOf } from '../../service/address.ts';
+import { fieldOf, jsonOf } from '../../wire/answer-text.ts';
+import { requiredMatch, required, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { richText, titledText, titleOf } from '../../service/texts.ts';
+import { markdownOrText, titledText, titleOf } from '../../service/texts.ts';
 
 const parameters = {
   stream: text('channel that gets the message'),
@@ -30,12 +30,12 @@ export const zulip = defineService({
   parameters,
   otherKeys: 'ignored',
   readAddress(parts, { type, stream, to }) {
-    if (type === 'channel' && stream === '') throw new UrlProblem('the key "stream"', 'is missing');
-    if (type === 'direct' && to.length === 0) throw new UrlProblem('the key "to"', 'is missing');
+    if (type === 'channel' && stream === '') throw new InvalidUrlError('the key "stream"', 'is missing');
+    if (type === 'direct' && to.length === 0) throw new InvalidUrlError('the key "to"', 'is missing');
     return {
       server: serverOf(parts),
-      mail: matching(parts.user, /@/, 'the mail of the bot'),
-      key: needed(parts.password, 'the key of the bot'),
+      mail: requiredMatch(parts.user, /@/, 'the mail of the bot'),
+      key: required(parts.password, 'the key of the bot'),
     };
   },
   secrets: ({ address }) => [address.key],
@@ -49,7 +49,7 @@ export const zulip = defineService({
         const title = titleOf(message, values.title);
         const usesTitle = !isDirect && values.topic === '';
         const topic = cutLine(usesTitle ? title : values.topic, limits.topic);
-        const content = usesTitle ? richText(message) : titledText(message, title, richText(message));
+        const content = usesTitle ? markdownOrText(message) : titledText(message, title, markdownOrText(message));
         return messagePieces(content, limits.text).map((piece) =>
           formPost(
             `https://${server}/api/v1/messages`,
@@ -80,7 +80,7 @@ function limitsQuestion(server: string, login: Readonly<Record<string, string>>)
 /** The default limits also apply if the server does not report them. */
 function limitsIn(answer: HttpAnswer): Limits {
   const { status } = answer;
-  if (status === 401 || status === 429 || status >= 500) expectTaken(answer);
+  if (status === 401 || status === 429 || status >= 500) expectAccepted(answer);
   const told = jsonOf(answer);
   return {
     text: limitOf(fieldOf(told, 'max_message_length'), { max: 10_000, unit: 'bytes' }),

@@ -1,9 +1,9 @@
 import { parseDuration } from '../../../../domain/text/duration.ts';
 import { choice, define, flag, list, text, type Parameter } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
-import { endpointOf, needed } from '../../service/address.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
+import { endpointOf, required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { createProgress } from '../../wire/progress.ts';
+import { createAcceptedParts } from '../../wire/accepted-parts.ts';
 import { titleOf } from '../../service/texts.ts';
 import type { MailServer } from './send-mails.ts';
 
@@ -39,7 +39,7 @@ export const smtp = defineService({
   readAddress(parts, { auth, toaddresses }) {
     const endpoint = endpointOf(parts, 25);
     for (const to of toaddresses) expectAddress(to, 'the key "toaddresses"');
-    if (auth !== 'Unknown' && auth !== 'None') needed(parts.user, `the user, whom auth=${auth} needs,`);
+    if (auth !== 'Unknown' && auth !== 'None') required(parts.user, `the user, whom auth=${auth} needs,`);
     return { ...endpoint, user: parts.user, password: parts.password };
   },
   secrets: ({ address: { password } }) => [password],
@@ -59,7 +59,7 @@ export const smtp = defineService({
       login: method === 'None' ? undefined : { method, user, password },
     };
     const to = values.toaddresses.map(withPlus);
-    const progress = createProgress<string>();
+    const progress = createAcceptedParts<string>();
     return {
       async deliver(message, _, signal) {
         const { sendMails } = await import('./send-mails.ts');
@@ -88,7 +88,7 @@ function withPlus(written: string): string {
 function expectAddress(written: string, key: string): void {
   const plain = withPlus(written);
   if (!/^[^\s@<>"\p{Cc}]{1,64}@[^\s@<>"\p{Cc}]{1,253}$/u.test(plain))
-    throw new UrlProblem(key, 'has an invalid address');
+    throw new InvalidUrlError(key, 'has an invalid address');
 }
 
 function address(about: string, options: Parameters<typeof text>[1]): Parameter<string> {

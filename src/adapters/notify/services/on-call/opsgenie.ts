@@ -1,7 +1,7 @@
 import { choice, list, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
-import { needed, serverOf } from '../../service/address.ts';
+import { required, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -29,7 +29,7 @@ export const opsgenie = defineService({
   about: 'In Europe the host is `api.eu.opsgenie.com`.',
   example: 'opsgenie://api.opsgenie.com/eb243592-faa2-4ba2-a551q-1afdf565c889?priority=P3&tags=docker,upkeep',
   parameters,
-  readAddress: (parts) => ({ server: serverOf(parts, '443'), key: needed(parts.segments[0], 'the API key') }),
+  readAddress: (parts) => ({ server: serverOf(parts, '443'), key: required(parts.segments[0], 'the API key') }),
   secrets: ({ address }) => [address.key],
   open({ address: { server, key }, values, given }) {
     return {

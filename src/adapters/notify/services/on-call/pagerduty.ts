@@ -1,10 +1,10 @@
 import { choice, jsonObject, text } from '../../url/parameters.ts';
 import { authorityOf } from '../../url/parts.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
-import { parsedOrUndefined } from '../../wire/words.ts';
-import { matching } from '../../service/address.ts';
+import { parsedOrUndefined } from '../../wire/answer-text.ts';
+import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titledText } from '../../service/texts.ts';
 
@@ -30,7 +30,7 @@ export const pagerduty = defineService({
   readAddress(parts, { contexts }) {
     const isAlone = parts.segments.length === 0;
     const server = authorityOf({ host: isAlone || parts.host === '' ? usualHost : parts.host, port: parts.port });
-    const key = matching(isAlone ? parts.host : parts.segments[0], /^[0-9a-f]{32}$/i, 'the integration key');
+    const key = requiredMatch(isAlone ? parts.host : parts.segments[0], /^[0-9a-f]{32}$/i, 'the integration key');
     return { server, key, contexts: readContexts(contexts) };
   },
   secrets: ({ address }) => [address.key],
@@ -65,7 +65,7 @@ function readContexts(written: string): readonly unknown[] | undefined {
   if (written.trimStart().startsWith('[')) return parsedList(written);
   return written.split(/,(?=(?:link|image):)/).map((each) => {
     const [, kind, address] = /^(link|image):(\S+)$/.exec(each.trim()) ?? [];
-    if (kind === undefined) throw new UrlProblem('the key "contexts"', 'is no list of link:URL and image:URL');
+    if (kind === undefined) throw new InvalidUrlError('the key "contexts"', 'is no list of link:URL and image:URL');
     return kind === 'link' ? { type: 'link', href: address } : { type: 'image', src: address };
   });
 }
@@ -73,5 +73,5 @@ function readContexts(written: string): readonly unknown[] | undefined {
 function parsedList(written: string): readonly unknown[] {
   const value = parsedOrUndefined(written);
   if (Array.isArray(value)) return value;
-  throw new UrlProblem('the key "contexts"', 'is no list in JSON');
+  throw new InvalidUrlError('the key "contexts"', 'is no list in JSON');
 }

@@ -1,6 +1,6 @@
 import type { Message } from '../../../../domain/notification/message.ts';
 import { flag, text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { basicLogin } from '../../wire/headers.ts';
 import { serverOf } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
@@ -25,9 +25,9 @@ export const generic = defineService({
   },
   otherKeys: 'forwarded',
   readAddress(parts, values) {
-    if (!/^[a-z]{1,16}$/i.test(values.method)) throw new UrlProblem('the key "method"', 'is no method of HTTP');
+    if (!/^[a-z]{1,16}$/i.test(values.method)) throw new InvalidUrlError('the key "method"', 'is no method of HTTP');
     if (!['', 'json'].includes(values.template.toLowerCase()))
-      throw new UrlProblem('the key "template"', 'is not json, the only template there is');
+      throw new InvalidUrlError('the key "template"', 'is not json, the only template there is');
     return { server: serverOf(parts), user: parts.user, password: parts.password, path: parts.path };
   },
   secrets: ({ parts, others }) => [

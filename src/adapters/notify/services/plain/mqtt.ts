@@ -1,6 +1,6 @@
 import { choice, flag, text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
-import { endpointOf, needed } from '../../service/address.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
+import { endpointOf, required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 
 const parameters = {
@@ -30,8 +30,8 @@ export const mqtt = defineService({
   readAddress(parts, values) {
     const isSecure = parts.scheme === 'mqtts' && !values.disabletls;
     const endpoint = endpointOf(parts, isSecure ? 8883 : 1883);
-    const topic = needed(parts.segments.join('/'), 'the topic');
-    if (/[+#\0]/.test(topic)) throw new UrlProblem('the topic', 'holds a wildcard');
+    const topic = required(parts.segments.join('/'), 'the topic');
+    if (/[+#\0]/.test(topic)) throw new InvalidUrlError('the topic', 'holds a wildcard');
     return { ...endpoint, topic, isSecure, user: parts.user, password: parts.password };
   },
   secrets: ({ address }) => [address.password],

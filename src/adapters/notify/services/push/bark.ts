@@ -1,8 +1,8 @@
 import { choice, integer, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
-import { expectField } from '../../wire/judge.ts';
+import { expectField } from '../../wire/check-answer.ts';
 import { cutText } from '../../wire/split.ts';
-import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -27,7 +27,7 @@ export const bark = defineService({
   readAddress: (parts) => ({
     server: serverOf(parts),
     path: pathOf(parts.segments),
-    key: needed(parts.password, 'the device key (before the @, behind a colon)'),
+    key: required(parts.password, 'the device key (before the @, behind a colon)'),
   }),
   secrets: ({ address }) => [address.key],
   open: ({ address: { server, path, key }, values }) => ({

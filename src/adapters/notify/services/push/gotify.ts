@@ -1,10 +1,10 @@
 import { flag, integer, jsonObject, text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { formOf, jsonPost, orNone } from '../../wire/bodies.ts';
-import { expectJson } from '../../wire/judge.ts';
-import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { expectJson } from '../../wire/check-answer.ts';
+import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { richText, titleOf } from '../../service/texts.ts';
+import { markdownOrText, titleOf } from '../../service/texts.ts';
 
 /** https://gotify.net/api-docs#/message/createMessage */
 export const gotify = defineService({
@@ -24,7 +24,7 @@ export const gotify = defineService({
   },
   readAddress(parts, values) {
     const path = [...parts.segments];
-    const token = needed(path.pop(), 'the token');
+    const token = required(path.pop(), 'the token');
     return { server: serverOf(parts), path: pathOf(path), token, date: isoDate(values.date) };
   },
   secrets: ({ address }) => [address.token],
@@ -38,7 +38,7 @@ export const gotify = defineService({
         const marked = message.markdown === undefined ? {} : { 'client::display': { contentType: 'text/markdown' } };
         const extras = { ...marked, ...values.extras };
         const body = {
-          message: richText(message),
+          message: markdownOrText(message),
           title: titleOf(message, values.title),
           priority: values.priority,
           date: orNone(date),
@@ -55,6 +55,6 @@ function isoDate(written: string): string {
   if (written === '') return '';
   const isSeconds = /^\d{1,11}$/.test(written);
   const ms = isSeconds ? Number(written) * 1000 : Date.parse(written.replace(/^(\d{4}-\d\d-\d\d) /, '$1T'));
-  if (Number.isNaN(ms)) throw new UrlProblem('the key "date"', 'is no date');
+  if (Number.isNaN(ms)) throw new InvalidUrlError('the key "date"', 'is no date');
   return /T.*(?:Z|[+-]\d\d:\d\d)$/i.test(written) ? written : new Date(ms).toISOString();
 }

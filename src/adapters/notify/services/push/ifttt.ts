@@ -1,6 +1,6 @@
 import { integer, list, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
-import { needed } from '../../service/address.ts';
+import { required } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -20,7 +20,7 @@ export const ifttt = defineService({
     titlevalue: integer('number of the ingredient that is the title, 0 for none', { fallback: 0, min: 0, max: 3 }),
     title: text('where the message has none'),
   },
-  readAddress: ({ host }) => ({ key: needed(host, 'the key') }),
+  readAddress: ({ host }) => ({ key: required(host, 'the key') }),
   secrets: ({ address }) => [address.key],
   open: ({ address: { key }, values }) => ({
     requests(message) {

@@ -1,9 +1,9 @@
 import { list, text } from '../../url/parameters.ts';
 import { formOf, orNone } from '../../wire/bodies.ts';
-import { refusalByWords } from '../../wire/judge.ts';
+import { refusalByWords } from '../../wire/check-answer.ts';
 import { cutText } from '../../wire/split.ts';
-import { fieldOf, jsonOf, wordsOf } from '../../wire/words.ts';
-import { needed } from '../../service/address.ts';
+import { fieldOf, jsonOf, answerText } from '../../wire/answer-text.ts';
+import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -19,11 +19,11 @@ export const join = defineService({
     title: text('of the message'),
     icon: text('address of a picture'),
   },
-  readAddress: ({ password }) => ({ key: needed(password, 'the API key (before the @, behind a colon)') }),
+  readAddress: ({ password }) => ({ key: required(password, 'the API key (before the @, behind a colon)') }),
   secrets: ({ address }) => [address.key],
   open: ({ address: { key }, values }) => ({
     judge: (answer) =>
-      fieldOf(jsonOf(answer), 'success') === false ? refusalByWords(answer, wordsOf(answer)) : undefined,
+      fieldOf(jsonOf(answer), 'success') === false ? refusalByWords(answer, answerText(answer)) : undefined,
     requests(message) {
       const query = formOf({
         deviceIds: values.devices.join(','),

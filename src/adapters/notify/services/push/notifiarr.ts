@@ -1,10 +1,10 @@
 import { colour, hexColour, text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { needed } from '../../service/address.ts';
+import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { richText } from '../../service/texts.ts';
+import { markdownOrText } from '../../service/texts.ts';
 
 /** https://notifiarr.wiki/pages/integrations/passthrough/ */
 export const notifiarr = defineService({
@@ -23,8 +23,8 @@ export const notifiarr = defineService({
   },
   otherKeys: 'ignored',
   readAddress({ host, variant, segments }, { channel }) {
-    if (channel !== '' && !/^\d{1,20}$/.test(channel)) throw new UrlProblem('the key "channel"', 'is no number');
-    return { key: needed(variant === '' ? host : segments.at(-1), 'the API key') };
+    if (channel !== '' && !/^\d{1,20}$/.test(channel)) throw new InvalidUrlError('the key "channel"', 'is no number');
+    return { key: required(variant === '' ? host : segments.at(-1), 'the API key') };
   },
   secrets: ({ address }) => [address.key],
   open({ address: { key }, values }) {
@@ -32,7 +32,7 @@ export const notifiarr = defineService({
     const images = { thumbnail: orNone(values.thumbnail), image: orNone(values.image) };
     return {
       requests: (message) =>
-        messagePieces(richText(message), textLimit).map((description) =>
+        messagePieces(markdownOrText(message), textLimit).map((description) =>
           withNumbers(
             jsonPost(url, {
               notification: { name: values.name },

@@ -1,10 +1,10 @@
 import { choice, flag, list, text } from '../../url/parameters.ts';
 import { basicLogin, headerText } from '../../wire/headers.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { expectJson } from '../../wire/judge.ts';
-import { needed, serverOf } from '../../service/address.ts';
+import { expectJson } from '../../wire/check-answer.ts';
+import { required, serverOf } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
-import { richText, titleOf } from '../../service/texts.ts';
+import { markdownOrText, titleOf } from '../../service/texts.ts';
 
 /** https://docs.ntfy.sh/publish/ */
 export const ntfy = defineService({
@@ -35,7 +35,7 @@ export const ntfy = defineService({
   },
   readAddress: (parts) => ({
     server: serverOf(parts),
-    topic: needed(parts.segments.join('/'), 'the topic'),
+    topic: required(parts.segments.join('/'), 'the topic'),
     user: parts.user,
     password: parts.password,
   }),
@@ -66,7 +66,7 @@ export const ntfy = defineService({
           firebase: values.firebase ? '' : 'no',
           authorization,
         });
-        return messagePieces(richText(message), textLimit).map((body): Part => ({
+        return messagePieces(markdownOrText(message), textLimit).map((body): Part => ({
           method: 'POST',
           url: new URL(url),
           headers,

@@ -1,7 +1,7 @@
 import { text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
-import { expectField } from '../../wire/judge.ts';
-import { matching } from '../../service/address.ts';
+import { expectField } from '../../wire/check-answer.ts';
+import { requiredMatch } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -14,7 +14,7 @@ export const pushbullet = defineService({
   example: 'pushbullet://o.Xf3kQ9LmWzRtYbNcVhJgPdSaEuTi72Q1/#upkeep',
   parameters: { title: text('of the message', { fallback: 'Upkeep' }) },
   readAddress: ({ host, segments, fragment }) => ({
-    token: matching(host, /^[\w.]{34}$/, 'the token, which has 34 characters,'),
+    token: requiredMatch(host, /^[\w.]{34}$/, 'the token, which has 34 characters,'),
     targets: [...segments, ...(fragment === '' ? [] : [`#${fragment}`])],
   }),
   secrets: ({ address }) => [address.token],

@@ -1,11 +1,11 @@
 import { createCipheriv, createHmac, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { integer, list, text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { formPost, orNone } from '../../wire/bodies.ts';
-import { expectField } from '../../wire/judge.ts';
+import { expectField } from '../../wire/check-answer.ts';
 import { cutLine, messagePieces } from '../../wire/split.ts';
-import { matching } from '../../service/address.ts';
+import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
@@ -27,10 +27,10 @@ export const pushover = defineService({
   },
   readAddress({ password, host }, values) {
     if (values.encryptionkey !== '' && !/^[0-9a-f]{64}$/i.test(values.encryptionkey))
-      throw new UrlProblem('the key "encryptionkey"', 'is not 64 hex digits');
+      throw new InvalidUrlError('the key "encryptionkey"', 'is not 64 hex digits');
     return {
-      token: matching(password, /^\w{8,64}$/, "the application's token (before the @)"),
-      user: matching(host, /^\w{8,64}$/, "the user's key (after the @)"),
+      token: requiredMatch(password, /^\w{8,64}$/, "the application's token (before the @)"),
+      user: requiredMatch(host, /^\w{8,64}$/, "the user's key (after the @)"),
     };
   },
   secrets: ({ address }) => [address.token, address.user],

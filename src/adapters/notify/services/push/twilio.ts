@@ -1,9 +1,9 @@
 import { text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { formPost } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { matching, needed } from '../../service/address.ts';
+import { requiredMatch, required } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
 import { titledText, titleOf } from '../../service/texts.ts';
 
@@ -17,12 +17,12 @@ export const twilio = defineService({
   parameters: { title: text('the first line') },
   readAddress({ user, password, host, segments }) {
     const to = segments.map(plainNumber);
-    if (to.length === 0) throw new UrlProblem('the number that gets the message', 'is missing');
-    for (const number of to) matching(number, /^\+?\d{3,20}$/, 'a number that gets the message');
+    if (to.length === 0) throw new InvalidUrlError('the number that gets the message', 'is missing');
+    for (const number of to) requiredMatch(number, /^\+?\d{3,20}$/, 'a number that gets the message');
     return {
-      account: matching(user, /^\w{1,64}$/, 'the account SID'),
-      token: needed(password, 'the auth token'),
-      from: matching(plainNumber(host), /^(?:\+?\d{3,20}|MG\w+)$/, 'the number that sends'),
+      account: requiredMatch(user, /^\w{1,64}$/, 'the account SID'),
+      token: required(password, 'the auth token'),
+      from: requiredMatch(plainNumber(host), /^(?:\+?\d{3,20}|MG\w+)$/, 'the number that sends'),
       to,
     };
   },

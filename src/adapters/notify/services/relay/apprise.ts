@@ -1,10 +1,10 @@
 import { flag, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
-import { refusal } from '../../wire/judge.ts';
-import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { refusal } from '../../wire/check-answer.ts';
+import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { richText, titleOf } from '../../service/texts.ts';
+import { markdownOrText, titleOf } from '../../service/texts.ts';
 
 /** https://github.com/caronc/apprise-api#api-details */
 export const apprise = defineService({
@@ -20,7 +20,7 @@ export const apprise = defineService({
   },
   readAddress(parts) {
     const path = [...parts.segments];
-    const key = needed(path.pop(), 'the key of the configuration');
+    const key = required(path.pop(), 'the key of the configuration');
     return { server: serverOf(parts), path: pathOf(path), key, user: parts.user, password: parts.password };
   },
   secrets: ({ address }) => [address.key, address.password],
@@ -34,7 +34,7 @@ export const apprise = defineService({
         const type = message.run?.kind === 'success' ? 'success' : types[message.level];
         const body = {
           title: orNone(titleOf(message, values.title)),
-          body: richText(message),
+          body: markdownOrText(message),
           type,
           format: isMarked ? 'markdown' : 'text',
           tag: orNone(values.tag),

@@ -1,6 +1,6 @@
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import type { HttpAnswer } from '../../wire/exchange.ts';
-import { refusal, type Judge } from '../../wire/judge.ts';
+import { refusal, type AnswerCheck } from '../../wire/check-answer.ts';
 import { cutText } from '../../wire/split.ts';
 import { serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
@@ -15,9 +15,9 @@ export const healthchecks = defineService({
     'The address of a check with another scheme, of a server of your own too: `/UUID` or `/PING_KEY/SLUG`. A run pings its start, and its end with the summary; any other message goes to the log of the check.',
   example: 'healthchecks+https://hc-ping.com/5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278',
   parameters: {},
-  hearsStart: true,
+  wantsRunStart: true,
   readAddress(parts) {
-    if (parts.segments.length === 0) throw new UrlProblem('the path', 'is missing');
+    if (parts.segments.length === 0) throw new InvalidUrlError('the path', 'is missing');
     const scheme = parts.variant === 'http' ? 'http' : 'https';
     return { base: `${scheme}://${serverOf(parts)}${parts.path.replace(/\/+$/, '')}` };
   },
@@ -42,7 +42,7 @@ const endings = { start: '/start', success: '', failure: '/fail' } as const;
 const bodyLimit = { max: 100_000, unit: 'bytes' } as const;
 
 /** An answer with 200 and a text other than `OK` is an error: https://healthchecks.io/docs/http_api/#success-uuid */
-const saysOk: Judge = (answer: HttpAnswer) => {
+const saysOk: AnswerCheck = (answer: HttpAnswer) => {
   if (answer.status !== 200) return answer.status === 409 ? refusal(answer, 'rejected') : undefined;
   const words = answer.body.trim();
   if (/^ok$/i.test(words) || words === '') return 'taken';

@@ -1,7 +1,7 @@
-import { expectField } from '../../wire/judge.ts';
+import { expectField } from '../../wire/check-answer.ts';
 import { cutLine } from '../../wire/split.ts';
 import { formOf } from '../../wire/bodies.ts';
-import { needed, pathOf, serverOf } from '../../service/address.ts';
+import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 
 /** https://github.com/louislam/uptime-kuma/wiki/API-Documentation#push-endpoint */
@@ -17,7 +17,7 @@ export const kuma = defineService({
   otherKeys: 'ignored',
   readAddress(parts) {
     const path = [...parts.segments];
-    const token = needed(path.pop(), 'the push token');
+    const token = required(path.pop(), 'the push token');
     const scheme = parts.variant === 'http' ? 'http' : 'https';
     return { base: `${scheme}://${serverOf(parts)}${pathOf(path)}`, token };
   },

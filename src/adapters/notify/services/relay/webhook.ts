@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { list, text } from '../../url/parameters.ts';
-import { UrlProblem } from '../../url/problem.ts';
+import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { formOf } from '../../wire/bodies.ts';
-import { refusal } from '../../wire/judge.ts';
+import { refusal } from '../../wire/check-answer.ts';
 import { serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
@@ -71,7 +71,8 @@ export const webhook = defineService({
 function keyOf(secret: string): Buffer {
   const [, encoded] = /^whsec_([A-Za-z0-9+/=_-]+)$/.exec(secret) ?? [];
   const key = encoded === undefined ? Buffer.from(secret) : Buffer.from(encoded, 'base64');
-  if (key.length < shortestKey) throw new UrlProblem('the key "secret"', `holds one of less than ${shortestKey} bytes`);
+  if (key.length < shortestKey)
+    throw new InvalidUrlError('the key "secret"', `holds one of less than ${shortestKey} bytes`);
   return key;
 }
 

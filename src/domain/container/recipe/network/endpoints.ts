@@ -1,4 +1,4 @@
-import { speaksApi } from '../../api-version.ts';
+import { supportsApi } from '../../api-version.ts';
 import { canonical } from '../../../text/canonical.ts';
 import type { Endpoint } from '../../container.ts';
 import { quoted } from '../../../text/printable.ts';
@@ -25,7 +25,7 @@ export function endpointsFor(request: KnownRequest): Endpoints {
   const main = connections.find(({ isMain }) => isMain) ?? connections[0];
   if (main === undefined)
     throw refusal(container, 'it is disconnected from every network, and an engine only creates connected ones');
-  const later = speaksApi(apiVersion, '1.44') ? [] : connections.filter((connection) => connection !== main);
+  const later = supportsApi(apiVersion, '1.44') ? [] : connections.filter((connection) => connection !== main);
   const atCreate = connections.filter((connection) => !later.includes(connection));
   return {
     atCreate: Object.fromEntries(atCreate.map(({ networkName, endpoint }) => [networkName, endpoint])),
@@ -93,7 +93,7 @@ const operational: ReadonlySet<string> = new Set([
  */
 function ownAliases({ container, apiVersion }: KnownRequest, { Aliases }: Endpoint): readonly string[] {
   const added = new Set([container.id.slice(0, 12)]);
-  if (!speaksApi(apiVersion, '1.45')) added.add(container.settings.Config.Hostname ?? '');
+  if (!supportsApi(apiVersion, '1.45')) added.add(container.settings.Config.Hostname ?? '');
   return (Aliases ?? []).filter((alias) => !added.has(alias));
 }
 
@@ -121,8 +121,8 @@ function configuredMacAddress(
   { container, apiVersion }: KnownRequest,
   { endpoint, isMain, driver }: ObservedEndpoint,
 ): string | undefined {
-  if (!speaksApi(apiVersion, '1.44')) return undefined;
-  if (isMain && !speaksApi(apiVersion, '1.52')) return container.settings.Config.MacAddress || undefined;
+  if (!supportsApi(apiVersion, '1.44')) return undefined;
+  if (isMain && !supportsApi(apiVersion, '1.52')) return container.settings.Config.MacAddress || undefined;
   const { MacAddress = '' } = endpoint;
   return MacAddress === '' || !driversThatTakeOne.has(driver ?? '') || isDerived(endpoint) ? undefined : MacAddress;
 }

@@ -1,4 +1,4 @@
-import { speaksApi } from '../../api-version.ts';
+import { supportsApi } from '../../api-version.ts';
 import { hasEndpoints } from './network-mode.ts';
 import { type KnownRequest, refusal } from '../request/request.ts';
 
@@ -14,7 +14,7 @@ export function splitSysctls(request: KnownRequest): { readonly kept: unknown; r
   const sysctls = container.settings.HostConfig['Sysctls'];
   const entries = Object.entries((sysctls as Record<string, string> | null | undefined) ?? {});
   const moved = entries.flatMap(([name, value]) => interfaceSysctl(name, value) ?? []);
-  if (moved.length === 0 || !speaksApi(apiVersion, '1.48') || !hasEndpoints(container)) {
+  if (moved.length === 0 || !supportsApi(apiVersion, '1.48') || !hasEndpoints(container)) {
     return { kept: sysctls, moved: [] };
   }
   if (Object.keys(container.settings.Networks).length !== 1) {

@@ -1,7 +1,7 @@
 import type { FunctionContext, Sink } from '../values/limits.ts';
 import { showMoment } from '../values/methods.ts';
 import { Moment } from '../time/moment.ts';
-import { isDictionary, Item, listOf, Named, sortedEntries, type Value } from '../values/value.ts';
+import { isDictionary, Struct, listOf, NamedInt, sortedEntries, type Value } from '../values/value.ts';
 import { shortestFloat } from './float.ts';
 
 /** The text of an action's value. */
@@ -36,7 +36,7 @@ export function println(args: readonly Value[], { createSink }: FunctionContext)
 
 type WriteLeaf = (sink: Sink, value: Leaf) => void;
 
-export type Leaf = undefined | null | boolean | string | bigint | number | Named;
+export type Leaf = undefined | null | boolean | string | bigint | number | NamedInt;
 
 /** Writes like `%v`. `writeLeaf` writes numbers, texts and other values without parts. */
 export function writeValue(sink: Sink, value: Value, writeLeaf: WriteLeaf = writePlainLeaf): void {
@@ -44,7 +44,7 @@ export function writeValue(sink: Sink, value: Value, writeLeaf: WriteLeaf = writ
   if (list !== undefined) writeList(sink, list, writeLeaf);
   else if (isDictionary(value)) writeMap(sink, value, writeLeaf);
   else if (value instanceof Moment) writeLeaf(sink, showMoment(value));
-  else if (!(value instanceof Item)) writeLeaf(sink, value as Leaf);
+  else if (!(value instanceof Struct)) writeLeaf(sink, value as Leaf);
   else if (value.looks.text !== undefined) writeLeaf(sink, value.looks.text);
   else writeStruct(sink, value, writeLeaf);
 }
@@ -55,7 +55,7 @@ function writePlainLeaf(sink: Sink, value: Leaf): void {
 
 export function showLeaf(value: Leaf): string {
   if (value === undefined || value === null) return '<nil>';
-  if (value instanceof Named) return value.text;
+  if (value instanceof NamedInt) return value.text;
   return typeof value === 'number' ? shortestFloat(value) : String(value);
 }
 
@@ -78,7 +78,7 @@ function writeMap(sink: Sink, map: ReadonlyMap<string, Value>, writeLeaf: WriteL
   sink.write(']');
 }
 
-function writeStruct(sink: Sink, { fields }: Item, writeLeaf: WriteLeaf): void {
+function writeStruct(sink: Sink, { fields }: Struct, writeLeaf: WriteLeaf): void {
   sink.write('{');
   for (const [place, value] of [...fields.values()].entries()) {
     if (place > 0) sink.write(' ');

@@ -1,6 +1,6 @@
 import type { FunctionContext, Sink } from '../values/limits.ts';
 import { typeName } from '../values/truth.ts';
-import { Named, type Value } from '../values/value.ts';
+import { NamedInt, type Value } from '../values/value.ts';
 import { formatInteger, formatReal } from './number.ts';
 import { type Leaf, showLeaf, writeValue } from './print.ts';
 import { canBackQuote, quoteText } from './escape.ts';
@@ -72,7 +72,7 @@ function readSize(sink: Sink, text: string | undefined, reader: ArgumentReader, 
   if (text === undefined) return undefined;
   if (text !== '*') return Number(text) > widest ? undefined : Number(text);
   const given = reader.args[reader.next];
-  const value = given instanceof Named ? given.value : given;
+  const value = given instanceof NamedInt ? given.value : given;
   reader.next += 1;
   if (typeof value === 'bigint' && value <= widest && value >= -widest) return Number(value);
   sink.write(bad);
@@ -82,7 +82,7 @@ function readSize(sink: Sink, text: string | undefined, reader: ArgumentReader, 
 function writeArgument(sink: Sink, value: Value, verb: Verb): void {
   if (verb.letter === 'T')
     return sink.write(pad(value === undefined || value === null ? '<nil>' : typeName(value), verb));
-  writeValue(sink, value, (out, leaf) => out.write(formatLeaf(leaf, verb) ?? misfit(leaf, verb)));
+  writeValue(sink, value, (out, leaf) => out.write(formatLeaf(leaf, verb) ?? mismatch(leaf, verb)));
 }
 
 function formatLeaf(value: Leaf, verb: Verb): string | undefined {
@@ -114,9 +114,9 @@ function hex(text: string, verb: Verb): string {
   return pad(letter === 'X' ? joined.toUpperCase() : joined, verb);
 }
 
-function misfit(value: Leaf, { letter }: Verb): string {
+function mismatch(value: Leaf, { letter }: Verb): string {
   if (value === undefined || value === null) return `%!${letter}(<nil>)`;
-  const type = value instanceof Named ? 'int' : typeName(value);
+  const type = value instanceof NamedInt ? 'int' : typeName(value);
   return `%!${letter}(${type}=${showLeaf(value)})`;
 }
 

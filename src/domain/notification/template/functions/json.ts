@@ -1,9 +1,9 @@
-import { TemplateFault } from '../values/fault.ts';
+import { TemplateError } from '../values/fault.ts';
 import type { FunctionContext, Sink } from '../values/limits.ts';
 import { formatMoment } from '../time/format.ts';
 import { Moment } from '../time/moment.ts';
 import { typeName } from '../values/truth.ts';
-import { isDictionary, isList, Item, Named, sortedEntries, type Value } from '../values/value.ts';
+import { isDictionary, isList, Struct, NamedInt, sortedEntries, type Value } from '../values/value.ts';
 
 /** Like Go's `json.MarshalIndent` with two spaces: keys of maps are sorted, fields of structs keep their order. */
 export function toJson(value: Value, { createSink }: FunctionContext): string {
@@ -15,21 +15,21 @@ export function toJson(value: Value, { createSink }: FunctionContext): string {
 /** The list of containers that `--porcelain json` prints; a missing report has none. */
 export function toPorcelainJson(report: Value, context: FunctionContext): string {
   if (report === undefined || report === null) return toJson(noContainers, context);
-  const porcelain = report instanceof Item ? report.looks.porcelain : undefined;
-  if (porcelain === undefined) throw new TemplateFault(`ToPorcelainJSON takes a report, not a ${typeName(report)}`);
+  const porcelain = report instanceof Struct ? report.looks.porcelain : undefined;
+  if (porcelain === undefined) throw new TemplateError(`ToPorcelainJSON takes a report, not a ${typeName(report)}`);
   return toJson(porcelain, context);
 }
 
-const noContainers = new Item('porcelain', { containers: [] });
+const noContainers = new Struct('porcelain', { containers: [] });
 
 function write(sink: Sink, value: Value, newline: string): void {
   if (value === undefined || value === null) sink.write('null');
   else if (typeof value === 'string') sink.write(quoteJson(value));
   else if (value instanceof Moment) sink.write(`"${formatMoment(value, '2006-01-02T15:04:05.999999999Z07:00')}"`);
-  else if (value instanceof Named) sink.write(String(value.value));
+  else if (value instanceof NamedInt) sink.write(String(value.value));
   else if (isList(value)) writeList(sink, value, newline);
   else if (isDictionary(value)) writeObject(sink, sortedEntries(value), newline);
-  else if (!(value instanceof Item)) sink.write(typeof value === 'number' ? showFloat(value) : String(value));
+  else if (!(value instanceof Struct)) sink.write(typeof value === 'number' ? showFloat(value) : String(value));
   else if (value.looks.json !== undefined) write(sink, value.looks.json, newline);
   else writeObject(sink, [...value.fields], newline);
 }
@@ -72,6 +72,6 @@ const escapes: Readonly<Record<string, string>> = {
 
 /** Text of a float in Go's JSON; the exponent has no leading zero. */
 function showFloat(value: number): string {
-  if (!Number.isFinite(value)) throw new TemplateFault(`JSON has no ${value}`);
+  if (!Number.isFinite(value)) throw new TemplateError(`JSON has no ${value}`);
   return Object.is(value, -0) ? '-0' : String(value);
 }

@@ -1,5 +1,5 @@
 import type { FunctionContext } from '../values/limits.ts';
-import { TemplateFault } from '../values/fault.ts';
+import { TemplateError } from '../values/fault.ts';
 import { escapeHtml, escapeJavaScript, escapeQuery } from '../format/escape.ts';
 import { print, println } from '../format/print.ts';
 import { printf } from '../format/printf.ts';
@@ -29,7 +29,7 @@ function open(least: number, call: TemplateFunction['call']): TemplateFunction {
 }
 
 function neverCalled(): never {
-  throw new TemplateFault('and, or are decided by the evaluator');
+  throw new TemplateError('and, or are decided by the evaluator');
 }
 
 /** Go's own functions, Watchtower's, and six that users know from other tools. None reads the environment or files. */

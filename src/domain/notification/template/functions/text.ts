@@ -1,11 +1,11 @@
-import { TemplateFault } from '../values/fault.ts';
+import { TemplateError } from '../values/fault.ts';
 import type { Meter } from '../values/limits.ts';
 import { typeName } from '../values/truth.ts';
 import { listOf, type Value } from '../values/value.ts';
 
 /** The string that a function needs. */
 export function textArgument(value: Value, name: string): string {
-  if (typeof value !== 'string') throw new TemplateFault(`${name} takes a string, not a ${typeName(value)}`);
+  if (typeof value !== 'string') throw new TemplateError(`${name} takes a string, not a ${typeName(value)}`);
   return value;
 }
 
@@ -68,7 +68,7 @@ export function replace(text: Value, from: Value, to: Value, meter: Meter): stri
 export function join(one: Value, other: Value, meter: Meter): string {
   const [list, separator] = typeof one === 'string' ? [other, one] : [one, textArgument(other, 'join')];
   const parts = listOf(list)?.map((part) => textArgument(part, 'join'));
-  if (parts === undefined) throw new TemplateFault(`join takes a list and a string, not a ${typeName(list)}`);
+  if (parts === undefined) throw new TemplateError(`join takes a list and a string, not a ${typeName(list)}`);
   let size = 0;
   for (const part of parts) size += part.length + separator.length;
   meter.spend(parts.length);

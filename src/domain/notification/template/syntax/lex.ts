@@ -1,5 +1,5 @@
 import { printable } from '../../../text/printable.ts';
-import { TemplateFault } from '../values/fault.ts';
+import { TemplateError } from '../values/fault.ts';
 
 /** `open` and `close` are the delimiters; `sign` is one of `( ) | , = :=`. */
 export type TokenKind =
@@ -55,9 +55,9 @@ function isSpace(character: string | undefined): boolean {
 
 function skipComment(template: string, start: number): number {
   const end = template.indexOf('*/', start + 2);
-  if (end === -1) throw new TemplateFault('the comment has no end', start);
+  if (end === -1) throw new TemplateError('the comment has no end', start);
   const after = closeAt(template, end + 2);
-  if (after === undefined) throw new TemplateFault('a comment must be alone in its action', start);
+  if (after === undefined) throw new TemplateError('a comment must be alone in its action', start);
   return after;
 }
 
@@ -80,7 +80,7 @@ function lexAction(template: string, open: number, start: number, tokens: Token[
       tokens.push({ kind: 'close', text: '}}', at, isSpaced });
       return after;
     }
-    if (at >= template.length) throw new TemplateFault('the action has no end', open);
+    if (at >= template.length) throw new TemplateError('the action has no end', open);
     if (isSpace(template[at])) {
       isSpaced = true;
       at += 1;
@@ -116,13 +116,13 @@ function lexToken(template: string, at: number, isSpaced: boolean): Token {
     if (kind === 'field' || kind === 'variable' || kind === 'word') checkEnd(template, at + text.length);
     return { kind, text, at, isSpaced };
   }
-  if (template[at] === '"' || template[at] === '`') throw new TemplateFault('the string has no end', at);
-  throw new TemplateFault(`unexpected ${characterAt(template, at)}`, at);
+  if (template[at] === '"' || template[at] === '`') throw new TemplateError('the string has no end', at);
+  throw new TemplateError(`unexpected ${characterAt(template, at)}`, at);
 }
 
 function checkEnd(template: string, at: number): void {
   terminator.lastIndex = at;
-  if (!terminator.test(template)) throw new TemplateFault(`unexpected ${characterAt(template, at)}`, at);
+  if (!terminator.test(template)) throw new TemplateError(`unexpected ${characterAt(template, at)}`, at);
 }
 
 function characterAt(template: string, at: number): string {

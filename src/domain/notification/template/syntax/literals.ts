@@ -1,4 +1,4 @@
-import { TemplateFault } from '../values/fault.ts';
+import { TemplateError } from '../values/fault.ts';
 
 /** The value of a quoted string as in Go. A raw one, in back quotes, loses its carriage returns. */
 export function unquote(text: string, at: number): string {
@@ -10,7 +10,7 @@ export function unquote(text: string, at: number): string {
 export function charCode(text: string, at: number): bigint {
   const characters = Array.from(unescape(text.slice(1, -1), at, "'"));
   const [character] = characters;
-  if (character === undefined || characters.length > 1) throw new TemplateFault(`${text} is not one character`, at);
+  if (character === undefined || characters.length > 1) throw new TemplateError(`${text} is not one character`, at);
   return BigInt(character.codePointAt(0) ?? 0);
 }
 
@@ -35,7 +35,7 @@ function unescape(text: string, at: number, quote: string): string {
     (whole, hex?: string, octal?: string, short?: string, long?: string, name: string = '') => {
       const byte = hex === undefined ? parseInt(octal ?? '', 8) : parseInt(hex, 16);
       if (!Number.isNaN(byte)) {
-        if (byte > 255) throw new TemplateFault(`unknown escape ${whole}`, at);
+        if (byte > 255) throw new TemplateError(`unknown escape ${whole}`, at);
         if (byte < 128) return String.fromCharCode(byte);
         bytes.push(byte.toString(16));
         return `\u{f0000}${byte.toString(16)}`;
@@ -43,7 +43,7 @@ function unescape(text: string, at: number, quote: string): string {
       const code = parseInt(short ?? long ?? '', 16);
       if (!Number.isNaN(code)) return codePoint(code, whole, at);
       const character = name === quote ? quote : named[name];
-      if (character === undefined) throw new TemplateFault(`unknown escape ${whole}`, at);
+      if (character === undefined) throw new TemplateError(`unknown escape ${whole}`, at);
       return character;
     },
   );
@@ -52,7 +52,7 @@ function unescape(text: string, at: number, quote: string): string {
 
 function codePoint(code: number, whole: string, at: number): string {
   const isSurrogate = code >= 0xd800 && code < 0xe000;
-  if (code > 0x10ffff || isSurrogate) throw new TemplateFault(`${whole} is no character`, at);
+  if (code > 0x10ffff || isSurrogate) throw new TemplateError(`${whole} is no character`, at);
   return String.fromCodePoint(code);
 }
 
@@ -79,10 +79,10 @@ function readInteger(text: string, at: number): bigint {
   const digits = text.replace(/^[+-]/, '').replaceAll('_', '').toLowerCase();
   const magnitude = BigInt(/^0\d/.test(digits) ? `0o${digits.slice(1)}` : digits);
   const value = text.startsWith('-') ? -magnitude : magnitude;
-  if (BigInt.asIntN(64, value) !== value) throw new TemplateFault(`${text.slice(0, 40)} is too large`, at);
+  if (BigInt.asIntN(64, value) !== value) throw new TemplateError(`${text.slice(0, 40)} is too large`, at);
   return value;
 }
 
-function malformed(text: string, at: number): TemplateFault {
-  return new TemplateFault(`${text.slice(0, 40)} is not a number that can be read`, at);
+function malformed(text: string, at: number): TemplateError {
+  return new TemplateError(`${text.slice(0, 40)} is not a number that can be read`, at);
 }

@@ -1,5 +1,5 @@
 import { nearest } from '../../../text/edit-distance.ts';
-import { TemplateFault } from '../values/fault.ts';
+import { TemplateError } from '../values/fault.ts';
 import { charCode, readNumber, unquote } from './literals.ts';
 import type { Token } from './lex.ts';
 import type { Command, Operand, Pipe } from './nodes.ts';
@@ -13,7 +13,7 @@ export function parsePipe(reader: Reader, names: Names, where: string, end: ')' 
   const { at } = reader.peek();
   const { declares, isAssignment, first } = parseDeclarations(reader, names, where);
   const isOver = () => reader.accept(end === ')' ? 'sign' : 'close', end) !== undefined;
-  if (first === undefined && isOver()) throw new TemplateFault(`there is no value in ${where}`, at);
+  if (first === undefined && isOver()) throw new TemplateError(`there is no value in ${where}`, at);
   const commands: Command[] = [parseCommand(reader, names, where, first)];
   while (!isOver()) {
     if (reader.accept('sign', '|') === undefined) throw unexpected(reader.peek(), where);
@@ -22,7 +22,7 @@ export function parsePipe(reader: Reader, names: Names, where: string, end: ')' 
   }
   for (const { operands, at: place } of commands.slice(1)) {
     if (['literal', 'nil', 'dot'].includes(operands[0].kind))
-      throw new TemplateFault('after | there must be a function', place);
+      throw new TemplateError('after | there must be a function', place);
   }
   return { declares, isAssignment, commands, at };
 }
@@ -47,7 +47,7 @@ function parseDeclarations(reader: Reader, names: Names, where: string): Declara
     names.variables.push(variable.text);
     if (sign.text !== ',') return { declares, isAssignment: sign.text === '=', first: undefined };
     if (where !== 'range' || declares.length > 1)
-      throw new TemplateFault(`too many variables are declared in ${where}`, sign.at);
+      throw new TemplateError(`too many variables are declared in ${where}`, sign.at);
   }
 }
 
@@ -99,10 +99,10 @@ function parseWord(reader: Reader, names: Names, token: Token, where: string): O
   return withFields(reader, { kind: 'function', name: text, at });
 }
 
-function unknownFunction({ text, at }: Token, { functions }: Names): TemplateFault {
+function unknownFunction({ text, at }: Token, { functions }: Names): TemplateError {
   const meant = nearest(text, functions);
   const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
-  return new TemplateFault(`there is no function "${text.slice(0, 40)}"${hint}`, at);
+  return new TemplateError(`there is no function "${text.slice(0, 40)}"${hint}`, at);
 }
 
 function parseParenthesis(reader: Reader, names: Names, token: Token, where: string): Operand {
@@ -115,7 +115,7 @@ function parseVariable(reader: Reader, { variables }: Names, { text, at }: Token
   if (!variables.includes(text)) {
     const meant = nearest(text, variables);
     const hint = meant === undefined || meant === '$' ? '' : `; did you mean ${meant}?`;
-    throw new TemplateFault(`the variable ${text.slice(0, 40)} is not declared${hint}`, at);
+    throw new TemplateError(`the variable ${text.slice(0, 40)} is not declared${hint}`, at);
   }
   return { kind: 'variable', name: text, fields: parseFields(reader), at };
 }

@@ -1,4 +1,4 @@
-import { TemplateFault } from '../values/fault.ts';
+import { TemplateError } from '../values/fault.ts';
 import { lex, type Token } from './lex.ts';
 import { unquote } from './literals.ts';
 import type { Branches, Node, Pipe } from './nodes.ts';
@@ -20,7 +20,7 @@ export function parseTree(text: string, functions: readonly string[]): Tree {
   while (parser.reader.peek().kind !== 'end') {
     const item = parseItem(parser, true);
     if (item.kind === 'else' || item.kind === 'end') {
-      throw new TemplateFault(`this ${item.kind} belongs to nothing`, item.at);
+      throw new TemplateError(`this ${item.kind} belongs to nothing`, item.at);
     }
     if (item.kind !== 'definition') main.push(item);
   }
@@ -90,7 +90,7 @@ function parseList(parser: Parser, open: Token): { readonly body: readonly Node[
       if (item.kind === 'else') return { body, ending: parseElse(reader, item.at) };
       if (item.kind !== 'definition') body.push(item);
     }
-    throw new TemplateFault('this block has no end', open.at);
+    throw new TemplateError('this block has no end', open.at);
   });
 }
 
@@ -118,9 +118,9 @@ function parseBranches(parser: Parser, open: Token, kind: 'if' | 'with'): Node {
 function parseOtherwise(parser: Parser, open: Token, ending: Ending): readonly Node[] | undefined {
   if (ending.kind === 'end') return undefined;
   if (ending.also !== undefined)
-    throw new TemplateFault(`else ${ending.also} does not belong to this block`, ending.at);
+    throw new TemplateError(`else ${ending.also} does not belong to this block`, ending.at);
   const { body, ending: last } = parseList(parser, open);
-  if (last.kind !== 'end') throw new TemplateFault('this block has two else', last.at);
+  if (last.kind !== 'end') throw new TemplateError('this block has two else', last.at);
   return body;
 }
 
@@ -151,7 +151,7 @@ function parseBlock(parser: Parser, open: Token): Node {
 function parseOwnBody(parser: Parser, open: Token): readonly Node[] {
   const inside = { ...parser, names: { ...parser.names, variables: ['$'] }, ranges: 0 };
   const { body, ending } = parseList(inside, open);
-  if (ending.kind !== 'end') throw new TemplateFault('this block has an else', ending.at);
+  if (ending.kind !== 'end') throw new TemplateError('this block has an else', ending.at);
   return body;
 }
 
@@ -160,7 +160,7 @@ function define({ templates }: Parser, name: string, body: readonly Node[], at: 
   const isEmpty = (nodes: readonly Node[]) => nodes.every((node) => node.kind === 'text' && node.text.trim() === '');
   const known = templates.get(name);
   if (known === undefined || isEmpty(known)) templates.set(name, body);
-  else if (!isEmpty(body)) throw new TemplateFault(`the template "${name.slice(0, 40)}" is defined twice`, at);
+  else if (!isEmpty(body)) throw new TemplateError(`the template "${name.slice(0, 40)}" is defined twice`, at);
 }
 
 function parseCall(parser: Parser, open: Token): Node {
@@ -177,6 +177,6 @@ function parseName({ reader }: Parser): string {
 
 function parseJump({ reader, ranges }: Parser, { at }: Token, kind: 'break' | 'continue'): Node {
   reader.expect('close', kind);
-  if (ranges === 0) throw new TemplateFault(`${kind} is only for a range`, at);
+  if (ranges === 0) throw new TemplateError(`${kind} is only for a range`, at);
   return { kind, at };
 }

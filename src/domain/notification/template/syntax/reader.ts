@@ -1,5 +1,5 @@
 import { printable } from '../../../text/printable.ts';
-import { TemplateFault } from '../values/fault.ts';
+import { TemplateError } from '../values/fault.ts';
 import type { Token, TokenKind } from './lex.ts';
 
 /** Reads the tokens once, in order, with the state that the grammar needs. */
@@ -37,7 +37,7 @@ export function createReader(tokens: readonly Token[]): Reader {
     },
     nested(read) {
       depth += 1;
-      if (depth > deepest) throw new TemplateFault(`more than ${deepest} blocks are inside each other`, peek().at);
+      if (depth > deepest) throw new TemplateError(`more than ${deepest} blocks are inside each other`, peek().at);
       const result = read();
       depth -= 1;
       return result;
@@ -45,7 +45,7 @@ export function createReader(tokens: readonly Token[]): Reader {
   };
 }
 
-export function unexpected(token: Token, where: string): TemplateFault {
+export function unexpected(token: Token, where: string): TemplateError {
   const shown = token.kind === 'end' ? 'end of the template' : printable(token.text, 40);
-  return new TemplateFault(`unexpected ${shown} in ${where}`, token.at);
+  return new TemplateError(`unexpected ${shown} in ${where}`, token.at);
 }

@@ -1,6 +1,6 @@
-import { TemplateFault } from './fault.ts';
+import { TemplateError } from './fault.ts';
 import { typeName } from './truth.ts';
-import { compareText, isDictionary, isList, Named, type Value } from './value.ts';
+import { compareText, isDictionary, isList, NamedInt, type Value } from './value.ts';
 
 /** Go's `eq`. Values of different types are an error, and nothing is only equal to nothing. */
 export function equals(left: Value, right: Value): boolean {
@@ -20,11 +20,11 @@ export function isLess(left: Value, right: Value): boolean {
   throw incomparable(left, right);
 }
 
-function basic(value: Value): Exclude<Value, null | Named> {
-  if (value instanceof Named) return value.value;
+function basic(value: Value): Exclude<Value, null | NamedInt> {
+  if (value instanceof NamedInt) return value.value;
   return value ?? undefined;
 }
 
-function incomparable(left: Value, right: Value): TemplateFault {
-  return new TemplateFault(`a ${typeName(left)} cannot be compared with a ${typeName(right)}`);
+function incomparable(left: Value, right: Value): TemplateError {
+  return new TemplateError(`a ${typeName(left)} cannot be compared with a ${typeName(right)}`);
 }

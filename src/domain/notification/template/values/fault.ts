@@ -2,7 +2,7 @@
  * Why a template cannot be parsed or rendered. `at` is an offset in its text; undefined: the present position of the
  * evaluator.
  */
-export class TemplateFault extends Error {
+export class TemplateError extends Error {
   override readonly name = 'TemplateFault';
   readonly at: number | undefined;
 

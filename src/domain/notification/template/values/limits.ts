@@ -1,5 +1,5 @@
 import type { Moment } from '../time/moment.ts';
-import { TemplateFault } from './fault.ts';
+import { TemplateError } from './fault.ts';
 
 /** The limits of one rendering. */
 export type RenderLimits = {
@@ -28,17 +28,17 @@ export function createMeter({ steps, outputLength, depth }: RenderLimits): Meter
   let level = 0;
   function spend(count: number): void {
     left -= count;
-    if (left < 0) throw new TemplateFault(`it takes more than ${steps} steps`);
+    if (left < 0) throw new TemplateError(`it takes more than ${steps} steps`);
   }
   return {
     spend,
     handle(length) {
-      if (length > outputLength) throw new TemplateFault(`a text in it is longer than ${outputLength} characters`);
+      if (length > outputLength) throw new TemplateError(`a text in it is longer than ${outputLength} characters`);
       spend(length >> 3);
     },
     enter() {
       level += 1;
-      if (level > depth) throw new TemplateFault(`more than ${depth} blocks and templates are inside each other`);
+      if (level > depth) throw new TemplateError(`more than ${depth} blocks and templates are inside each other`);
     },
     leave() {
       level -= 1;
@@ -55,7 +55,7 @@ export function createSink(meter: Meter, longest: number): Sink {
   return {
     write(text) {
       length += text.length;
-      if (length > longest) throw new TemplateFault(`its text is longer than ${longest} characters`);
+      if (length > longest) throw new TemplateError(`its text is longer than ${longest} characters`);
       meter.spend(text.length >> 3);
       parts.push(text);
     },

@@ -1,19 +1,19 @@
 import { shortId } from '../../../container/container.ts';
 import { nearest } from '../../../text/edit-distance.ts';
-import { TemplateFault } from './fault.ts';
+import { TemplateError } from './fault.ts';
 import { Moment } from '../time/moment.ts';
 import { momentMethods } from './methods.ts';
 import { isTrue, typeName } from './truth.ts';
-import { isDictionary, Item, type Value } from './value.ts';
+import { isDictionary, Struct, type Value } from './value.ts';
 
 /** `value.name`, called with arguments if it is a method. A field of nothing is nothing; Go refuses it. */
 export function member(value: Value, name: string, args: readonly Value[]): Value {
   if (value === undefined || value === null) return undefined;
   if (value instanceof Moment) return callMethod(value, name, args);
-  if (value instanceof Item && value.fields.has(name)) return plain(value.fields.get(name), name, args);
+  if (value instanceof Struct && value.fields.has(name)) return plain(value.fields.get(name), name, args);
   if (isDictionary(value)) return plain(value.get(name) ?? undefined, name, args);
   if (typeof value === 'string' && name === 'ShortID') return plain(shortId(value), name, args);
-  const names = value instanceof Item ? [...value.fields.keys()] : [];
+  const names = value instanceof Struct ? [...value.fields.keys()] : [];
   throw noMember(value, name, names);
 }
 
@@ -21,19 +21,19 @@ function callMethod(moment: Moment, name: string, args: readonly Value[]): Value
   const method = momentMethods.get(name);
   if (method === undefined) throw noMember(moment, name, [...momentMethods.keys()]);
   if (args.length !== method.parameters) {
-    throw new TemplateFault(`.${name} takes ${method.parameters} arguments, not ${args.length}`);
+    throw new TemplateError(`.${name} takes ${method.parameters} arguments, not ${args.length}`);
   }
   return method.call(moment, args);
 }
 
 function plain(field: Value, name: string, args: readonly Value[]): Value {
-  if (args.length > 0) throw new TemplateFault(`.${name.slice(0, 40)} is not a method, and takes no arguments`);
+  if (args.length > 0) throw new TemplateError(`.${name.slice(0, 40)} is not a method, and takes no arguments`);
   return field;
 }
 
-function noMember(value: Value, name: string, names: readonly string[]): TemplateFault {
+function noMember(value: Value, name: string, names: readonly string[]): TemplateError {
   const meant = nearest(name, names);
   const hint = meant === undefined ? '' : `; did you mean .${meant}?`;
   const empty = isTrue(value) ? '' : ', which is empty here';
-  return new TemplateFault(`there is no .${name.slice(0, 40)} in a ${typeName(value)}${empty}${hint}`);
+  return new TemplateError(`there is no .${name.slice(0, 40)} in a ${typeName(value)}${empty}${hint}`);
 }

@@ -1,5 +1,5 @@
-import { TemplateFault } from './fault.ts';
-import { Named, type Value } from './value.ts';
+import { TemplateError } from './fault.ts';
+import { NamedInt, type Value } from './value.ts';
 import { formatMoment, monthNames, weekdayNames } from '../time/format.ts';
 import { Moment, wallClock, zeroUnixMs } from '../time/moment.ts';
 
@@ -36,11 +36,11 @@ function without(call: (moment: Moment) => Value): Method {
   return { parameters: 0, call };
 }
 
-function named(index: number, names: readonly string[], first: number): Named {
-  return new Named(BigInt(index), names[index - first] ?? '');
+function named(index: number, names: readonly string[], first: number): NamedInt {
+  return new NamedInt(BigInt(index), names[index - first] ?? '');
 }
 
 function textOf(layout: Value): string {
-  if (typeof layout !== 'string') throw new TemplateFault('.Format takes a layout such as "2006-01-02 15:04"');
+  if (typeof layout !== 'string') throw new TemplateError('.Format takes a layout such as "2006-01-02 15:04"');
   return layout;
 }

@@ -1,12 +1,12 @@
 import { Moment } from '../time/moment.ts';
-import { isDictionary, Item, isList, Named, type Value } from './value.ts';
+import { isDictionary, Struct, isList, NamedInt, type Value } from './value.ts';
 
 /** False: `false`, 0, nil, and empty texts, lists and maps. A struct is always true. */
 export function isTrue(value: Value): boolean {
   if (value === undefined || value === null) return false;
-  if (value instanceof Named) return value.value !== 0n;
+  if (value instanceof NamedInt) return value.value !== 0n;
   if (value instanceof Moment) return true;
-  if (value instanceof Item) return value.looks.isList !== true || (value.looks.elements ?? []).length > 0;
+  if (value instanceof Struct) return value.looks.isList !== true || (value.looks.elements ?? []).length > 0;
   if (isDictionary(value)) return value.size > 0;
   if (isList(value)) return value.length > 0;
   return value !== false && value !== '' && value !== 0n && value !== 0 && !Number.isNaN(value);
@@ -15,9 +15,9 @@ export function isTrue(value: Value): boolean {
 /** Go's name of the type, for messages to users. */
 export function typeName(value: Value): string {
   if (value === undefined || value === null) return 'nil';
-  if (value instanceof Named) return 'int';
+  if (value instanceof NamedInt) return 'int';
   if (value instanceof Moment) return 'time.Time';
-  if (value instanceof Item) return value.typeName;
+  if (value instanceof Struct) return value.typeName;
   if (isDictionary(value)) return 'map';
   if (isList(value)) return 'list';
   if (typeof value === 'bigint') return 'int';

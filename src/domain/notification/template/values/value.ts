@@ -4,7 +4,18 @@ import type { Moment } from '../time/moment.ts';
  * A value in a template. `undefined` is Go's missing value, printed `<no value>`, and `null` its nil. A bigint is an
  * int of 64 bits, a number a float64. A template cannot reach anything else of JavaScript: no prototypes, no functions.
  */
-export type Value = undefined | null | boolean | string | bigint | number | Moment | Named | Item | List | Dictionary;
+export type Value =
+  | undefined
+  | null
+  | boolean
+  | string
+  | bigint
+  | number
+  | Moment
+  | NamedInt
+  | Struct
+  | List
+  | Dictionary;
 
 export type List = readonly Value[];
 
@@ -12,7 +23,7 @@ export type List = readonly Value[];
 export type Dictionary = ReadonlyMap<string, Value>;
 
 /** An int with a name, such as a month. */
-export class Named {
+export class NamedInt {
   readonly value: bigint;
   readonly text: string;
   constructor(value: bigint, text: string) {
@@ -22,20 +33,20 @@ export class Named {
 }
 
 /** A Go struct: named fields, and its forms as a whole. */
-export class Item {
+export class Struct {
   /** For error messages. */
   readonly typeName: string;
   /** In Go's order, which is also the order in its JSON. */
   readonly fields: Dictionary;
-  readonly looks: ItemLooks;
-  constructor(typeName: string, fields: Readonly<Record<string, Value>>, looks: ItemLooks = {}) {
+  readonly looks: ItemForms;
+  constructor(typeName: string, fields: Readonly<Record<string, Value>>, forms: ItemForms = {}) {
     this.typeName = typeName;
     this.fields = new Map(Object.entries(fields));
-    this.looks = looks;
+    this.looks = forms;
   }
 }
 
-export type ItemLooks = {
+export type ItemForms = {
   /** Its printed form; undefined: its fields. */
   readonly text?: string;
   /** Its JSON form; undefined: its fields. */
@@ -59,7 +70,7 @@ export function isDictionary(value: Value): value is Dictionary {
 /** The list that a value represents, if it does. */
 export function listOf(value: Value): List | undefined {
   if (isList(value)) return value;
-  return value instanceof Item && value.looks.isList === true ? value.looks.elements : undefined;
+  return value instanceof Struct && value.looks.isList === true ? value.looks.elements : undefined;
 }
 
 /** Keys in the order of Go's maps: by their bytes in UTF-8. */

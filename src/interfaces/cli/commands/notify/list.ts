@@ -9,7 +9,7 @@ import { printDocument, printLines, styleFor, printTable } from '../../render/pr
 /** `upkeep notify list`: each target, and with --state-dir its waiting messages. */
 export async function list(context: NotifyContext): Promise<number> {
   const { setup, settings, terminal } = context;
-  const { targets, homes, problems } = setup;
+  const { targets, homeAssistants, problems } = setup;
   const entries = [...applyRecords(emptyOutbox, await setup.outbox()).entries.values()];
   const rows = targets.map((target) => rowOf(target, entries));
   const code = problems.length > 0 ? exitCodes.failed : exitCodes.done;
@@ -19,20 +19,21 @@ export async function list(context: NotifyContext): Promise<number> {
       ...(oldestAtMs !== undefined && { oldest: toTimestamp(oldestAtMs) }),
       ...(lastFailure !== '' && { last_failure: lastFailure }),
     }));
-    printDocument(terminal, { targets: documents, home_assistants: homes, problems });
+    printDocument(terminal, { targets: documents, home_assistants: homeAssistants, problems });
     return code;
   }
   printLines(terminal.err, problemLines(context));
-  if (targets.length === 0 && homes.length === 0) printLines(terminal.out, ['No target of notifications is set up']);
+  if (targets.length === 0 && homeAssistants.length === 0)
+    printLines(terminal.out, ['No target of notifications is set up']);
   else if (targets.length > 0)
     await printTable(
       terminal,
       {
         columns: [
-          { title: 'NAME', min: 8, keep: 'start', expendable: 0 },
-          { title: 'URL', min: 16, keep: 'start', expendable: 2 },
-          { title: 'WAITING', min: 7, keep: 'start', expendable: 1 },
-          { title: 'LAST FAILURE', min: 20, keep: 'start', expendable: 3 },
+          { title: 'NAME', min: 8, keep: 'start', dropPriority: 0 },
+          { title: 'URL', min: 16, keep: 'start', dropPriority: 2 },
+          { title: 'WAITING', min: 7, keep: 'start', dropPriority: 1 },
+          { title: 'LAST FAILURE', min: 20, keep: 'start', dropPriority: 3 },
         ],
         rows: rows.map(({ name, url, waiting, lastFailure }) => [
           { text: printable(name, 100), style: 'bold' },
@@ -45,7 +46,7 @@ export async function list(context: NotifyContext): Promise<number> {
     );
   printLines(
     terminal.out,
-    homes.map((home) => `Containers are shown in Home Assistant: ${printable(home, 300)}`),
+    homeAssistants.map((home) => `Containers are shown in Home Assistant: ${printable(home, 300)}`),
   );
   return code;
 }

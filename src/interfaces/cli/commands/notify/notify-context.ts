@@ -1,13 +1,13 @@
 import type { Target } from '../../../../domain/notification/message.ts';
 import type { OutboxRecord } from '../../../../domain/notification/outbox/record.ts';
 import type { Composer } from '../../../../domain/notification/run-facts.ts';
-import type { LookContext } from '../../context/context.ts';
+import type { ReadContext } from '../../context/context.ts';
 
 /** The notification targets of this configuration. */
 export type NotifySetup = {
   readonly targets: readonly Target[];
   /** Home Assistants, safe to print. They show containers and get no messages. */
-  readonly homes: readonly string[];
+  readonly homeAssistants: readonly string[];
   /** Why URLs, or parts of them, cannot be used; without secrets. */
   readonly problems: readonly string[];
   /** Warnings about URLs that are used nevertheless. */
@@ -21,7 +21,7 @@ export type NotifySetup = {
   readonly version: string;
 };
 
-export type NotifyContext = LookContext & { readonly setup: NotifySetup; readonly names: readonly string[] };
+export type NotifyContext = ReadContext & { readonly setup: NotifySetup; readonly names: readonly string[] };
 
 /** A line for each URL, or part of one, that cannot be used. */
 export function problemLines({ setup: { problems, warnings } }: NotifyContext): readonly string[] {

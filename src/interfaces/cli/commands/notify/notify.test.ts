@@ -5,7 +5,7 @@ import { createTestTarget } from '../../../../../test/support/notify/notify-scen
 import { messageOf } from '../../../../../test/support/notify/outbox-arbitrary.ts';
 import type { SendOutcome } from '../../../../domain/notification/message.ts';
 import type { Composer } from '../../../../domain/notification/run-facts.ts';
-import { carryOut } from '../../cli.ts';
+import { runReportingFailures } from '../../cli.ts';
 import { createNotify } from './notify.ts';
 
 const composer: Composer = {
@@ -22,7 +22,7 @@ async function notify(argv: readonly string[], setup: Partial<NotifySetup> = {},
   const targets = [createTestTarget('ops'), createTestTarget('mail', () => gone)];
   const command = createNotify(async () => ({
     targets,
-    homes: [],
+    homeAssistants: [],
     problems: [],
     warnings: [],
     composer,
@@ -32,7 +32,7 @@ async function notify(argv: readonly string[], setup: Partial<NotifySetup> = {},
     version: '1.2.3',
     ...setup,
   }));
-  return { code: await carryOut(command, context), out: fake.out(), err: fake.err(), targets };
+  return { code: await runReportingFailures(command, context), out: fake.out(), err: fake.err(), targets };
 }
 
 describe('upkeep notify', () => {

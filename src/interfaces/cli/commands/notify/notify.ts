@@ -1,6 +1,6 @@
 import { type NotifySetup, type NotifyContext } from './notify-context.ts';
 import { quoted } from '../../../../domain/text/printable.ts';
-import { exitCodes, type LookFunction } from '../../context/context.ts';
+import { exitCodes, type ReadCommand } from '../../context/context.ts';
 import { printLines } from '../../render/print.ts';
 import { list } from './list.ts';
 import { preview } from './preview.ts';
@@ -8,7 +8,7 @@ import { test } from './test-targets.ts';
 import { upgrade } from './upgrade.ts';
 
 /** `upkeep notify list|test|preview|upgrade`. */
-export function createNotify(open: () => Promise<NotifySetup>): LookFunction {
+export function createNotify(open: () => Promise<NotifySetup>): ReadCommand {
   return async (context) => {
     const [action = '', ...names] = context.settings.request.containers;
     const carryOut = Object.hasOwn(actions, action) ? actions[action] : undefined;

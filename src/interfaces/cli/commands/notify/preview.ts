@@ -3,7 +3,7 @@ import { printable } from '../../../../domain/text/printable.ts';
 import type { Draft } from '../../../../domain/notification/run-facts.ts';
 import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, styleFor } from '../../render/print.ts';
-import { madeUpRun, madeUpStart, quietRun } from '../../../../domain/notification/made-up-run.ts';
+import { exampleRun, exampleStart, exampleRunWithoutNews } from '../../../../domain/notification/example-run.ts';
 
 /**
  * `upkeep notify preview`: example messages of a start, a run with every outcome, and a run without news. Fails if the
@@ -14,9 +14,9 @@ export async function preview({ setup, settings, terminal, clock }: NotifyContex
   const { level } = settings.notifications;
   const atMs = clock.nowMs();
   const drafts: readonly (readonly [string, Draft | undefined])[] = [
-    ['At the start', composer.start(madeUpStart(atMs, version), level)],
-    ['After an update', composer.run(madeUpRun(atMs), level)],
-    ['After a run that found nothing new', composer.run(quietRun(atMs), level)],
+    ['At the start', composer.start(exampleStart(atMs, version), level)],
+    ['After an update', composer.run(exampleRun(atMs), level)],
+    ['After a run that found nothing new', composer.run(exampleRunWithoutNews(atMs), level)],
   ];
   const code = templateFailures.length === 0 ? exitCodes.done : exitCodes.failed;
   if (settings.output.json) {

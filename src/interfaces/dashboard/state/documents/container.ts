@@ -2,7 +2,7 @@ import type { Decision } from './decisions.ts';
 import type { PastOutcome } from './history.ts';
 
 /** A watched container from `GET /v1/containers/details`. Empty texts and absent values are unknown. */
-export type Watched = {
+export type WatchedContainer = {
   /** Unique among all containers: with several engines, the engine's name precedes it. */
   readonly name: string;
   /** Its name within its engine. */

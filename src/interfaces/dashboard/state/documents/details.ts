@@ -1,4 +1,4 @@
-import { changes, type Verdict, verdicts, type Watched } from './container.ts';
+import { changes, type Verdict, verdicts, type WatchedContainer } from './container.ts';
 import type { Decision } from './decisions.ts';
 import { readOutcome } from './history.ts';
 import {
@@ -17,7 +17,7 @@ import {
 import type { EngineAway } from './status.ts';
 
 /** The containers of `GET /v1/containers/details`, with those that have an interrupted update. */
-export function readDetails(document: unknown): readonly Watched[] {
+export function readDetails(document: unknown): readonly WatchedContainer[] {
   const { containers, unfinished } = objectOf(document);
   const byName = new Map(objectsOf(containers).map((entry) => [nameIn(entry), afterFailure(readEntry(entry))]));
   for (const entry of objectsOf(unfinished)) {
@@ -31,7 +31,10 @@ export function readDetails(document: unknown): readonly Watched[] {
 }
 
 /** Adds the decisions about present candidates to the containers. Others no longer apply. */
-export function withDecisions(containers: readonly Watched[], decisions: readonly Decision[]): readonly Watched[] {
+export function withDecisions(
+  containers: readonly WatchedContainer[],
+  decisions: readonly Decision[],
+): readonly WatchedContainer[] {
   if (decisions.length === 0) return containers;
   const byName = new Map(decisions.map((decision) => [decision.container, decision]));
   return containers.map((one) => {
@@ -41,21 +44,24 @@ export function withDecisions(containers: readonly Watched[], decisions: readonl
 }
 
 /** Marks the containers of engines that do not answer as outdated. */
-export function withEnginesAway(containers: readonly Watched[], away: readonly EngineAway[]): readonly Watched[] {
+export function withEnginesAway(
+  containers: readonly WatchedContainer[],
+  away: readonly EngineAway[],
+): readonly WatchedContainer[] {
   if (away.length === 0) return containers;
   const names = new Set(away.map(({ name }) => name));
   return containers.map((one) => (names.has(one.engine) ? { ...one, isAway: true } : one));
 }
 
 /** A version whose update failed after the last check is shown as failed, not as a ready update. */
-function afterFailure(one: Watched): Watched {
+function afterFailure(one: WatchedContainer): WatchedContainer {
   const { verdict, last, checkedAtMs = 0, latestVersion } = one;
   if (verdict !== 'stale' || last?.atMs === undefined || last.atMs < checkedAtMs) return one;
   const isFailure = last.outcome === 'rolled_back' || last.outcome === 'failed';
   return isFailure && last.to === latestVersion ? { ...one, verdict: 'held', hold: 'failed' } : one;
 }
 
-function readEntry(entry: Json): Watched {
+function readEntry(entry: Json): WatchedContainer {
   const { last } = entry;
   const engine = textOf(entry['engine']);
   return {

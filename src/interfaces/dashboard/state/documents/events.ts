@@ -1,10 +1,10 @@
 import { numberOf, objectOf, textOf, timeOf, type Json } from './reading.ts';
 
 /** An event of `GET /v1/events`. */
-export type Heard = { readonly kind: string; readonly data: Json; readonly atMs: number | undefined };
+export type StreamEvent = { readonly kind: string; readonly data: Json; readonly atMs: number | undefined };
 
 /** Undefined for a text that is not an event. */
-export function readEvent(text: string): Heard | undefined {
+export function readEvent(text: string): StreamEvent | undefined {
   try {
     const { type, data, timestamp } = objectOf(JSON.parse(text));
     const kind = textOf(type);

@@ -1,5 +1,5 @@
-import type { Fleet } from '../fleet/fleet.ts';
-import { type Group, groups, tell } from './tell.ts';
+import type { ContainerStore } from '../containers/container-store.ts';
+import { type Group, groups, describeState } from './describe-state.ts';
 
 /** The number of containers in each state. */
 export type Counts = Readonly<
@@ -15,8 +15,8 @@ export type Counts = Readonly<
 export const markKinds = ['bad', ...groups] as const;
 export type Mark = (typeof markKinds)[number];
 
-export function countFleet(fleet: Fleet, nowMs: number): Counts {
-  const all = fleet.all().map((one) => ({ one, told: tell(one, fleet.updateOf(one.name), nowMs) }));
+export function countContainers(fleet: ContainerStore, nowMs: number): Counts {
+  const all = fleet.all().map((one) => ({ one, told: describeState(one, fleet.updateOf(one.name), nowMs) }));
   type Each = (typeof all)[number];
   const count = (fits: (each: Each) => boolean) => all.filter(fits).length;
   const names = (fits: (each: Each) => boolean) => all.filter(fits).map(({ one }) => one.name);

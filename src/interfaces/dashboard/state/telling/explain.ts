@@ -1,25 +1,25 @@
-import type { UnderWay } from '../fleet/under-way.ts';
-import type { Watched } from '../documents/container.ts';
+import type { UpdateProgress } from '../containers/update-progress.ts';
+import type { WatchedContainer } from '../documents/container.ts';
 import type { PastOutcome } from '../documents/history.ts';
 import { when } from '../words/moments.ts';
-import { age, glued, precise, span } from '../words/numbers.ts';
-import { capital, ended } from '../words/sentences.ts';
-import type { Told } from './tell.ts';
+import { age, withNoBreakSpaces, preciseDuration, duration } from '../words/numbers.ts';
+import { capitalized, withPeriod } from '../words/sentences.ts';
+import type { DescribedState } from './describe-state.ts';
 
 /** The paragraphs below the state in the drawer: the reason, and the next step. */
 export function explain(
-  one: Watched,
-  told: Told,
+  one: WatchedContainer,
+  told: DescribedState,
   { update, nextRunAtMs, canDecide, nowMs }: Circumstances,
 ): readonly string[] {
   if (update !== undefined) return [one.isService ? serviceUnderWay(update) : underWay[update.phase]];
-  const reason = glued(ended(capital(one.reason)));
+  const reason = withNoBreakSpaces(withPeriod(capitalized(one.reason)));
   switch (told.icon) {
     case 'back':
       return one.last?.outcome === 'updated' ? takenBack(one, one.last, nowMs) : rolledBack(one, nowMs);
     case 'fail':
       return [
-        ended(told.why ?? ''),
+        withPeriod(told.why ?? ''),
         one.hold === 'failed' ? 'Look at it by hand, then try again.' : 'It is repaired by the next run or start.',
       ];
     case 'unknown':
@@ -66,7 +66,7 @@ export function explain(
 }
 
 export type Circumstances = {
-  readonly update: UnderWay | undefined;
+  readonly update: UpdateProgress | undefined;
   readonly nextRunAtMs: number | undefined;
   /** Whether the page can take decisions. */
   readonly canDecide: boolean;
@@ -86,7 +86,7 @@ const underWay = {
   'rolling back': 'The new version failed. The old container is coming back.',
 } as const;
 
-function serviceUnderWay({ phase }: UnderWay): string {
+function serviceUnderWay({ phase }: UpdateProgress): string {
   if (phase === 'waiting') return underWay.waiting;
   if (phase === 'rolling back') return 'The new version failed. Its tasks are replaced by those of the version before.';
   return 'Swarm replaces its tasks. The update has ended when all run the new version and stay well.';
@@ -95,34 +95,40 @@ function serviceUnderWay({ phase }: UnderWay): string {
 const pastOf = { approve: 'Approved', skip: 'Skipped', snooze: 'Snoozed' } as const;
 
 /** The person and time of a decision, or `otherwise` if the page has no access to it. */
-function decided({ decision }: Watched, nowMs: number, otherwise = ''): readonly string[] {
+function decided({ decision }: WatchedContainer, nowMs: number, otherwise = ''): readonly string[] {
   if (decision === undefined) return otherwise === '' ? [] : [otherwise];
   const at = decision.atMs === undefined ? '' : ` ${when(decision.atMs, nowMs)}`;
   return [`${pastOf[decision.kind]}${at} (${decision.by}).`];
 }
 
-function rolledBack({ last, latestVersion, reason }: Watched, nowMs: number): readonly string[] {
-  if (last === undefined) return [glued(ended(capital(reason)))];
+function rolledBack({ last, latestVersion, reason }: WatchedContainer, nowMs: number): readonly string[] {
+  if (last === undefined) return [withNoBreakSpaces(withPeriod(capitalized(reason)))];
   const to = last.to || latestVersion || 'the new version';
-  const at = last.atMs === undefined ? 'Lately' : capital(when(last.atMs, nowMs));
-  const story = `${at}: ${to} was started. ${ended(capital(last.reason))} The old container is back.`;
-  const down = last.downtimeMs === undefined ? '' : `It was down for ${precise(last.downtimeMs)}. `;
-  return [glued(story), `${down}${capital(to)} is not tried again on its own; a newer version is.`];
+  const at = last.atMs === undefined ? 'Lately' : capitalized(when(last.atMs, nowMs));
+  const story = `${at}: ${to} was started. ${withPeriod(capitalized(last.reason))} The old container is back.`;
+  const down = last.downtimeMs === undefined ? '' : `It was down for ${preciseDuration(last.downtimeMs)}. `;
+  return [withNoBreakSpaces(story), `${down}${capitalized(to)} is not tried again on its own; a newer version is.`];
 }
 
 /** The paragraphs about a version that a person has rolled back. */
-function takenBack({ latestVersion }: Watched, { from, to, atMs }: PastOutcome, nowMs: number): readonly string[] {
+function takenBack(
+  { latestVersion }: WatchedContainer,
+  { from, to, atMs }: PastOutcome,
+  nowMs: number,
+): readonly string[] {
   const version = latestVersion || from || 'the version before';
-  const at = atMs === undefined ? 'Lately' : capital(when(atMs, nowMs));
+  const at = atMs === undefined ? 'Lately' : capitalized(when(atMs, nowMs));
   return [
     `${at}: it was rolled back from ${from || version} to ${to || 'the version before'}.`,
-    `${capital(version)} is not applied again on its own; a newer version is.`,
+    `${capitalized(version)} is not applied again on its own; a newer version is.`,
   ];
 }
 
-function again({ retryAtMs }: Watched, nowMs: number): readonly string[] {
+function again({ retryAtMs }: WatchedContainer, nowMs: number): readonly string[] {
   if (retryAtMs === undefined) return ['It is asked again on its own.'];
   return [
-    retryAtMs <= nowMs ? 'It is asked again with the next check.' : `It is asked again in ${span(retryAtMs - nowMs)}.`,
+    retryAtMs <= nowMs
+      ? 'It is asked again with the next check.'
+      : `It is asked again in ${duration(retryAtMs - nowMs)}.`,
   ];
 }

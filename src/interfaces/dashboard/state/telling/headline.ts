@@ -1,8 +1,8 @@
 import type { Shown } from '../address.ts';
-import type { Fleet } from '../fleet/fleet.ts';
-import type { UnderWay } from '../fleet/under-way.ts';
+import type { ContainerStore } from '../containers/container-store.ts';
+import type { UpdateProgress } from '../containers/update-progress.ts';
 import { clock } from '../words/moments.ts';
-import { listed, plural } from '../words/sentences.ts';
+import { joinedWords, plural } from '../words/sentences.ts';
 import type { Counts } from './count.ts';
 
 /** The overall state: a title with an icon, and a sentence whose parts are filters. */
@@ -17,7 +17,7 @@ export type Headline = {
 export type Part = { readonly text: string; readonly show?: Shown; readonly tone?: 'ready' | 'wrong' | 'bad' };
 
 /** `pastMs`: the time of the last reading; undefined while the data is live. */
-export function headlineOf(fleet: Fleet, counts: Counts, pastMs: number | undefined): Headline {
+export function headlineOf(fleet: ContainerStore, counts: Counts, pastMs: number | undefined): Headline {
   if (counts.all === 0)
     return { tone: 'past', title: 'Nothing is watched yet', parts: [nothing], tab: 'Nothing is watched · Upkeep' };
   if (fleet.isRunning() && fleet.inRun().length > 0 && pastMs === undefined) return busy(fleet);
@@ -46,7 +46,7 @@ function titleOf({ down, wrong, ready, running, all, unchecked, away }: Counts, 
 /** `a, b, c and 2 more` */
 function firstOf(all: readonly string[]): string {
   const more = all.length - mostNames;
-  return listed(more > 0 ? [...all.slice(0, mostNames), `${more} more`] : all);
+  return joinedWords(more > 0 ? [...all.slice(0, mostNames), `${more} more`] : all);
 }
 
 const mostNames = 3;
@@ -94,13 +94,13 @@ function tabOf({ wrong, ready }: Counts): string {
   return [wrong > 0 ? `${wrong} to look at` : '', ready > 0 ? plural(ready, 'update') : ''].filter(Boolean).join(', ');
 }
 
-function busy(fleet: Fleet): Headline {
+function busy(fleet: ContainerStore): Headline {
   const names = fleet.inRun();
   const ended = names.filter((name) => fleet.updateOf(name) === undefined).length;
   const title = names.length === 1 ? `Updating ${names[0]}` : `Updating: ${ended} of ${names.length} done`;
   const doing = names.flatMap((name) => {
     const update = fleet.updateOf(name);
-    return update === undefined || update.phase === 'waiting' ? [] : [`${name} is ${doings[update.phase]}`];
+    return update === undefined || update.phase === 'waiting' ? [] : [`${name} is ${phaseVerbs[update.phase]}`];
   });
   const sentence = firstOf(doing);
   const back = names.filter((name) => {
@@ -112,7 +112,7 @@ function busy(fleet: Fleet): Headline {
   return { tone: 'busy', title, parts, tab: `${title} · Upkeep` };
 }
 
-const doings: Readonly<Record<UnderWay['phase'], string>> = {
+const phaseVerbs: Readonly<Record<UpdateProgress['phase'], string>> = {
   waiting: 'waiting',
   pulling: 'being pulled',
   preparing: 'being created',

@@ -1,23 +1,23 @@
-import { isDown, type UnderWay } from '../fleet/under-way.ts';
-import type { Watched } from '../documents/container.ts';
+import { isDown, type UpdateProgress } from '../containers/update-progress.ts';
+import type { WatchedContainer } from '../documents/container.ts';
 import { when } from '../words/moments.ts';
-import { age, precise } from '../words/numbers.ts';
-import { tell, type Told } from './tell.ts';
+import { age, preciseDuration } from '../words/numbers.ts';
+import { describeState, type DescribedState } from './describe-state.ts';
 
 /** The content of a row that changes with time and events. */
 export type RowContent = {
-  readonly told: Told;
+  readonly told: DescribedState;
   /** Undefined without an update under way. Services have no steps. */
   readonly steps: StepsShown | undefined;
   readonly runs: { readonly state: string; readonly isBad: boolean; readonly since: string };
   readonly checked: { readonly text: string; readonly title: string };
 };
 
-export type StepsShown = Pick<UnderWay, 'phase' | 'percent' | 'failedIn'>;
+export type StepsShown = Pick<UpdateProgress, 'phase' | 'percent' | 'failedIn'>;
 
-export function rowContent(one: Watched, update: UnderWay | undefined, nowMs: number): RowContent {
+export function rowContent(one: WatchedContainer, update: UpdateProgress | undefined, nowMs: number): RowContent {
   return {
-    told: tell(one, update, nowMs),
+    told: describeState(one, update, nowMs),
     steps:
       update === undefined || update.phase === 'waiting' || one.isService
         ? undefined
@@ -27,7 +27,7 @@ export function rowContent(one: Watched, update: UnderWay | undefined, nowMs: nu
   };
 }
 
-function runsOf({ status, health, startedAtMs }: Watched, nowMs: number): RowContent['runs'] {
+function runsOf({ status, health, startedAtMs }: WatchedContainer, nowMs: number): RowContent['runs'] {
   if (status !== 'running') return { state: stateWords[status] ?? status, isBad: true, since: '' };
   const since = startedAtMs === undefined ? '' : `, ${age(nowMs - startedAtMs)}`;
   if (health === 'unhealthy') return { state: 'unhealthy', isBad: true, since };
@@ -36,18 +36,18 @@ function runsOf({ status, health, startedAtMs }: Watched, nowMs: number): RowCon
 
 const stateWords: Readonly<Record<string, string>> = { exited: 'stopped', '': '–' };
 
-function checkedOf({ checkedAtMs }: Watched, nowMs: number): RowContent['checked'] {
+function checkedOf({ checkedAtMs }: WatchedContainer, nowMs: number): RowContent['checked'] {
   if (checkedAtMs === undefined) return { text: '–', title: 'Not checked yet' };
   return { text: age(nowMs - checkedAtMs), title: `Checked ${when(checkedAtMs, nowMs)}` };
 }
 
 /** `down 1.2 s` while it is down, `was down 1.2 s` afterwards. Undefined if it was not stopped. */
 export function downWords(
-  update: UnderWay,
+  update: UpdateProgress,
   nowMs: number,
 ): { readonly text: string; readonly isDown: boolean } | undefined {
   const { stoppedAtMs, downMs } = update;
   if (stoppedAtMs !== undefined && isDown(update))
-    return { text: `down ${precise(Math.max(0, nowMs - stoppedAtMs))}`, isDown: true };
-  return downMs === undefined ? undefined : { text: `was down ${precise(downMs)}`, isDown: false };
+    return { text: `down ${preciseDuration(Math.max(0, nowMs - stoppedAtMs))}`, isDown: true };
+  return downMs === undefined ? undefined : { text: `was down ${preciseDuration(downMs)}`, isDown: false };
 }

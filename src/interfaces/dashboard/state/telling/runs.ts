@@ -1,15 +1,15 @@
 import type { PastRun } from '../documents/history.ts';
 import type { Status } from '../documents/status.ts';
 import { when } from '../words/moments.ts';
-import { span } from '../words/numbers.ts';
-import { listed } from '../words/sentences.ts';
+import { duration } from '../words/numbers.ts';
+import { joinedWords } from '../words/sentences.ts';
 
 /** `Last run today 04:02: 3 updated and 1 rolled back`; undefined before the first run. */
 export function lastRunWords(status: Status, newest: PastRun | undefined, nowMs: number): string | undefined {
   const atMs = status.lastRunAtMs ?? newest?.atMs;
   if (atMs === undefined) return undefined;
   const did = didWords(newest ?? { ...status.summary, rolledBack: 0 });
-  return `Last run ${when(atMs, nowMs)}: ${did.length === 0 ? 'nothing new' : listed(did)}`;
+  return `Last run ${when(atMs, nowMs)}: ${did.length === 0 ? 'nothing new' : joinedWords(did)}`;
 }
 
 /** `2 updated`, `1 rolled back`, …: only counts above 0. */
@@ -34,7 +34,7 @@ export function nextRunWords({ nextRunAtMs, scheduleOff }: Status, nowMs: number
   if (nextRunAtMs === undefined)
     return scheduleOff === '' ? 'No run is scheduled.' : `No run is scheduled: ${scheduleOff}.`;
   if (nextRunAtMs <= nowMs) return 'The next run is due.';
-  return `Next run ${when(nextRunAtMs, nowMs)}, in ${span(nextRunAtMs - nowMs)}.`;
+  return `Next run ${when(nextRunAtMs, nowMs)}, in ${duration(nextRunAtMs - nowMs)}.`;
 }
 
 export const triggerWords: Readonly<Record<string, string>> = {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { readDetails } from '../documents/details.ts';
 import { readStatus } from '../documents/status.ts';
-import { createFleet } from '../fleet/fleet.ts';
-import { waiting } from '../fleet/under-way.ts';
-import { countFleet } from './count.ts';
-import { filterFor, factsOf } from './fits.ts';
+import { createContainerStore } from '../containers/container-store.ts';
+import { waiting } from '../containers/update-progress.ts';
+import { countContainers } from './count.ts';
+import { filterFor, factsOf } from './row-filter.ts';
 import { headlineOf } from './headline.ts';
-import { orderFleet } from './order.ts';
+import { groupContainers } from './order.ts';
 import { startAddress } from '../address.ts';
-import { tell } from './tell.ts';
+import { describeState } from './describe-state.ts';
 import { scheduleWords } from './runs.ts';
 import { pullReference, shortImage, versionsOf } from './versions.ts';
 
@@ -59,17 +59,17 @@ describe('tell()', () => {
     [{ verdict: 'unknown', hold: 'rate-limited', reason: 'lscr.io limits' }, 'wrong', 'Could not be checked'],
     [{}, 'unchecked', 'Not checked yet'],
   ])('%j is in group %s: %s', (entry, group, word) => {
-    const told = tell(one(entry), undefined, now);
+    const told = describeState(one(entry), undefined, now);
     expect([told.group, plain(told.word)]).toEqual([group, word]);
   });
 
   test('nothing but a fresh container is green', () => {
     for (const verdict of ['stale', 'held', 'pinned', 'local', 'unknown', undefined])
-      expect(['fine', 'done']).not.toContain(tell(one({ verdict }), undefined, now).tone);
+      expect(['fine', 'done']).not.toContain(describeState(one({ verdict }), undefined, now).tone);
   });
 
   test('an update under way comes before everything else', () => {
-    expect(tell(one({ verdict: 'unknown' }), waiting, now).word).toBe('Waits for its turn');
+    expect(describeState(one({ verdict: 'unknown' }), waiting, now).word).toBe('Waits for its turn');
   });
 
   test.each([
@@ -79,12 +79,12 @@ describe('tell()', () => {
     ['pulling', undefined, 'Starting'],
     ['waiting', undefined, 'Waits for its turn'],
   ] as const)('a service that is %s with %j tasks: %s', (phase, tasks, word) => {
-    expect(tell(one({ kind: 'service' }), { ...waiting, phase, tasks }, now).word).toBe(word);
+    expect(describeState(one({ kind: 'service' }), { ...waiting, phase, tasks }, now).word).toBe(word);
   });
 
   test('an interrupted update needs a look', () => {
     const [read] = readDetails({ unfinished: [{ name: 'web', state: 'repair pending', reason: 'killed' }] });
-    expect(read && tell(read, undefined, now)).toMatchObject({
+    expect(read && describeState(read, undefined, now)).toMatchObject({
       group: 'wrong',
       word: 'An update was interrupted',
       why: 'Killed',
@@ -93,13 +93,13 @@ describe('tell()', () => {
 
   test('age and size stand aside where they are known', () => {
     const entry = { verdict: 'stale', released_at: iso(now - 50 * 3_600_000), download_bytes: 412e6 };
-    expect(plain(tell(one(entry), undefined, now).aside ?? '')).toBe('out for 2 d, 412 MB');
-    expect(tell(one({ verdict: 'stale' }), undefined, now).aside).toBeUndefined();
+    expect(plain(describeState(one(entry), undefined, now).aside ?? '')).toBe('out for 2 d, 412 MB');
+    expect(describeState(one({ verdict: 'stale' }), undefined, now).aside).toBeUndefined();
   });
 });
 
 function fleetOf(entries: readonly Record<string, unknown>[], status = {}) {
-  const fleet = createFleet();
+  const fleet = createContainerStore();
   const containers = entries.map((entry, place) => ({
     name: `c${place}`,
     image: 'app:1',
@@ -113,7 +113,7 @@ function fleetOf(entries: readonly Record<string, unknown>[], status = {}) {
 describe('headlineOf()', () => {
   const headline = (entries: readonly Record<string, unknown>[], pastMs?: number) => {
     const fleet = fleetOf(entries);
-    return headlineOf(fleet, countFleet(fleet, now), pastMs);
+    return headlineOf(fleet, countContainers(fleet, now), pastMs);
   };
   const fresh = { verdict: 'fresh' };
   const rolledBack = {
@@ -154,7 +154,7 @@ describe('headlineOf()', () => {
     const fleet = fleetOf([{ verdict: 'stale' }, { verdict: 'stale' }]);
     fleet.ask(['c0', 'c1']);
     fleet.hear({ kind: 'phase_entered', data: { container: 'c0', phase: 'checking health' }, atMs: now }, now);
-    expect(headlineOf(fleet, countFleet(fleet, now), undefined)).toMatchObject({
+    expect(headlineOf(fleet, countContainers(fleet, now), undefined)).toMatchObject({
       tone: 'busy',
       title: 'Updating: 0 of 2 done',
       parts: [{ text: 'c0 is proving its health. ' }],
@@ -171,7 +171,10 @@ describe('orderFleet()', () => {
 
   test('by state: what needs a look first, names in the order of their numbers', () => {
     expect(
-      orderFleet(fleetOf(entries), 'status', now).map(({ title, members }) => [title, members.map(({ name }) => name)]),
+      groupContainers(fleetOf(entries), 'status', now).map(({ title, members }) => [
+        title,
+        members.map(({ name }) => name),
+      ]),
     ).toEqual([
       ['Needs a look', ['z']],
       ['Up to date', ['b2', 'b10']],
@@ -179,7 +182,7 @@ describe('orderFleet()', () => {
   });
 
   test('by project: the one with the worst member first', () => {
-    expect(orderFleet(fleetOf(entries), 'project', now).map(({ title }) => title)).toEqual(['y', 'x']);
+    expect(groupContainers(fleetOf(entries), 'project', now).map(({ title }) => title)).toEqual(['y', 'x']);
   });
 });
 

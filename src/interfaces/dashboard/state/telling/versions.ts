@@ -1,25 +1,25 @@
-import type { Watched } from '../documents/container.ts';
+import type { WatchedContainer } from '../documents/container.ts';
 
 /** Old and new version of a row. `to` is empty without a newer version. */
-export function versionsOf(one: Watched): { readonly from: string; readonly to: string } {
+export function versionsOf(one: WatchedContainer): { readonly from: string; readonly to: string } {
   const from = one.version || shortDigest(one.digest);
   const to = one.latestVersion || (hasNewer(one) ? shortDigest(one.latestDigest) : '');
   return { from, to: to === from ? '' : to };
 }
 
 /** Whether a newer image is known, held back or not. */
-export function hasNewer(one: Watched): boolean {
+export function hasNewer(one: WatchedContainer): boolean {
   if (one.verdict !== 'stale' && one.verdict !== 'held') return false;
   return one.latestVersion !== '' || (one.latestDigest !== '' && one.latestDigest !== one.digest);
 }
 
 /** The newer version for use in a sentence. */
-export function newVersionOf({ latestVersion }: Watched): string {
+export function newVersionOf({ latestVersion }: WatchedContainer): string {
   return latestVersion || 'the new version';
 }
 
 /** Whether an update would replace it now. */
-export function isReady(one: Watched | undefined): boolean {
+export function isReady(one: WatchedContainer | undefined): boolean {
   return one?.verdict === 'stale' && !one.isAway;
 }
 
@@ -34,7 +34,7 @@ export function shortImage(image: string): string {
 }
 
 /** The image by digest, for `docker pull`; empty if it is in no registry. */
-export function pullReference({ image, digest, latestDigest }: Watched): string {
+export function pullReference({ image, digest, latestDigest }: WatchedContainer): string {
   const wanted = latestDigest || digest;
   if (wanted === '') return '';
   const repository = image.replace(/@.*/, '').replace(/:[^:/]*$/, '');

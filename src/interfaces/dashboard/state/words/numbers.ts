@@ -6,7 +6,7 @@ const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
 /** `4 min`: a duration in one unit. */
-export function span(ms: number): string {
+export function duration(ms: number): string {
   if (ms < minuteMs) return `${Math.max(1, Math.round(ms / 1000))}${space}s`;
   if (ms < hourMs) return `${Math.round(ms / minuteMs)}${space}min`;
   if (ms < 2 * dayMs) return `${Math.round(ms / hourMs)}${space}h`;
@@ -15,11 +15,11 @@ export function span(ms: number): string {
 
 /** Like `span`, but at least a minute, because seconds would change every row each time. */
 export function age(ms: number): string {
-  return span(Math.max(minuteMs, ms));
+  return duration(Math.max(minuteMs, ms));
 }
 
 /** `640 ms`, `4.9 s`, `1 min 12 s`: a downtime or the time of a step. */
-export function precise(ms: number): string {
+export function preciseDuration(ms: number): string {
   if (ms < 950) return `${Math.round(ms)}${space}ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)}${space}s`;
   const seconds = Math.round(ms / 1000);
@@ -34,6 +34,6 @@ export function size(bytes: number): string {
 }
 
 /** Keeps numbers and units of a given sentence on one line. */
-export function glued(sentence: string): string {
+export function withNoBreakSpaces(sentence: string): string {
   return sentence.replaceAll(/(\d) (?=(?:s|ms|min|h|d|kB|MB|GB|%)(?![\p{L}\p{N}]))/gu, `$1${space}`);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dayOf, when } from './moments.ts';
-import { glued, precise, size, span } from './numbers.ts';
-import { capital, ended, inner, listed, plural } from './sentences.ts';
+import { withNoBreakSpaces, preciseDuration, size, duration } from './numbers.ts';
+import { capitalized, withPeriod, uncapitalized, joinedWords, plural } from './sentences.ts';
 
 const plain = (text: string) => text.replaceAll('\u00A0', ' ');
 const hour = 3_600_000;
@@ -13,7 +13,7 @@ describe('numbers', () => {
     [60_000, '1 min'],
     [47 * hour, '47 h'],
     [48 * hour, '2 d'],
-  ])('span(%d) is %s', (ms, words) => expect(plain(span(ms))).toBe(words));
+  ])('span(%d) is %s', (ms, words) => expect(plain(duration(ms))).toBe(words));
 
   test.each([
     [0, '0 ms'],
@@ -21,7 +21,7 @@ describe('numbers', () => {
     [1240, '1.2 s'],
     [59_960, '1 min 0 s'],
     [134_000, '2 min 14 s'],
-  ])('precise(%d) is %s', (ms, words) => expect(plain(precise(ms))).toBe(words));
+  ])('precise(%d) is %s', (ms, words) => expect(plain(preciseDuration(ms))).toBe(words));
 
   test.each([
     [1, '1 kB'],
@@ -30,7 +30,7 @@ describe('numbers', () => {
   ])('size(%d) is %s', (bytes, words) => expect(plain(size(bytes))).toBe(words));
 
   test('no line ends between a number and its unit, and nothing else is changed', () => {
-    expect(glued('exited with code 1, 3 s after 10 min, 4 sheep, 2 d')).toBe(
+    expect(withNoBreakSpaces('exited with code 1, 3 s after 10 min, 4 sheep, 2 d')).toBe(
       'exited with code 1, 3\u00A0s after 10\u00A0min, 4 sheep, 2\u00A0d',
     );
   });
@@ -56,9 +56,9 @@ describe('moments', () => {
 describe('sentences', () => {
   test('count, list and end', () => {
     expect([plural(1, 'update'), plural(2, 'update')]).toEqual(['1 update', '2 updates']);
-    expect([listed([]), listed(['a']), listed(['a', 'b', 'c'])]).toEqual(['', 'a', 'a, b and c']);
-    expect([ended('it failed'), ended('why?'), ended('')]).toEqual(['it failed.', 'why?', '']);
-    expect([capital('\u{1F600}x'), capital('äpfel')]).toEqual(['\u{1F600}x', 'Äpfel']);
-    expect([inner('The registry'), inner('DNS failed')]).toEqual(['the registry', 'DNS failed']);
+    expect([joinedWords([]), joinedWords(['a']), joinedWords(['a', 'b', 'c'])]).toEqual(['', 'a', 'a, b and c']);
+    expect([withPeriod('it failed'), withPeriod('why?'), withPeriod('')]).toEqual(['it failed.', 'why?', '']);
+    expect([capitalized('\u{1F600}x'), capitalized('äpfel')]).toEqual(['\u{1F600}x', 'Äpfel']);
+    expect([uncapitalized('The registry'), uncapitalized('DNS failed')]).toEqual(['the registry', 'DNS failed']);
   });
 });

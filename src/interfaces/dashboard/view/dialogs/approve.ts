@@ -1,7 +1,7 @@
-import type { Watched } from '../../state/documents/container.ts';
+import type { WatchedContainer } from '../../state/documents/container.ts';
 import { newVersionOf } from '../../state/telling/versions.ts';
 import { when } from '../../state/words/moments.ts';
-import { capital, ended } from '../../state/words/sentences.ts';
+import { capitalized, withPeriod } from '../../state/words/sentences.ts';
 import { canUpdate, type PageContext } from '../context.ts';
 import { h } from '../parts/node.ts';
 import { versionNodes } from '../parts/version.ts';
@@ -9,7 +9,7 @@ import { intro, openConfirm } from './confirm.ts';
 import { confirmPlan, nothingNodes, type PlanAnswer, planNodes } from './update-plan.ts';
 
 export type ApprovalDialog = {
-  readonly one: Watched;
+  readonly one: WatchedContainer;
   /** The result of a dry run with the approval. Undefined if updates cannot be started here. */
   readonly plan: (() => Promise<PlanAnswer>) | undefined;
   readonly approve: () => void;
@@ -26,7 +26,7 @@ export function confirmApproval(context: PageContext, { one, plan, approve, appr
     return openConfirm({ title, body: [versions, later()], action: only });
   }
   void confirmPlan(title, plan, (answer) => {
-    if ('why' in answer) return { body: [intro(ended(capital(answer.why)))], action: only };
+    if ('why' in answer) return { body: [intro(withPeriod(capitalized(answer.why)))], action: only };
     const steps = answer.plan ?? [];
     if (steps.every(({ action }) => action === 'skip'))
       return { body: [...nothingNodes(steps), later()], action: only };

@@ -1,4 +1,4 @@
-import { button, byId, type Child, fill, h } from '../parts/node.ts';
+import { button, byId, type Child, replaceContent, h } from '../parts/node.ts';
 
 export type Confirmation = {
   readonly title: string;
@@ -34,7 +34,7 @@ export function paintConfirm({ title, body, action, other }: Confirmation): void
   );
   const main = h('div', { class: 'dialog-body' });
   const hadFocus = document.activeElement === heading;
-  fill(
+  replaceContent(
     dialog,
     main,
     h(
@@ -45,7 +45,7 @@ export function paintConfirm({ title, body, action, other }: Confirmation): void
       action && button({ class: `button ${action.tone}` }, () => finish(action.run), action.label),
     ),
   );
-  fill(main, heading, ...body);
+  replaceContent(main, heading, ...body);
   if (hadFocus) heading.focus();
 }
 

@@ -1,10 +1,10 @@
-import type { Watched } from '../../state/documents/container.ts';
+import type { WatchedContainer } from '../../state/documents/container.ts';
 import { h } from '../parts/node.ts';
 import { intro, openConfirm } from './confirm.ts';
-import { promise, step } from './update-plan.ts';
+import { guarantee, step } from './update-plan.ts';
 
 /** Explains what a manual rollback restores and what it does not. */
-export function confirmRollBack(one: Watched, start: () => void): void {
+export function confirmRollBack(one: WatchedContainer, start: () => void): void {
   const isKnown = one.last?.outcome === 'updated';
   const from = (isKnown && one.last?.to) || one.version || 'This version';
   const to = (isKnown && one.last?.from) || 'the version before';
@@ -18,7 +18,7 @@ export function confirmRollBack(one: Watched, start: () => void): void {
         step(`Stop ${from}`, [], 'Volumes are not touched'),
         step(`Start ${to}`, [], 'The very container from before the update, where it is kept'),
       ),
-      promise(
+      guarantee(
         'unknown',
         `What ${from} has changed in its data stays changed. ${from} is not applied again on its own.`,
       ),

@@ -1,4 +1,4 @@
-import type { Watched } from '../../state/documents/container.ts';
+import type { WatchedContainer } from '../../state/documents/container.ts';
 import { newVersionOf } from '../../state/telling/versions.ts';
 import { when } from '../../state/words/moments.ts';
 import { dayMs } from '../../state/words/numbers.ts';
@@ -10,7 +10,7 @@ const choices = [1, 3, 7, 30];
 const usual = 7;
 
 /** Asks how long a version must be held back. */
-export function chooseSnooze(one: Watched, nowMs: number, snooze: (untilMs: number) => void): void {
+export function chooseSnooze(one: WatchedContainer, nowMs: number, snooze: (untilMs: number) => void): void {
   let days = usual;
   const rows = choices.map((count) => {
     const box = h('input', { type: 'radio', name: 'snooze', value: String(count), checked: count === usual });

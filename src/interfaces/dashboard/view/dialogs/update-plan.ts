@@ -1,8 +1,8 @@
 import type { PlannedStep } from '../../state/documents/plan.ts';
-import type { Watched } from '../../state/documents/container.ts';
+import type { WatchedContainer } from '../../state/documents/container.ts';
 import { hasNewer } from '../../state/telling/versions.ts';
-import { glued, precise, size } from '../../state/words/numbers.ts';
-import { capital, listed, plural } from '../../state/words/sentences.ts';
+import { withNoBreakSpaces, preciseDuration, size } from '../../state/words/numbers.ts';
+import { capitalized, joinedWords, plural } from '../../state/words/sentences.ts';
 import type { PageContext } from '../context.ts';
 import { icon } from '../parts/icon.ts';
 import { type Child, h } from '../parts/node.ts';
@@ -43,11 +43,11 @@ export function planNodes(context: PageContext, plan: readonly PlannedStep[]): r
           bytes === 0 ? [] : [`about ${size(bytes)}`],
           'Everything keeps running meanwhile',
         ),
-      updates.map((one) => step(one.name, versions(context, one), capital(how(context, one, updates)))),
+      updates.map((one) => step(one.name, versions(context, one), capitalized(how(context, one, updates)))),
       restarts.map((one) => step(one.name, [h('span', { class: 'word is-held' }, 'restart')], restartWords(one))),
     ),
     skipped.length > 0 && leftOut(skipped),
-    promise(
+    guarantee(
       'back',
       'A new version that does not start or does not become healthy is rolled back: the old container is kept until then, and comes back.',
     ),
@@ -72,14 +72,14 @@ export function step(who: string, to: readonly Child[], how: string): HTMLElemen
 }
 
 /** The guarantee below a plan. */
-export function promise(sign: string, text: string): HTMLElement {
+export function guarantee(sign: string, text: string): HTMLElement {
   return h('p', { class: 'promise' }, icon(sign), h('span', {}, text));
 }
 
 function versions({ fleet }: PageContext, { name, from, to }: PlannedStep): readonly Child[] {
   const one = fleet.named(name);
   if (one === undefined) return [from, to !== '' && ' → ', to];
-  const shown: Watched = { ...one, version: from || one.version, latestVersion: to || one.latestVersion };
+  const shown: WatchedContainer = { ...one, version: from || one.version, latestVersion: to || one.latestVersion };
   return hasNewer(shown)
     ? versionNodes(shown)
     : [h('span', {}, from || '–'), to !== '' && to !== from && h('span', {}, `→ ${to}`)];
@@ -93,9 +93,9 @@ function how({ fleet }: PageContext, { name, dependsOn }: PlannedStep, updates: 
   const watched = one?.settings.find((setting) => setting.name === 'health-window')?.value;
   const last = one?.last?.downtimeMs;
   return [
-    last === undefined ? '' : `down ${precise(last)} last time`,
-    watched === undefined ? '' : `watched for ${glued(watched.replaceAll(/(?<=\d)(?=[a-z])/g, ' '))}`,
-    before.length > 0 ? `after ${listed(before)}` : '',
+    last === undefined ? '' : `down ${preciseDuration(last)} last time`,
+    watched === undefined ? '' : `watched for ${withNoBreakSpaces(watched.replaceAll(/(?<=\d)(?=[a-z])/g, ' '))}`,
+    before.length > 0 ? `after ${joinedWords(before)}` : '',
   ]
     .filter(Boolean)
     .join(', ');
@@ -103,7 +103,7 @@ function how({ fleet }: PageContext, { name, dependsOn }: PlannedStep, updates: 
 
 function restartWords({ because, reason }: PlannedStep): string {
   const why = reason || because;
-  return why === '' ? 'It depends on a container that is replaced' : capital(why);
+  return why === '' ? 'It depends on a container that is replaced' : capitalized(why);
 }
 
 function leftOut(skipped: readonly PlannedStep[]): HTMLElement {

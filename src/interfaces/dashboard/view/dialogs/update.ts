@@ -1,4 +1,4 @@
-import { capital, ended } from '../../state/words/sentences.ts';
+import { capitalized, withPeriod } from '../../state/words/sentences.ts';
 import type { PageContext, UpdateKind } from '../context.ts';
 import { intro } from './confirm.ts';
 import { confirmPlan, nothingNodes, type PlanAnswer, planNodes } from './update-plan.ts';
@@ -14,7 +14,7 @@ export type UpdateDialog = {
 /** Shows the steps of an update before it begins. */
 export function confirmUpdate(context: PageContext, { names, kind, ask, start }: UpdateDialog): void {
   void confirmPlan(titleOf(context, names, kind), ask, (answer) => {
-    if ('why' in answer) return { body: [intro(ended(capital(answer.why)))] };
+    if ('why' in answer) return { body: [intro(withPeriod(capitalized(answer.why)))] };
     const { plan } = answer;
     if (plan === undefined) {
       const unclear = 'Upkeep did not answer with a plan. Look at the containers before you try again.';

@@ -1,12 +1,12 @@
-import type { Watched } from '../../state/documents/container.ts';
-import type { Told } from '../../state/telling/tell.ts';
+import type { WatchedContainer } from '../../state/documents/container.ts';
+import type { DescribedState } from '../../state/telling/describe-state.ts';
 import { hasNewer } from '../../state/telling/versions.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { button } from '../parts/node.ts';
 import type { Child } from '../parts/node.ts';
 
 /** The actions available for a container. Actions of groups that are off are hidden. */
-export function actionNodes(context: PageContext, one: Watched, told: Told): readonly Child[] {
+export function actionNodes(context: PageContext, one: WatchedContainer, told: DescribedState): readonly Child[] {
   const { act } = context;
   const isOff = !canUpdate(context) || one.isAway;
   const canChange = context.isOn('update');
@@ -36,14 +36,14 @@ export function actionNodes(context: PageContext, one: Watched, told: Told): rea
   }
 }
 
-function rollBackWords({ last }: Watched): string {
+function rollBackWords({ last }: WatchedContainer): string {
   return last?.outcome === 'updated' && last.from !== '' ? `Roll back to ${last.from}…` : 'Roll back…';
 }
 
 /** The decisions available for the new version. Empty if the group `decisions` is off. */
 function decisionNodes(
   context: PageContext,
-  one: Watched,
+  one: WatchedContainer,
 ): { readonly approve: Child; readonly others: readonly Child[] } {
   const { act } = context;
   const { verdict, hold, decision, candidateDigest, name } = one;

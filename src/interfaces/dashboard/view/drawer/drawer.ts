@@ -1,10 +1,10 @@
-import type { Watched } from '../../state/documents/container.ts';
+import type { WatchedContainer } from '../../state/documents/container.ts';
 import { explain } from '../../state/telling/explain.ts';
-import { tell, type Told } from '../../state/telling/tell.ts';
+import { describeState, type DescribedState } from '../../state/telling/describe-state.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
-import { button, byId, type Child, forget, h, repaint } from '../parts/node.ts';
+import { button, byId, type Child, forceRepaint, h, repaint } from '../parts/node.ts';
 import { icon } from '../parts/icon.ts';
-import { failedSteps, movePull, steps } from '../parts/steps.ts';
+import { failedSteps, setPullPercent, steps } from '../parts/steps.ts';
 import { actionNodes } from './actions.ts';
 import { factsSection, logSection, pastSection, settingsSection, versionSection } from './sections.ts';
 
@@ -19,7 +19,7 @@ export function paintDrawer(context: PageContext, wantsFocus = false): void {
   if (isClosed) return;
   const one = context.fleet.named(open);
   const { scrollTop } = drawer;
-  if (isOther) forget(drawer);
+  if (isOther) forceRepaint(drawer);
   const isPainted = one === undefined ? paintMissing(context, open) : paintOne(context, one);
   if (isPainted) drawer.scrollTop = isOther ? 0 : scrollTop;
   if (isOther && wantsFocus) byId('drawer-title').focus({ preventScroll: true });
@@ -29,14 +29,14 @@ export function paintDrawer(context: PageContext, wantsFocus = false): void {
 export function movePullInDrawer(context: PageContext, name: string): boolean {
   if (context.address().open !== name) return true;
   const percent = context.fleet.updateOf(name)?.percent;
-  return percent !== undefined && movePull(byId('drawer'), percent);
+  return percent !== undefined && setPullPercent(byId('drawer'), percent);
 }
 
-function paintOne(context: PageContext, one: Watched): boolean {
+function paintOne(context: PageContext, one: WatchedContainer): boolean {
   const { fleet } = context;
   const nowMs = context.nowMs();
   const update = fleet.updateOf(one.name);
-  const told = tell(one, update, nowMs);
+  const told = describeState(one, update, nowMs);
   const words = explain(one, told, {
     update,
     nextRunAtMs: fleet.status().nextRunAtMs,
@@ -81,7 +81,12 @@ function head(context: PageContext, name: string, sub: string): Child {
   return h('div', { class: 'drawer-head' }, h('div', {}, title, sub !== '' && h('p', { class: 'sub' }, sub)), close);
 }
 
-function stateNodes(context: PageContext, one: Watched, told: Told, words: readonly string[]): Child {
+function stateNodes(
+  context: PageContext,
+  one: WatchedContainer,
+  told: DescribedState,
+  words: readonly string[],
+): Child {
   const update = context.fleet.updateOf(one.name);
   const pastMs = update === undefined && one.hold === 'failed' ? one.last?.phasesMs : undefined;
   return h(

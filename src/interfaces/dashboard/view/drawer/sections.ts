@@ -1,17 +1,17 @@
 import type { ShownOption } from '../../state/documents/configuration.ts';
-import type { Watched } from '../../state/documents/container.ts';
+import type { WatchedContainer } from '../../state/documents/container.ts';
 import type { PastOutcome } from '../../state/documents/history.ts';
 import { hasNewer, pullReference } from '../../state/telling/versions.ts';
 import { when } from '../../state/words/moments.ts';
-import { glued, precise, size } from '../../state/words/numbers.ts';
-import { capital } from '../../state/words/sentences.ts';
+import { withNoBreakSpaces, preciseDuration, size } from '../../state/words/numbers.ts';
+import { capitalized } from '../../state/words/sentences.ts';
 import { copyButton } from '../parts/copy-button.ts';
 import { icon } from '../parts/icon.ts';
 import { type Child, h } from '../parts/node.ts';
-import { outcomeLook } from '../parts/outcome.ts';
+import { outcomeDisplay } from '../parts/outcome.ts';
 
 /** The last lines of a new version that failed. */
-export function logSection({ hold, last, latestVersion }: Watched): Child {
+export function logSection({ hold, last, latestVersion }: WatchedContainer): Child {
   if (hold !== 'failed' || last === undefined || last.log === '') return undefined;
   const of = last.to || latestVersion || 'the new version';
   return h(
@@ -23,7 +23,7 @@ export function logSection({ hold, last, latestVersion }: Watched): Child {
 }
 
 /** The running version, the newer one, and the command that pulls it. */
-export function versionSection(one: Watched): Child {
+export function versionSection(one: WatchedContainer): Child {
   const link =
     one.sourceUrl !== '' &&
     h('a', { class: 'link', href: one.sourceUrl, target: '_blank', rel: 'noreferrer noopener' }, 'Source', icon('out'));
@@ -54,7 +54,7 @@ export function versionSection(one: Watched): Child {
 }
 
 /** The tag of an update. The update does not change a compose file. */
-function tagLine({ candidate, project }: Watched): HTMLElement {
+function tagLine({ candidate, project }: WatchedContainer): HTMLElement {
   const remark = project !== '' && h('span', { class: 'word is-held' }, 'A compose file keeps its old tag');
   return line('Tag', [h('span', {}, candidate), remark], '', '');
 }
@@ -86,18 +86,18 @@ export function pastSection(outcomes: readonly PastOutcome[], nowMs: number): Ch
 const mostPast = 20;
 
 function pastRow({ outcome, from, to, downtimeMs, reason, atMs }: PastOutcome, nowMs: number): HTMLElement {
-  const [sign, tone, word] = outcomeLook[outcome];
+  const [sign, tone, word] = outcomeDisplay[outcome];
   const version =
     outcome === 'updated' && to !== '' ? ` to ${to}` : outcome === 'rolled_back' && to !== '' ? ` from ${to}` : '';
   const back = outcome === 'rolled_back' && from !== '' ? ` to ${from}` : '';
-  const down = downtimeMs === undefined ? '' : `, down ${precise(downtimeMs)}`;
+  const down = downtimeMs === undefined ? '' : `, down ${preciseDuration(downtimeMs)}`;
   return h(
     'div',
     { class: `past is-${tone}` },
     h('span', { class: 'c-mark' }, icon(sign)),
     h('span', {}, `${word}${version}${back}${down}`),
     h('span', { class: 'when' }, atMs === undefined ? '' : when(atMs, nowMs)),
-    reason !== '' && h('p', { class: 'why' }, glued(capital(reason))),
+    reason !== '' && h('p', { class: 'why' }, withNoBreakSpaces(capitalized(reason))),
   );
 }
 
@@ -105,7 +105,7 @@ function pastRow({ outcome, from, to, downtimeMs, reason, atMs }: PastOutcome, n
 const usual = ['cooldown-delay', 'stop-timeout', 'health-window', 'health-timeout', 'keep-old', 'monitor-only'];
 
 /** The effective settings of this container: its own labels first, then the options of the service. */
-export function settingsSection({ settings }: Watched, options: readonly ShownOption[]): Child {
+export function settingsSection({ settings }: WatchedContainer, options: readonly ShownOption[]): Child {
   const own = new Set(settings.map(({ name }) => name));
   const others = usual.flatMap((name) => (own.has(name) ? [] : options.filter((option) => option.name === name)));
   const rows = [
@@ -126,7 +126,7 @@ export function settingsSection({ settings }: Watched, options: readonly ShownOp
 }
 
 /** Facts of the container itself. */
-export function factsSection(one: Watched, users: readonly Watched[], nowMs: number): Child {
+export function factsSection(one: WatchedContainer, users: readonly WatchedContainer[], nowMs: number): Child {
   const health = one.health === 'none' ? 'no health check' : one.health;
   const since = one.startedAtMs === undefined ? '' : when(one.startedAtMs, nowMs);
   const rows = [

@@ -2,13 +2,13 @@ import { startAddress, writeAddress } from '../../state/address.ts';
 import type { PastOutcome, PastRun } from '../../state/documents/history.ts';
 import { scheduleWords, triggerWords } from '../../state/telling/runs.ts';
 import { clock, dayOf, when } from '../../state/words/moments.ts';
-import { glued, precise } from '../../state/words/numbers.ts';
-import { capital, plural } from '../../state/words/sentences.ts';
+import { withNoBreakSpaces, preciseDuration } from '../../state/words/numbers.ts';
+import { capitalized, plural } from '../../state/words/sentences.ts';
 import type { PageContext } from '../context.ts';
 import { icon } from '../parts/icon.ts';
 import { button, byId, type Child, h, repaint } from '../parts/node.ts';
-import { outcomeLook } from '../parts/outcome.ts';
-import { chips } from './chips.ts';
+import { outcomeDisplay } from '../parts/outcome.ts';
+import { choiceButtons } from './choice-buttons.ts';
 
 const kinds = [
   ['all', 'All runs'],
@@ -23,7 +23,7 @@ let most = page;
 
 /** The tab of past runs. */
 export function paintHistory(context: PageContext): void {
-  chips(byId('history-filter'), kinds, kind, (chosen) => {
+  choiceButtons(byId('history-filter'), kinds, kind, (chosen) => {
     kind = chosen;
     most = page;
     paintHistory(context);
@@ -90,11 +90,11 @@ function runNode(
     isStill ? 'div' : 'summary',
     { class: 'run-head' },
     icon('next', 'turn'),
-    h('span', { class: `day${again ? ' again' : ''}` }, capital(dayOf(run.atMs, nowMs))),
+    h('span', { class: `day${again ? ' again' : ''}` }, capitalized(dayOf(run.atMs, nowMs))),
     h('span', { class: 'time' }, clock(run.atMs)),
     h('span', { class: 'what' }, ...whatNodes(run)),
     h('span', { class: 'by' }, triggerWords[run.trigger] ?? run.trigger),
-    h('span', { class: 'took' }, run.durationMs === undefined ? '' : precise(run.durationMs)),
+    h('span', { class: 'took' }, run.durationMs === undefined ? '' : preciseDuration(run.durationMs)),
   );
   if (isStill) return h('div', { class: 'run still' }, summary);
   const rows = run.containers.map((outcome) => outcomeRow(outcome));
@@ -120,7 +120,7 @@ function part(count: number, tone: string, word: string): Child {
 }
 
 function outcomeRow({ name, outcome, from, to, reason, downtimeMs }: PastOutcome): HTMLElement {
-  const [sign, tone, word] = outcomeLook[outcome];
+  const [sign, tone, word] = outcomeDisplay[outcome];
   const version = to === '' || from === to ? from : `${from || '?'} → ${to}`;
   return h(
     'div',
@@ -128,7 +128,7 @@ function outcomeRow({ name, outcome, from, to, reason, downtimeMs }: PastOutcome
     h('span', { class: 'c-mark' }, icon(sign)),
     h('a', { href: writeAddress({ ...startAddress, open: name }) }, name),
     h('span', { class: 'ver' }, version),
-    h('span', { class: 'why' }, reason === '' ? word : glued(`${word}: ${reason}`)),
-    h('span', { class: 'down' }, downtimeMs === undefined ? '' : `down ${precise(downtimeMs)}`),
+    h('span', { class: 'why' }, reason === '' ? word : withNoBreakSpaces(`${word}: ${reason}`)),
+    h('span', { class: 'down' }, downtimeMs === undefined ? '' : `down ${preciseDuration(downtimeMs)}`),
   );
 }

@@ -1,7 +1,7 @@
 import type { ShownOption } from '../../state/documents/configuration.ts';
 import type { PageContext } from '../context.ts';
 import { byId, type Child, h, repaint } from '../parts/node.ts';
-import { chips } from './chips.ts';
+import { choiceButtons } from './choice-buttons.ts';
 
 let kind: 'given' | 'all' = 'given';
 
@@ -27,7 +27,7 @@ export function paintSettings(context: PageContext): void {
   ] as const;
   const isOn = context.isOn('config');
   byId('settings-filter').hidden = !isOn;
-  chips(byId('settings-filter'), choices, kind, (chosen) => {
+  choiceButtons(byId('settings-filter'), choices, kind, (chosen) => {
     kind = chosen;
     paintSettings(context);
   });

@@ -1,4 +1,4 @@
-import { button, fill } from './node.ts';
+import { button, replaceContent } from './node.ts';
 import { icon } from './icon.ts';
 
 /** Copies a text; shows a check mark when it is done. */
@@ -13,10 +13,10 @@ export function copyButton(text: string, what: string): HTMLButtonElement {
   async function copy(): Promise<void> {
     if (!(await written(text))) return;
     node.classList.add('did');
-    fill(node, icon('check'));
+    replaceContent(node, icon('check'));
     setTimeout(() => {
       node.classList.remove('did');
-      fill(node, icon('copy'));
+      replaceContent(node, icon('copy'));
     }, 1500);
   }
 }

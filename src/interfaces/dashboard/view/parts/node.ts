@@ -26,7 +26,7 @@ export function button(attributes: Attributes, onClick: () => void, ...children:
 }
 
 /** Replaces the children. */
-export function fill(node: Element, ...children: readonly (Child | readonly Child[])[]): void {
+export function replaceContent(node: Element, ...children: readonly (Child | readonly Child[])[]): void {
   node.replaceChildren(...kept(children.flat()));
 }
 
@@ -36,14 +36,14 @@ export function repaint(node: Element, content: unknown, make: () => readonly Ch
   if (painted.get(node) === signature) return false;
   painted.set(node, signature);
   const place = node.contains(document.activeElement) ? focusable(node).indexOf(document.activeElement) : -1;
-  fill(node, ...make());
+  replaceContent(node, ...make());
   const next = place === -1 ? undefined : focusable(node)[place];
   if (next instanceof HTMLElement) next.focus({ preventScroll: true });
   return true;
 }
 
 /** Forces the next repaint. */
-export function forget(node: Element): void {
+export function forceRepaint(node: Element): void {
   painted.delete(node);
 }
 
@@ -59,7 +59,7 @@ export function byId(id: string, kind: new () => HTMLElement = HTMLElement): HTM
 }
 
 /** Sets a text only if it differs, so that observers and screen readers notice only changes. */
-export function say(node: Element, text: string): void {
+export function setText(node: Element, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }
 

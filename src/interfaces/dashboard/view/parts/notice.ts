@@ -1,4 +1,4 @@
-import { button, byId, fill } from './node.ts';
+import { button, byId, replaceContent } from './node.ts';
 
 const plainMs = 4000;
 const withActionMs = 8000;
@@ -8,8 +8,8 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 export function notice(text: string, action?: { readonly label: string; readonly run: () => void }): void {
   clearTimeout(timer);
   const node = byId('notice');
-  fill(node, text, action && button({ class: 'text-button' }, action.run, action.label));
-  timer = setTimeout(() => fill(node), action === undefined ? plainMs : withActionMs);
+  replaceContent(node, text, action && button({ class: 'text-button' }, action.run, action.label));
+  timer = setTimeout(() => replaceContent(node), action === undefined ? plainMs : withActionMs);
 }
 
 /** A text for screen readers only: begin and end of an update. */

@@ -1,7 +1,7 @@
 import type { OutcomeKind } from '../../state/documents/history.ts';
 
 /** Icon, tone and text of an outcome. */
-export const outcomeLook: Readonly<Record<OutcomeKind, readonly [sign: string, tone: string, word: string]>> = {
+export const outcomeDisplay: Readonly<Record<OutcomeKind, readonly [sign: string, tone: string, word: string]>> = {
   updated: ['check', 'done', 'Updated'],
   rolled_back: ['back', 'wrong', 'Rolled back'],
   failed: ['fail', 'bad', 'Failed'],

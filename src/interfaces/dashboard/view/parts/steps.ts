@@ -1,6 +1,6 @@
 import type { StepsShown } from '../../state/telling/row.ts';
-import { phaseWords } from '../../state/telling/tell.ts';
-import { precise } from '../../state/words/numbers.ts';
+import { phaseWords } from '../../state/telling/describe-state.ts';
+import { preciseDuration } from '../../state/words/numbers.ts';
 import { h } from './node.ts';
 
 const stepNames = [
@@ -34,11 +34,11 @@ export function steps(
       { class: kind },
       isPull && scaled(percent),
       h('span', {}, isPull ? `${word} ${percent}\u00A0%` : word),
-      ms !== undefined && h('span', { class: 'ms' }, precise(ms)),
+      ms !== undefined && h('span', { class: 'ms' }, preciseDuration(ms)),
     );
   });
   if (backMs !== undefined)
-    items.push(h('li', { class: 'done' }, h('span', {}, 'back'), h('span', { class: 'ms' }, precise(backMs))));
+    items.push(h('li', { class: 'done' }, h('span', {}, 'back'), h('span', { class: 'ms' }, preciseDuration(backMs))));
   return h(
     'ol',
     { class: `steps${isBack ? ' back' : ''}${backMs === undefined ? '' : ' six'}`, 'aria-label': label },
@@ -53,7 +53,7 @@ export function failedSteps(timesMs: Readonly<Record<string, number>>): HTMLOLis
 }
 
 /** Moves the bar of a visible pull. False if there is none. */
-export function movePull(row: Element, percent: number): boolean {
+export function setPullPercent(row: Element, percent: number): boolean {
   const part = row.querySelector('.steps .part');
   if (!(part?.firstElementChild instanceof HTMLElement) || part.lastElementChild === null) return false;
   part.firstElementChild.style.transform = `scaleX(${percent / 100})`;

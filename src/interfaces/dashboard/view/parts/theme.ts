@@ -1,5 +1,5 @@
 import { icon } from './icon.ts';
-import { byId, fill } from './node.ts';
+import { byId, replaceContent } from './node.ts';
 
 const key = 'upkeep-theme';
 const themes = [
@@ -31,7 +31,7 @@ export function startThemeButton(): void {
 
   function paint(): void {
     const { sign, label } = themes.find(({ name }) => name === document.documentElement.dataset['theme']) ?? themes[0];
-    fill(node, icon(sign));
+    replaceContent(node, icon(sign));
     node.setAttribute('aria-label', label);
     node.title = label;
   }

@@ -1,15 +1,15 @@
 import type { Unwatched } from '../../state/documents/status.ts';
-import type { Fleet } from '../../state/fleet/fleet.ts';
+import type { ContainerStore } from '../../state/containers/container-store.ts';
 import { plural } from '../../state/words/sentences.ts';
 import type { PageContext } from '../context.ts';
 import { copyButton } from '../parts/copy-button.ts';
 import { icon } from '../parts/icon.ts';
-import { button, byId, type Child, fill, h, repaint } from '../parts/node.ts';
+import { button, byId, type Child, replaceContent, h, repaint } from '../parts/node.ts';
 
 const label = 'labels: { upkeep.enable: "true" }';
 
 /** Shown instead of an empty table: the containers that are not watched, the reasons, and the remedies. */
-export function paintEmpty(fleet: Fleet): void {
+export function paintEmpty(fleet: ContainerStore): void {
   const isEmpty = fleet.all().length === 0;
   byId('tools').hidden = isEmpty;
   if (!isEmpty) return;
@@ -83,12 +83,12 @@ const nothing = {
 export function paintGroupOff(): void {
   const title = byId('verdict');
   title.className = 'is-past';
-  fill(title, icon('eye'), h('span', {}, 'Cannot show the containers'));
+  replaceContent(title, icon('eye'), h('span', {}, 'Cannot show the containers'));
   byId('lead').textContent = 'The group containers is not among the endpoints of this service.';
   byId('tools').hidden = true;
   byId('table').hidden = true;
   byId('state').hidden = false;
-  fill(
+  replaceContent(
     byId('state'),
     h('h2', {}, 'Add it where Upkeep is started'),
     h('div', { class: 'code' }, h('code', {}, '--http-api-endpoints all')),

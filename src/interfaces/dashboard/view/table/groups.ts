@@ -1,5 +1,5 @@
-import type { Bucket } from '../../state/telling/order.ts';
-import { tell } from '../../state/telling/tell.ts';
+import type { RowGroup } from '../../state/telling/order.ts';
+import { describeState } from '../../state/telling/describe-state.ts';
 import { plural } from '../../state/words/sentences.ts';
 import { canUpdate, type PageContext } from '../context.ts';
 import { button, type Child, h, repaint } from '../parts/node.ts';
@@ -7,7 +7,7 @@ import { icon } from '../parts/icon.ts';
 
 /** The header rows of groups, and the folded groups. */
 export type Groups = {
-  readonly make: (bucket: Bucket) => HTMLTableRowElement;
+  readonly make: (bucket: RowGroup) => HTMLTableRowElement;
   readonly paint: () => void;
   /** Shows only the headers of these groups. */
   readonly show: (keys: ReadonlySet<string>) => void;
@@ -28,7 +28,7 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
     }
   >();
 
-  function make({ key, title, members }: Bucket): HTMLTableRowElement {
+  function make({ key, title, members }: RowGroup): HTMLTableRowElement {
     const toggle = button(
       { class: 'group-toggle', 'aria-expanded': String(!folded.has(key)) },
       fold,
@@ -63,7 +63,7 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
     const { fleet } = context;
     const told = head.names.flatMap((name) => {
       const one = fleet.named(name);
-      return one === undefined ? [] : [{ name, told: tell(one, fleet.updateOf(name), context.nowMs()) }];
+      return one === undefined ? [] : [{ name, told: describeState(one, fleet.updateOf(name), context.nowMs()) }];
     });
     const wrong = told.filter((one) => one.told.group === 'wrong').length;
     const ready = told.filter((one) => one.told.group === 'ready').length;

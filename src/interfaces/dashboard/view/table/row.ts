@@ -1,9 +1,9 @@
 import { startAddress, writeAddress } from '../../state/address.ts';
-import type { Watched } from '../../state/documents/container.ts';
+import type { WatchedContainer } from '../../state/documents/container.ts';
 import type { RowContent } from '../../state/telling/row.ts';
-import type { RowAction } from '../../state/telling/tell.ts';
+import type { RowAction } from '../../state/telling/describe-state.ts';
 import { shortImage } from '../../state/telling/versions.ts';
-import { inner } from '../../state/words/sentences.ts';
+import { uncapitalized } from '../../state/words/sentences.ts';
 import { icon } from '../parts/icon.ts';
 import { type Child, h } from '../parts/node.ts';
 import { steps } from '../parts/steps.ts';
@@ -17,7 +17,7 @@ export const actionWords: Readonly<Record<RowAction, string>> = {
 };
 
 export type CellParts = {
-  readonly one: Watched;
+  readonly one: WatchedContainer;
   readonly content: RowContent;
   readonly isPicked: boolean;
   /** Undefined: there is none. */
@@ -64,7 +64,7 @@ function statusNodes({ told, steps: shown }: RowContent): readonly Child[] {
 
 function whyNode(why: string, before: string): HTMLElement {
   if (before === '') return h('span', { class: 'why' }, why);
-  return h('span', { class: 'why' }, h('b', { class: 'word' }, `${before}: `), inner(why));
+  return h('span', { class: 'why' }, h('b', { class: 'word' }, `${before}: `), uncapitalized(why));
 }
 
 function actionButton({ kind, isOff }: NonNullable<CellParts['action']>, name: string): HTMLButtonElement {

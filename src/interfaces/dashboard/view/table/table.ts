@@ -1,16 +1,16 @@
-import { isDown } from '../../state/fleet/under-way.ts';
-import { filterFor, type RowFacts, factsOf } from '../../state/telling/fits.ts';
-import { bucketOf, orderFleet } from '../../state/telling/order.ts';
+import { isDown } from '../../state/containers/update-progress.ts';
+import { filterFor, type RowFacts, factsOf } from '../../state/telling/row-filter.ts';
+import { rowGroupOf, groupContainers } from '../../state/telling/order.ts';
 import { downWords, rowContent } from '../../state/telling/row.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
-import { byId, h, repaint, say } from '../parts/node.ts';
-import { movePull } from '../parts/steps.ts';
+import { byId, h, repaint, setText } from '../parts/node.ts';
+import { setPullPercent } from '../parts/steps.ts';
 import { paintNoMatch } from './empty.ts';
 import { createGroups } from './groups.ts';
 import { paintHead } from './columns.ts';
 import { type CellParts, rowCells } from './row.ts';
-import type { RowAction, Told } from '../../state/telling/tell.ts';
-import type { Watched } from '../../state/documents/container.ts';
+import type { RowAction, DescribedState } from '../../state/telling/describe-state.ts';
+import type { WatchedContainer } from '../../state/documents/container.ts';
 
 /** The table of containers. Rows are made once. Later they are filled, hidden and shown in place. */
 export type Table = {
@@ -57,7 +57,7 @@ export function createTable(context: PageContext): Table {
     facts.clear();
     const fragment = document.createDocumentFragment();
     groups.clear();
-    for (const bucket of orderFleet(fleet, group, context.nowMs())) {
+    for (const bucket of groupContainers(fleet, group, context.nowMs())) {
       fragment.append(groups.make(bucket));
       for (const one of bucket.members) fragment.append(makeRow(one, bucket.key));
     }
@@ -65,14 +65,14 @@ export function createTable(context: PageContext): Table {
     filter();
   }
 
-  function makeRow(one: Watched, bucket: string): HTMLTableRowElement {
+  function makeRow(one: WatchedContainer, bucket: string): HTMLTableRowElement {
     const row = h('tr', { role: 'row', 'data-name': one.name, 'data-bucket': bucket });
     rows.set(one.name, row);
     fillRow(row, one);
     return row;
   }
 
-  function fillRow(row: HTMLTableRowElement, one: Watched): void {
+  function fillRow(row: HTMLTableRowElement, one: WatchedContainer): void {
     const nowMs = context.nowMs();
     const update = fleet.updateOf(one.name);
     const content = rowContent(one, update, nowMs);
@@ -94,7 +94,7 @@ export function createTable(context: PageContext): Table {
 
   /** The most useful action, if its group is on. */
   function actionOf(
-    { action }: Told,
+    { action }: DescribedState,
     isAway: boolean,
   ): { readonly kind: RowAction; readonly isOff: boolean } | undefined {
     if (action === undefined) return undefined;
@@ -135,7 +135,7 @@ export function createTable(context: PageContext): Table {
     for (const name of names) {
       const one = fleet.named(name);
       if (one === undefined) continue;
-      const bucket = bucketOf(one, fleet, group, context.nowMs());
+      const bucket = rowGroupOf(one, fleet, group, context.nowMs());
       const row = makeRow(one, bucket.key);
       const members = [...body.querySelectorAll<HTMLElement>('tr')].filter(
         ({ dataset }) => dataset['bucket'] === bucket.key || dataset['group'] === bucket.key,
@@ -186,14 +186,14 @@ export function createTable(context: PageContext): Table {
     movePull: (name) => {
       const row = rows.get(name);
       const percent = fleet.updateOf(name)?.percent;
-      return row !== undefined && percent !== undefined && movePull(row, percent);
+      return row !== undefined && percent !== undefined && setPullPercent(row, percent);
     },
     tick: () => {
       for (const name of fleet.inRun()) {
         const update = fleet.updateOf(name);
         if (update === undefined || !isDown(update)) continue;
         const node = rows.get(name)?.querySelector('.c-state .word');
-        if (node) say(node, downWords(update, context.nowMs())?.text ?? '');
+        if (node) setText(node, downWords(update, context.nowMs())?.text ?? '');
       }
     },
     rowOf: (name) => rows.get(name),

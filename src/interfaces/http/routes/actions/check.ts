@@ -5,9 +5,9 @@ import { HttpError } from '../../replies/errors.ts';
 import type { HttpParts } from '../../service/parts.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
 import { engineField, enginesField, holdFields, kindField, versionFields } from '../../replies/container-schemas.ts';
-import { array, choice, integer, object, stamped, text, time, truth } from '../../replies/schemas.ts';
+import { array, oneOf, integer, object, stamped, text, time, booleanField } from '../../replies/schemas.ts';
 import { engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
-import { stamp } from '../../../json/timestamps.ts';
+import { replyFields } from '../../../json/timestamps.ts';
 
 /** `POST /v1/check`: asks the registries. It changes nothing and waits for no update. */
 export function checkRoute({ settings, service, clock }: HttpParts): Route {
@@ -33,7 +33,7 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
       try {
         const report = await service.check({ images, containers, engines, trigger: 'http' }, deadline.signal);
         const entries = report.containers.map((container) => checkedEntry(container, clock.nowMs()));
-        return { containers: entries, count: entries.length, ...enginesEntry(report), ...stamp(clock.nowMs()) };
+        return { containers: entries, count: entries.length, ...enginesEntry(report), ...replyFields(clock.nowMs()) };
       } catch (error) {
         throw deadline.hasPassed() ? new HttpError(408, 'the check timed out') : error;
       } finally {
@@ -49,10 +49,10 @@ const entrySchema = object(
     image: text('Image reference with tag'),
     image_id: text('Local image id'),
     digest: text('Local registry digest, when known'),
-    update_available: truth('Whether a newer image is available'),
+    update_available: booleanField('Whether a newer image is available'),
     latest_image_id: text('Local id of the newer image, when known'),
     latest_digest: text('Newest registry digest, when known'),
-    status: choice(['fresh', 'stale', 'pinned', 'held', 'local', 'unknown'], 'Result of the check'),
+    status: oneOf(['fresh', 'stale', 'pinned', 'held', 'local', 'unknown'], 'Result of the check'),
     reason: text('Why'),
     timestamp: time('When the container was checked'),
   },

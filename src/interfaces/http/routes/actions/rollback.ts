@@ -46,7 +46,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
       const engines = enginesIn(query, service);
       const run: RunRequest = {
         begin: (onBegin, signal) => service.rollBack([name], signal, { trigger: 'http', onBegin, engines }),
-        waitsForItsTurn: true,
+        isQueued: true,
         inBackground,
         timeoutMs,
       };

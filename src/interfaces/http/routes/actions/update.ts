@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../../../domain/errors.ts';
-import { planEntries } from '../../../json/plan.ts';
+import { planEntries } from '../../../json/plan-entries.ts';
 import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultOrPlanSchema } from '../../replies/update-result.ts';
 import { startDeadline } from '../../requests/deadline.ts';
@@ -8,7 +8,7 @@ import type { Service, HttpParts } from '../../service/parts.ts';
 import { flag, unlisted } from '../../requests/query.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
 import { engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
-import { stamp } from '../../../json/timestamps.ts';
+import { replyFields } from '../../../json/timestamps.ts';
 import type { RunRequest, UpdateRuns } from '../../service/update-runs.ts';
 
 /** `POST /v1/update`. With the option for old clients, `GET` acts the same. */
@@ -76,11 +76,11 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
         return {
           dry_run: true,
           plan: await planOf({ ...request, asApproved: approved }, timeoutMs, reply.raw),
-          ...stamp(clock.nowMs()),
+          ...replyFields(clock.nowMs()),
         };
       const run: RunRequest = {
         begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', onBegin }, signal),
-        waitsForItsTurn: images.length > 0 || containers.length > 0,
+        isQueued: images.length > 0 || containers.length > 0,
         inBackground,
         timeoutMs,
       };

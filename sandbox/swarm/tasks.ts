@@ -1,0 +1,160 @@
+import type { TaskState } from '../../src/domain/swarm/swarm-service.ts';
+import { placeTask } from './placement.ts';
+import { hasEnded, tasksOf, type SandboxService, type SandboxTask, type SwarmState } from './swarm-world.ts';
+
+/** Duration of a short step of a task. */
+const stepMs = 50;
+/** Time after which failed probes make a task unhealthy. */
+const unhealthyAfterMs = 600;
+/** Swarm waits a minute for a task that never ran, then continues. */
+const neverRanMs = 60_000;
+
+export type NewTask = {
+  readonly slot: number | undefined;
+  readonly nodeId?: string;
+  /** `ready`: prepared; it starts when the swarm sets it to `running`. */
+  readonly desired: 'ready' | 'running';
+};
+
+/** Creates a task with the current spec of the service; the world settles after each step of its life. */
+export function createTask(
+  world: SwarmState,
+  service: SandboxService,
+  { slot, nodeId = '', desired }: NewTask,
+): SandboxTask {
+  const task: SandboxTask = {
+    id: world.newId('task').slice(0, 25),
+    serviceId: service.id,
+    slot,
+    image: service.spec.TaskTemplate.ContainerSpec.Image,
+    createdAtMs: world.clock.nowMs(),
+    nodeId,
+    state: 'new',
+    desired,
+    error: '',
+    exitCode: undefined,
+    stateAtMs: world.clock.nowMs(),
+    callOff: () => {},
+    behaviour: undefined,
+  };
+  world.tasks.set(task.id, task);
+  trimHistory(world, service, task);
+  assign(world, service, task);
+  return task;
+}
+
+/** Assigns a node. Called again after every change for a task that waits for one. */
+export function assign(world: SwarmState, service: SandboxService, task: SandboxTask): void {
+  if (task.state !== 'new' && task.state !== 'pending') return;
+  const place = placeTask(world, service, task);
+  if (place.kind === 'nowhere') {
+    task.state = 'pending';
+    task.error = place.message;
+    return;
+  }
+  task.nodeId = place.nodeId;
+  task.error = '';
+  setState(world, task, 'assigned');
+  after(world, task, stepMs, () => void prepare(world, task));
+}
+
+async function prepare(world: SwarmState, task: SandboxTask): Promise<void> {
+  setState(world, task, 'preparing');
+  const found = await world.behaviourOf(task.image, world.services.get(task.serviceId)?.credentials);
+  if (task.state !== 'preparing') return;
+  if (found === undefined) {
+    end(world, task, 'rejected', { error: `No such image: ${task.image}` });
+    return world.settle();
+  }
+  task.behaviour = found;
+  setState(world, task, 'ready');
+  world.settle();
+  if (task.desired === 'running') startTask(world, task);
+}
+
+/** Starts a ready task at once, another one as soon as it is ready. */
+export function startTask(world: SwarmState, task: SandboxTask): void {
+  task.desired = 'running';
+  if (task.state !== 'ready' || task.behaviour === undefined) return;
+  const { behaviour, hasHealthcheck } = task.behaviour;
+  if (behaviour.startError !== undefined) {
+    end(world, task, 'rejected', { error: `starting container failed: ${behaviour.startError}` });
+    return world.settle();
+  }
+  setState(world, task, 'starting');
+  const finish = (state: TaskState, how: { readonly error: string; readonly exitCode?: number }) => () => {
+    end(world, task, state, how);
+    world.settle();
+  };
+  const exitCode = behaviour.exitCode ?? 0;
+  const exit = finish(exitCode === 0 ? 'complete' : 'failed', {
+    error: exitCode === 0 ? '' : `task: non-zero exit (${exitCode})`,
+    exitCode,
+  });
+  if (behaviour.exitsAfterMs === 0) return after(world, task, stepMs, exit);
+  const { health } = behaviour;
+  if (hasHealthcheck && health?.kind === 'unhealthy')
+    // The task stops on request.
+    return after(world, task, unhealthyAfterMs, finish('complete', { error: '', exitCode: 0 }));
+  const healthyAfterMs = hasHealthcheck && health?.kind === 'healthy' ? (health.afterMs ?? 0) : 0;
+  after(world, task, stepMs + healthyAfterMs, () => {
+    setState(world, task, 'running');
+    if (behaviour.exitsAfterMs !== undefined) after(world, task, behaviour.exitsAfterMs, exit);
+    world.settle();
+  });
+}
+
+/** Requests the stop of a task. A node that is away does not receive it. */
+export function stopTask(world: SwarmState, task: SandboxTask): void {
+  if (task.desired === 'shutdown') return;
+  task.desired = 'shutdown';
+  if (hasEnded(task) || isAway(world, task)) return;
+  const stop = () => {
+    end(world, task, 'shutdown', { error: '' });
+    world.settle();
+  };
+  after(world, task, task.state === 'pending' ? neverRanMs : stepMs + (task.behaviour?.behaviour.stopMs ?? 0), stop);
+}
+
+/** Its node is back, and had stopped its processes when it failed. */
+export function loseTask(world: SwarmState, task: SandboxTask): void {
+  if (!hasEnded(task)) end(world, task, 'failed', { error: 'task: non-zero exit (137)', exitCode: 137 });
+}
+
+export function isAway(world: SwarmState, { nodeId }: SandboxTask): boolean {
+  return nodeId !== '' && world.nodes.get(nodeId)?.state !== 'ready';
+}
+
+function setState(world: SwarmState, task: SandboxTask, state: TaskState): void {
+  task.state = state;
+  task.stateAtMs = world.clock.nowMs();
+}
+
+function end(
+  world: SwarmState,
+  task: SandboxTask,
+  state: TaskState,
+  { error, exitCode }: { readonly error: string; readonly exitCode?: number },
+): void {
+  task.callOff();
+  task.error = error;
+  task.exitCode = exitCode;
+  setState(world, task, state);
+}
+
+/** A task has one scheduled step at a time, and none while its node is away. */
+function after(world: SwarmState, task: SandboxTask, ms: number, act: () => void): void {
+  task.callOff();
+  task.callOff = world.later.in(ms, () => {
+    if (!isAway(world, task)) act();
+  });
+}
+
+/** Drops the oldest ended tasks of the slot beyond the history, which includes the newest. */
+function trimHistory(world: SwarmState, service: SandboxService, { slot, nodeId }: SandboxTask): void {
+  const others = tasksOf(world, service).filter((task) =>
+    slot === undefined ? task.nodeId === nodeId : task.slot === slot,
+  );
+  const surplus = others.length - Math.max(1, world.taskHistory);
+  for (const task of others.filter(hasEnded).slice(0, Math.max(0, surplus))) world.tasks.delete(task.id);
+}

@@ -1,0 +1,22 @@
+/** Runs functions one after the other. A failure does not stop the next one. */
+export function createQueue(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+}
+
+/** Returns `late` after the deadline, because a network file system may never answer. The work itself continues. */
+export async function withDeadline<Result>(work: Promise<Result>, deadlineMs: number, late: Result): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<Result>((resolve) => {
+    timer = setTimeout(() => resolve(late), deadlineMs);
+  });
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

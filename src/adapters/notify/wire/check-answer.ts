@@ -1,0 +1,92 @@
+import type { SendFailure } from '../../../domain/notification/message.ts';
+import type { HttpAnswer } from './exchange.ts';
+import { fieldOf, jsonOf, answerText } from './answer-text.ts';
+import { Refused } from './refused.ts';
+
+/** Reads an answer first. Returns a refusal, `taken`, or undefined to decide by the status. */
+export type AnswerCheck = (answer: HttpAnswer) => Refused | 'taken' | undefined;
+
+/** Throws a `Refused` unless the service has accepted the message. Without a judge, any 2xx means that. */
+export function expectAccepted(answer: HttpAnswer, judge: AnswerCheck = () => undefined): void {
+  const verdict = judge(answer) ?? byStatus(answer);
+  if (verdict !== 'taken') throw verdict;
+}
+
+function byStatus(answer: HttpAnswer): Refused | 'taken' {
+  const { status } = answer;
+  return status >= 200 && status < 300 ? 'taken' : refusal(answer, failureOf(status, answerText(answer)));
+}
+
+/** A refusal with the status and the service's text, and for a rate limit with the time to wait. */
+export function refusal(answer: HttpAnswer, failure: SendFailure, said = answerText(answer)): Refused {
+  const waitMs = failure === 'rate' || failure === 'network' ? retryAfterMs(answer) : undefined;
+  return new Refused(failure, `status ${answer.status}`, { said, retryAfterMs: waitMs });
+}
+
+/**
+ * The pause that an answer asks for, in milliseconds: from `Retry-After` in seconds, with a fraction from Discord, else
+ * from Telegram's `parameters.retry_after` (s), Matrix's `retry_after_ms` or Discord's `retry_after` (s). A date is not
+ * read, because none of the services sends one.
+ */
+function retryAfterMs(answer: HttpAnswer): number | undefined {
+  const json = jsonOf(answer);
+  const told = [
+    seconds(Number.parseFloat(answer.headers['retry-after'] ?? '')),
+    seconds(fieldOf(fieldOf(json, 'parameters'), 'retry_after')),
+    fieldOf(json, 'retry_after_ms'),
+    seconds(fieldOf(json, 'retry_after')),
+  ];
+  const ms = told.find((value) => typeof value === 'number' && Number.isFinite(value) && value >= 0);
+  return ms === undefined ? undefined : Math.min(Math.ceil(Number(ms)), longestMs);
+}
+
+/** The longest pause that an answer can cause. One request is tried after it. */
+const longestMs = 3_600_000;
+
+function seconds(value: unknown): number | undefined {
+  return typeof value === 'number' ? value * 1000 : undefined;
+}
+
+/** For services that answer errors with status 200. */
+export function refusalByWords(answer: HttpAnswer, words: string): Refused {
+  return refusal(answer, failureOf(answer.status, words), words);
+}
+
+function failureOf(status: number, words: string): SendFailure {
+  if (status === 429 || rateWords.test(words)) return 'rate';
+  if (status === 401 || authWords.test(words)) return 'auth';
+  if (status === 410 || goneWords.test(words)) return 'gone';
+  if (status === 403) return 'auth';
+  return status === 408 || status === 425 || status >= 500 ? 'network' : 'rejected';
+}
+
+const rateWords = /rate.?limit|too many requests|M_LIMIT_EXCEEDED/i;
+const authWords =
+  /unauthori[sz]ed|invalid_auth|not_authed|invalid token|token_revoked|M_UNKNOWN_TOKEN|M_MISSING_TOKEN|application token is invalid|invalid api key/i;
+const goneWords =
+  /no_service|channel_not_found|channel_is_archived|chat not found|bot was blocked by the user|bot was kicked|M_FORBIDDEN|M_NOT_FOUND|Unknown Webhook/i;
+
+/** A judge for services with bodies such as `{"ok":true}`: the field must have the value. */
+export function expectField(name: string, wanted: unknown): AnswerCheck {
+  return (answer) => {
+    if (answer.status >= 300) return undefined;
+    const json = jsonOf(answer);
+    if (json === undefined) return foreignAnswer(answer);
+    const value = fieldOf(json, name);
+    if (value === wanted) return 'taken';
+    return refusalByWords(answer, answerText(answer) || `${name} is ${JSON.stringify(value) ?? 'missing'}`);
+  };
+}
+
+/** A judge for services that always answer with JSON. */
+export const expectJson: AnswerCheck = (answer) =>
+  answer.status < 300 && jsonOf(answer) === undefined ? foreignAnswer(answer) : undefined;
+
+/** The answer of another server, for example the login page of a proxy. */
+function foreignAnswer(answer: HttpAnswer): Refused {
+  return refusal(
+    answer,
+    'rejected',
+    'the answer is not in the form of this service; a proxy or another program may have sent it',
+  );
+}

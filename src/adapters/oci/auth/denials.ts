@@ -1,0 +1,38 @@
+import type { Login } from './credentials.ts';
+import { RegistryFailure } from '../transport/failure.ts';
+
+/**
+ * The failure of a denied request. Registries do not distinguish a private repository from a missing one,
+ * so neither does the message.
+ */
+export function denied(host: string, login: Login, said: string): RegistryFailure {
+  const what = login.credential === undefined ? login.origin : `${login.origin} did not open it`;
+  const words = said === '' ? '' : ` (${said})`;
+  return new RegistryFailure('registry-denied', `access is denied, or there is no such repository${words}; ${what}`, {
+    host,
+    remedy: remedyFor(login),
+  });
+}
+
+/** The failure when the token server refuses the login. */
+export function loginRefused(host: string, login: Login, said: string): RegistryFailure {
+  if (login.credential === undefined) return denied(host, login, said);
+  const words = said === '' ? '' : `: ${said}`;
+  return new RegistryFailure('registry-denied', `${login.origin} is refused${words}`, {
+    host,
+    remedy: remedyFor(login),
+  });
+}
+
+/** The registry requires a login, but plain HTTP would expose it. */
+export function loginWithheld(host: string, login: Login): RegistryFailure {
+  return new RegistryFailure('registry-denied', `${login.origin} is kept back, because it speaks plain HTTP`, {
+    host,
+    remedy: `if the login may travel unencrypted, add ${host} to the engine's insecure-registries`,
+  });
+}
+
+function remedyFor({ registry }: Login): string {
+  const [server, host] = registry === 'docker.io' ? ['', ''] : [` ${registry}`, `, and REPO_HOST to ${registry}`];
+  return `run "docker login${server}" and give us its config.json, or set REPO_USER and REPO_PASS${host}`;
+}

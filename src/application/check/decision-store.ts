@@ -1,0 +1,56 @@
+import { type DecisionRecord, type Decisions, decisionsOf } from '../../domain/decision/decisions.ts';
+import type { SharedRecords } from '../../domain/outside/record-store.ts';
+
+/** The decisions of people that this process knows. */
+export type DecisionStore = {
+  /** Reads the decisions that other processes have written. Never throws. */
+  readonly refresh: () => Promise<Decisions>;
+  /** Decisions as of the last refresh and the writes of this process. */
+  readonly known: () => Decisions;
+  /** `not-kept`: the decision was not stored and ends with this process. */
+  readonly write: (records: readonly DecisionRecord[]) => Promise<'kept' | 'not-kept'>;
+};
+
+/** Without a store, decisions are kept in memory. */
+export function createDecisionStore(store?: SharedRecords<DecisionRecord>): DecisionStore {
+  let read: readonly DecisionRecord[] = [];
+  let unkept: readonly DecisionRecord[] = [];
+  let decisions: Decisions = new Map();
+
+  function note(): Decisions {
+    decisions = decisionsOf([...read, ...unkept]);
+    return decisions;
+  }
+
+  async function refresh(): Promise<Decisions> {
+    const now = (await store?.read()) ?? read;
+    if (now === read) return decisions;
+    read = now;
+    return note();
+  }
+
+  return {
+    refresh,
+    known: () => decisions,
+    async write(records) {
+      const written = store === undefined ? 'not-kept' : await store.append(records);
+      if (written === 'kept') {
+        // Unstored decisions about the same containers are older than these.
+        const over = new Set(records.map(containerOf));
+        unkept = unkept.filter((record) => !over.has(containerOf(record)));
+        read = (await store?.read()) ?? read;
+      } else {
+        unkept = [...unkept, ...records].slice(-mostUnkept);
+      }
+      note();
+      return written;
+    },
+  };
+}
+
+/** The same limit as for stored decisions. */
+const mostUnkept = 10_000;
+
+function containerOf(record: DecisionRecord): string {
+  return record.kind === 'decided' ? record.decision.container : record.container;
+}

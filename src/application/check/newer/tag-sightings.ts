@@ -1,0 +1,74 @@
+import type { Digest } from '../../../domain/reference/digest.ts';
+import {
+  type Sighting,
+  withSighting,
+  compactSeenTags,
+  mostSeenTags,
+  type SeenTag,
+  toMonotonicClock,
+  toWallClock,
+} from '../../../domain/check/sightings.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import type { SharedRecords } from '../../../domain/outside/record-store.ts';
+
+/** Digests seen behind each tag since this process began, or with a store since earlier processes. */
+export type TagSightings = {
+  /** Reads the sightings of earlier processes, once. Does nothing without a store. Never throws. */
+  readonly load: () => Promise<void>;
+  /** Notes the current digest; returns all digests of the tag, oldest first. */
+  readonly see: (
+    reference: string,
+    digest: Digest,
+    at: { readonly monotonicMs: number; readonly cooldownMs: number },
+  ) => readonly Sighting[];
+  /** Begins to write the sightings since the last call. */
+  readonly keep: () => void;
+  /** Resolves when every write has ended, successfully or not. */
+  readonly settled: () => Promise<unknown>;
+};
+
+export type KeptTags = { readonly clock: Clock; readonly store: SharedRecords<SeenTag> | undefined };
+
+/** Beyond 10,000 tags, the tag that was read longest ago is dropped. */
+export function createTagSightings({ clock, store }: KeptTags): TagSightings {
+  const tags = new Map<string, Omit<SeenTag, 'reference'>>();
+  const moved = new Set<string>();
+  let loading: Promise<void> | undefined;
+  let written: Promise<unknown> = Promise.resolve();
+
+  function now() {
+    return { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+  }
+
+  async function load(): Promise<void> {
+    const records = (await store?.read()) ?? [];
+    for (const record of compactSeenTags(records)) {
+      const { reference, ...known } = toMonotonicClock(record, now());
+      tags.set(reference, known);
+    }
+  }
+
+  return {
+    load: () => (loading ??= load()),
+    see(reference, digest, { monotonicMs, cooldownMs }) {
+      const known = tags.get(reference) ?? { longestMs: 0, seen: [] };
+      const longestMs = Math.max(known.longestMs, cooldownMs);
+      const seen = withSighting(known.seen, digest, { monotonicMs, longestMs });
+      tags.delete(reference);
+      tags.set(reference, { longestMs, seen });
+      if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
+      const [longestAgo] = tags.size > mostSeenTags ? tags.keys() : [];
+      if (longestAgo !== undefined) tags.delete(longestAgo);
+      return seen;
+    },
+    keep() {
+      const records = [...moved].flatMap((reference) => {
+        const known = tags.get(reference);
+        return (known && toWallClock({ reference, ...known }, now())) ?? [];
+      });
+      if (store !== undefined && records.length > 0) written = Promise.all([written, store.append(records)]);
+      moved.clear();
+    },
+    settled: () => written,
+  };
+}

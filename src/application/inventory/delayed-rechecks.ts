@@ -1,0 +1,83 @@
+import type { EngineListing, ListedService } from '../../domain/inventory/engine-listing.ts';
+
+/**
+ * Repeats readings some time after the first one. A `look` follows one to two pauses after the call: one timer serves
+ * all of them. `pause` resolves early at the end of the process, and `isOver` is true then.
+ */
+export function createDelayedRechecks(pause: () => Promise<void>, isOver: () => boolean): (look: () => void) => void {
+  let ripe: (() => void)[] = [];
+  let fresh: (() => void)[] = [];
+  let isWaiting = false;
+
+  async function serve(): Promise<void> {
+    isWaiting = true;
+    while (ripe.length + fresh.length > 0 && !isOver()) {
+      await pause();
+      for (const look of ripe) look();
+      [ripe, fresh] = [fresh, []];
+    }
+    isWaiting = false;
+  }
+
+  return (look) => {
+    fresh.push(look);
+    if (!isWaiting) void serve();
+  };
+}
+
+/**
+ * Joins the image events of an update into few readings: an engine with many images takes long to list them. The
+ * returned function is called for each event. The first event leads to a `look` at once. Events during the `pause` after
+ * it lead to one look at its end.
+ */
+export function createImageThrottle(pause: () => Promise<void>, look: () => void): () => void {
+  let isPausing = false;
+  let isWanted = false;
+
+  async function lookAndPause(): Promise<void> {
+    isPausing = true;
+    do {
+      isWanted = false;
+      look();
+      await pause();
+    } while (isWanted);
+    isPausing = false;
+  }
+
+  return () => {
+    isWanted = true;
+    if (!isPausing) void lookAndPause();
+  };
+}
+
+/** Reads services again while they have too few tasks: a swarm announces its services but not their tasks. */
+export type TaskRechecks = {
+  /** Called for each event of a service. */
+  readonly noteEvent: () => void;
+  readonly noteRead: (listing: EngineListing) => void;
+};
+
+/** `look` follows `pause`, a bounded number of times after each event. */
+export function createTaskRechecks(pause: () => Promise<void>, look: () => void): TaskRechecks {
+  let left = 0;
+  let isWaiting = false;
+  return {
+    noteEvent: () => void (left = mostLooks),
+    noteRead({ services = [] }) {
+      if (isWaiting || left === 0 || !services.some(isShort)) return;
+      left -= 1;
+      isWaiting = true;
+      void pause().then(() => {
+        isWaiting = false;
+        look();
+      });
+    },
+  };
+}
+
+/** After that, a service with too few tasks is only read with everything else. */
+const mostLooks = 15;
+
+function isShort({ service: { count } }: ListedService): boolean {
+  return count !== undefined && count.running < count.wanted;
+}

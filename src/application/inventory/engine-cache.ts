@@ -1,0 +1,204 @@
+import { emptyListing, type EngineListing, isOrderInDoubt } from '../../domain/inventory/engine-listing.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { createChanges } from './engine-changes.ts';
+import { createImageThrottle, createDelayedRechecks, createTaskRechecks } from './delayed-rechecks.ts';
+import { createListingReader } from './listing-reader.ts';
+import { createListingStaleness } from './listing-staleness.ts';
+import { noStartTimes } from './start-times.ts';
+import { orStopped } from '../async/stopped.ts';
+
+export type FollowOptions = {
+  /** Called with the result of every reading; undefined after a success. */
+  readonly onAnswer?: (failure: unknown) => void;
+  /** The longest pause between two attempts to list an engine that is away. */
+  readonly longestRetryMs?: number;
+  /**
+   * The longest pause while the events of the engine cannot be reached either: reaching them ends the pause. Absent: the
+   * pauses do not depend on events.
+   */
+  readonly goneRetryMs?: number;
+  /** Whether the inventory tells when containers were started, which costs an inspection for each start. */
+  readonly tellsStartTimes?: boolean;
+};
+
+/** Copy of the engine's lists in memory. */
+export type EngineCache = {
+  /** Follows the engine. Resolves after the first listing. Further calls have no effect. */
+  readonly follow: (signal?: AbortSignal) => Promise<void>;
+  /** Undefined before the first listing. The same object is returned while nothing has changed. */
+  readonly listing: () => EngineListing | undefined;
+  /** The product's version, such as `27.3.1`, read at each connection. Undefined until the engine has answered. */
+  readonly engineVersion: () => string | undefined;
+  /**
+   * Why the listing may be outdated: the event stream is down and the engine cannot be listed. Undefined when it is up
+   * to date.
+   */
+  readonly failure: () => ServiceError | undefined;
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * Reads everything at the start, after every reconnect of the event stream and once a minute. In between it reads the
+ * objects that events name. A short pause before each reading joins a burst of events into one reading. Named objects
+ * are read a second time later, because some engines announce a change before their lists show it.
+ */
+export function createEngineCache(
+  outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'clock' | 'log'>,
+  { onAnswer = () => {}, longestRetryMs = 5000, goneRetryMs }: FollowOptions = {},
+  startTimes = noStartTimes,
+): EngineCache {
+  const { engine, clock, log } = outside;
+  const closing = new AbortController();
+  const { signal } = closing;
+  const changes = createChanges();
+  const addAll = () => changes.add('all');
+  const trust = createListingStaleness(clock, addAll);
+  const reader = createListingReader(outside);
+  let listing: EngineListing | undefined;
+  let engineVersion: string | undefined;
+  let following: Promise<unknown> | undefined;
+  let finding: Promise<void> | undefined;
+  let firstListed = () => {};
+  const listed = new Promise<void>((resolve) => (firstListed = resolve));
+
+  const pause = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
+  let reached = new AbortController();
+  let isGone = false;
+  const pauseUntilReached = (failures: number) => {
+    reached = new AbortController();
+    const oftenMs = Math.min(firstRetryMs * 2 ** failures, longestRetryMs);
+    const ms = isGone && goneRetryMs !== undefined ? goneRetryMs : oftenMs;
+    return clock.sleep(ms, AbortSignal.any([signal, reached.signal])).catch(() => undefined);
+  };
+  const lookAgain = createDelayedRechecks(
+    () => pause(secondLookMs),
+    () => signal.aborted,
+  );
+  const taskLooks = createTaskRechecks(
+    () => pause(taskLookMs),
+    () => changes.add('services'),
+  );
+  const noteImageEvent = createImageThrottle(
+    () => pause(imageLookMs),
+    () => changes.add('images'),
+  );
+
+  async function listen(): Promise<void> {
+    for await (const event of engine.events(signal, noteBreak)) {
+      if (event.kind === 'connected') {
+        isGone = false;
+        trust.noteConnected();
+        reached.abort();
+        void readVersion();
+      }
+      if (event.kind === 'service') taskLooks.noteEvent();
+      if (event.kind === 'image') noteImageEvent();
+      startTimes.hear(event);
+      changes.hear(event);
+    }
+  }
+
+  /** An engine that is reached again may refuse its events. It can still be listed. */
+  function noteBreak(failure?: unknown): void {
+    const wasGone = isGone;
+    isGone = failure instanceof ServiceError && failure.code === 'engine-unreachable';
+    trust.noteBreak();
+    if (wasGone && !isGone) reached.abort();
+  }
+
+  /** The engine may be a newer version after a reconnect. If it does not answer, the version stays unknown. */
+  async function readVersion(): Promise<void> {
+    engineVersion = await engine.info(signal).then(
+      ({ version }) => version,
+      () => engineVersion,
+    );
+  }
+
+  async function resync(): Promise<void> {
+    while (!signal.aborted) {
+      addAll();
+      await pause(resyncMs);
+    }
+  }
+
+  async function keepReading(): Promise<void> {
+    let failures = 0;
+    let tookMs = 0;
+    let endedMs = -Infinity;
+    for (;;) {
+      await changes.some(signal);
+      // Readings take at most half of the time, whatever their number and length.
+      await pause(Math.max(gatherMs, endedMs + tookMs - clock.monotonicMs()));
+      if (signal.aborted) return;
+      const beganMs = clock.monotonicMs();
+      const failure = await readOnce().catch((error: unknown) => ({ error }));
+      if (signal.aborted) return;
+      endedMs = clock.monotonicMs();
+      tookMs = endedMs - beganMs;
+      if (failure === undefined) {
+        trust.noteRead();
+        onAnswer(undefined);
+        if (failures > 0) log.info('The engine can be listed again');
+        failures = 0;
+        continue;
+      }
+      trust.noteFailure(failure.error);
+      onAnswer(failure.error);
+      if (failures === 0) log.warn('The engine cannot be listed', { error: describeError(failure.error) });
+      addAll();
+      await pauseUntilReached(failures);
+      failures += 1;
+    }
+  }
+
+  async function readOnce(): Promise<void> {
+    const reading = changes.take();
+    const read = await reader.read(reading, listing ?? emptyListing, signal);
+    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) lookAgain(addAll);
+    else if (reading.fresh.size > 0) lookAgain(() => changes.addAgain(reading.fresh));
+    if (listing === undefined) await reader.findReferences(read, signal);
+    listing = reader.refer(read);
+    taskLooks.noteRead(listing);
+    // An engine may not answer about a container that it is working on, so nothing else waits for this.
+    finding ??= reader.findReferences(listing, signal).finally(() => {
+      finding = undefined;
+      listing &&= reader.refer(listing);
+    });
+    void startTimes.find(listing.containers, signal);
+    firstListed();
+  }
+
+  return {
+    follow: async (waiting) => {
+      following ??= Promise.all([listen(), resync(), keepReading()]).catch((error: unknown) => {
+        if (!signal.aborted) log.error('The engine is no longer followed', { error: describeError(error) });
+      });
+      await orStopped(listed, 'list containers', waiting);
+    },
+    listing: () => listing,
+    engineVersion: () => engineVersion,
+    failure: trust.failure,
+    close: async () => {
+      closing.abort();
+      await following;
+    },
+  };
+}
+
+/** Joins a burst of events into one reading. A change must be visible within 100 ms. */
+const gatherMs = 20;
+
+/** Docker 20.10 announces an exit before its list shows it. */
+const secondLookMs = 250;
+
+/** Each update causes five events of images. Docker 20.10 lists a hundred images in 10 to 50 ms. */
+const imageLookMs = 1000;
+
+/** Tasks take about this long to start. */
+const taskLookMs = 2000;
+
+/** Interval of full readings, for changes without an event and for lost events. */
+const resyncMs = 60_000;
+
+const firstRetryMs = 250;

@@ -1,0 +1,81 @@
+import type { Settings } from '../config/read/make-settings.ts';
+import type { Clock, Log } from '../domain/outside/outside.ts';
+import type { Interrupt, createUpdateTracker } from '../interfaces/cli/terminal/interrupt.ts';
+import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
+import type { Configuration } from '../config/read/load.ts';
+import { readFileSync } from 'node:fs';
+import type { TokenSource } from '../domain/settings/http-settings.ts';
+import { readTokens } from '../domain/settings/named-tokens.ts';
+
+/** Facts about the program from the build. */
+export type Program = {
+  readonly version: string;
+  /** The files of the documentation page. */
+  readonly assetsFolder: string;
+  /** The files of the dashboard. */
+  readonly dashboardFolder: string;
+};
+
+export type ProcessContext = {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly program: Program;
+};
+
+export async function openProcessContext(settings: Settings, program: Program): Promise<ProcessContext> {
+  const { setProcessTimeZone } = await import('../config/schedule/local-time-zone.ts');
+  setProcessTimeZone(settings.service.timeZone);
+  const { createTerminal } = await import('../interfaces/cli/terminal/terminal.ts');
+  const { createSystemClock } = await import('../adapters/process/clock.ts');
+  const { createLog } = await import('../adapters/process/log.ts');
+  const terminal = createTerminal(process.stdout, process.stderr);
+  const clock = createSystemClock();
+  const log = createLog({
+    ...settings.log,
+    colour: settings.log.colour && terminal.err.isTerminal,
+    stream: { write: terminal.err.write, isTTY: terminal.err.isTerminal },
+    secrets: [
+      settings.registry.repoPass,
+      ...tokensOf(settings.http.token),
+      ...tokensOf(settings.http.eventsToken),
+      settings.remote.token,
+      ...settings.notifications.urls.map((url) => url.replace(/^[^:/]*=/, '')),
+      ...settings.notifications.legacySecrets,
+    ].filter((secret) => secret !== undefined),
+    nowMs: clock.nowMs,
+  });
+  return { terminal, clock, log, program };
+}
+
+type ProcessInterrupt = Interrupt & { readonly underWay: ReturnType<typeof createUpdateTracker> };
+
+export async function hearSignals(
+  { terminal, clock }: ProcessContext,
+  hasSafePoints: boolean,
+): Promise<ProcessInterrupt> {
+  const { createInterrupt, createUpdateTracker } = await import('../interfaces/cli/terminal/interrupt.ts');
+  const underWay = createUpdateTracker();
+  const say = (line: string) => terminal.err.write(`${line}\n`);
+  const interrupt = createInterrupt({
+    hasSafePoints,
+    say,
+    monotonicMs: clock.monotonicMs,
+    underWay: underWay.names,
+    quit: (code, lastWords) => {
+      if (lastWords !== '') say(lastWords);
+      process.exit(code);
+    },
+  });
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.onSignal(name));
+  return { ...interrupt, underWay };
+}
+
+export type Command = Configuration & { readonly kind: 'command' };
+
+/** All tokens of a source; empty if there is none. */
+export function tokensOf(source: TokenSource | undefined): readonly string[] {
+  if (source === undefined) return [];
+  if (source.kind === 'value') return [source.value];
+  return readTokens(readFileSync(source.path, 'utf8').trim()).map(({ token }) => token);
+}

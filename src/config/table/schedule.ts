@@ -1,0 +1,88 @@
+import { commandsWithSettings } from '../declaration/commands.ts';
+import { type OptionParts, optionTable } from '../declaration/option.ts';
+import { readSchedule } from '../schedule/schedule.ts';
+
+/** Options of the times of checks and updates. */
+export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
+  intervalMs: {
+    kind: 'duration',
+    flag: 'interval',
+    short: 'i',
+    env: ['INTERVAL', 'POLL_INTERVAL'],
+    default: 86_400_000,
+    minMs: 1000,
+    maxMs: 365 * 86_400_000,
+    meaning: 'Time between two updates',
+    example: '6h',
+    isCommon: true,
+  },
+  schedule: {
+    kind: 'text',
+    flag: 'schedule',
+    short: 's',
+    env: ['SCHEDULE'],
+    placeholder: 'CRON',
+    default: undefined,
+    defaultMeaning: 'none: every --interval',
+    accepts: {
+      test: (text) => readSchedule(text, 'UTC') !== undefined,
+      expected: 'a schedule that comes up: "0 4 * * *", "30 0 4 * * *" (seconds first), "@daily" or "@every 6h"',
+    },
+    meaning:
+      'Schedule of updates instead of an interval: five cron fields as in "0 4 * * *", six with seconds first, or @daily and the like. A prefix TZ=Europe/Berlin sets the time zone',
+    example: '@daily',
+    isCommon: true,
+  },
+  updateOnStart: {
+    kind: 'boolean',
+    flag: 'update-on-start',
+    env: ['UPDATE_ON_START'],
+    default: false,
+    meaning: 'Update at the start too',
+    example: 'true',
+  },
+  runOnce: {
+    kind: 'boolean',
+    flag: 'run-once',
+    short: 'R',
+    env: ['RUN_ONCE'],
+    default: false,
+    meaning:
+      'Update once, then exit: with 1 if a container failed or was rolled back, else with 3 if something could not be checked',
+    example: 'true',
+    isCommon: true,
+  },
+  timeZone: {
+    kind: 'text',
+    flag: 'timezone',
+    plainEnv: ['TZ'],
+    placeholder: 'ZONE',
+    default: undefined,
+    defaultMeaning: "the system's",
+    accepts: { test: isTimeZone, expected: 'a time zone such as Europe/Berlin or UTC' },
+    meaning: 'Time zone of --schedule, --window, the times in messages and pretty logs',
+    example: 'Europe/Berlin',
+    commands: commandsWithSettings,
+  },
+  rounds: {
+    kind: 'integer',
+    flag: 'rounds',
+    placeholder: 'N',
+    default: undefined,
+    defaultMeaning: 'until Ctrl-C',
+    min: 1,
+    max: 1_000_000,
+    meaning: 'Number of rounds of releases before the demo ends',
+    example: '3',
+    isCommon: true,
+    commands: ['demo'],
+  },
+} as const satisfies OptionParts);
+
+function isTimeZone(text: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text.replace(/^:/, '') }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}

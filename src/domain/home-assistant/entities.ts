@@ -1,0 +1,72 @@
+import { shortId } from '../container/container.ts';
+import { tryParseImageReference } from '../reference/image-reference.ts';
+import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
+
+/** One container in a home automation. Texts have any length. Equal versions mean that it is up to date. */
+export type ContainerEntity = {
+  /** Stays the same over updates, so it is never the id. */
+  readonly name: string;
+  /** The name of the software, such as `nginx`. */
+  readonly title: string;
+  /** `1.27 (01d110000000)`, or `1.27.3` if both versions have that form. Undefined: unknown. */
+  readonly installedVersion: string | undefined;
+  readonly latestVersion: string | undefined;
+  readonly releaseUrl?: string;
+  readonly releaseSummary?: string;
+  readonly isUpdating: boolean;
+  /** Whether a button may update it. False for a container that is only monitored. */
+  readonly mayInstall: boolean;
+  /** Further plain data: image, digest, state, reason, project. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+};
+
+/** All entities at one moment. */
+export type Entities = {
+  readonly containers: readonly ContainerEntity[];
+  /** Unix milliseconds; undefined: not yet. */
+  readonly lastCheckAtMs: number | undefined;
+};
+
+/** The watched containers as entities. Undefined before the first listing. */
+export function entitiesOf(inventory: Inventory, updating: ReadonlySet<string>): Entities | undefined {
+  if (!inventory.known) return undefined;
+  const checks = inventory.containers.flatMap(({ checkedAtMs }) => checkedAtMs ?? []);
+  return {
+    containers: inventory.containers.map((container) => entityOf(container, updating)),
+    lastCheckAtMs: checks.length === 0 ? undefined : Math.max(...checks),
+  };
+}
+
+function entityOf(container: TrackedContainer, updating: ReadonlySet<string>): ContainerEntity {
+  const { engine, image, imageId, digest, latestDigest, updateAvailable, reason, checkedAtMs } = container;
+  const { monitorOnly, staleness, status, self } = container;
+  const name = engine === undefined ? container.name : `${engine}/${container.name}`;
+  const reference = tryParseImageReference(image);
+  const installed = versionOf(reference?.tag, digest === '' ? imageId : digest);
+  const newest = updateAvailable && latestDigest !== '' ? versionOf(reference?.tag, latestDigest) : installed;
+  const isTold = staleness !== undefined && staleness !== 'unknown';
+  return {
+    name,
+    title: reference?.repository.split('/').at(-1) ?? image,
+    installedVersion: installed,
+    latestVersion: isTold || updateAvailable ? newest : undefined,
+    isUpdating: updating.has(name),
+    mayInstall: !monitorOnly && !self,
+    attributes: {
+      image,
+      digest,
+      state: status,
+      verdict: staleness ?? 'unchecked',
+      reason,
+      monitor_only: monitorOnly,
+      ...(checkedAtMs !== undefined && { checked_at_ms: checkedAtMs }),
+    },
+  };
+}
+
+/** The tag is always included, because a digest of digits only looks like a version number. */
+function versionOf(tag: string | undefined, digest: string): string | undefined {
+  const id = shortId(digest);
+  if (id === '') return tag;
+  return `${tag ?? 'untagged'} (${id})`;
+}

@@ -1,0 +1,227 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ContainerOutcome } from '../../run/session.ts';
+import type { RunFacts, StartFacts } from '../run-facts.ts';
+import { linksOf, versionOf } from './links.ts';
+import { escapeMarkdown } from './print.ts';
+import { createUpkeepComposer } from './upkeep-composer.ts';
+
+const composer = createUpkeepComposer({ hostname: 'nas', titleTag: '', skipTitle: false, timeZone: 'Europe/Berlin' });
+
+function outcome(name: string, change: Partial<ContainerOutcome>): ContainerOutcome {
+  const [oldImageId, newImageId] = ['sha256:01d110000000aaaa', 'sha256:d0a110000000bbbb'];
+  const base = { name, image: `acme/${name}:1`, outcome: 'updated', reason: '', oldDigest: '', newDigest: '' } as const;
+  return { ...base, oldImageId, newImageId, ...change };
+}
+
+function run(containers: readonly ContainerOutcome[], change: Partial<RunFacts> = {}): RunFacts {
+  return {
+    runId: 'run-1',
+    purpose: 'update',
+    trigger: 'schedule',
+    startedAtMs: Date.UTC(2026, 10, 22, 5),
+    endedAtMs: Date.UTC(2026, 10, 22, 5, 0, 42),
+    error: undefined,
+    containers,
+    news: new Set(containers.filter((one) => one.outcome !== 'fresh').map(({ name }) => name)),
+    steps: [],
+    removedImages: [],
+    imageLabels: new Map([
+      ['sha256:01d110000000aaaa', { 'org.opencontainers.image.version': '1.27.2' }],
+      [
+        'sha256:d0a110000000bbbb',
+        {
+          'org.opencontainers.image.version': '1.27.3',
+          'org.opencontainers.image.source': 'https://github.com/acme/web.git',
+        },
+      ],
+    ]),
+    ...change,
+  };
+}
+
+const street = [
+  outcome('web', { downtimeMs: 2140 }),
+  outcome('api', { outcome: 'rolled_back', reason: 'The new version did not become healthy: 500' }),
+  outcome('job', { outcome: 'failed', reason: 'pull access denied', newImageId: '' }),
+  outcome('proxy', { outcome: 'restarted', downtimeMs: 0 }),
+  outcome('mon', { outcome: 'skipped', reason: 'A newer image of "acme/mon:1" is available; monitored only' }),
+  outcome('db', { outcome: 'fresh' }),
+];
+
+describe('a message about a run', () => {
+  test('says what needs somebody, what was rolled back and why, what changed, and how to go back', () => {
+    expect(composer.run(run(street), 'info')).toMatchObject({
+      title: 'Upkeep on nas',
+      level: 'error',
+      text: `1 failed, 1 rolled back, 1 updated, 1 restarted, 1 skipped, 1 up to date of 6 containers, in 42s
+
+Needs you:
+- job (acme/job:1): pull access denied
+  To try again: upkeep update job
+
+Rolled back:
+- api (acme/api:1): 1.27.2 → 1.27.3 did not hold: The new version did not become healthy: 500
+  To try again: upkeep update --retry-failed api
+
+Updated:
+- web (acme/web:1): 1.27.2 → 1.27.3; down for 2.1s
+  Release notes: https://github.com/acme/web/releases
+  To go back: upkeep rollback web
+
+Restarted with them:
+- proxy (acme/proxy:1): no downtime
+
+Not updated:
+- mon (acme/mon:1): A newer image of "acme/mon:1" is available; monitored only`,
+    });
+  });
+
+  test('has parts that say when it was, for a message about several runs', () => {
+    const [web] = street;
+    const [section, ...more] = composer.run(run([web!]), 'info')!.sections!;
+    expect(more).toEqual([]);
+    expect(section).toMatchObject({
+      heading: 'Updated',
+      items: [
+        { about: 'web', level: 'info', text: expect.stringMatching(/^- web .*; down for 2\.1s; Sun 22 Nov 06:00\n/) },
+      ],
+    });
+  });
+
+  test('says the same as CommonMark, in which names mean themselves', () => {
+    const [web] = street;
+    const { markdown } = composer.run(run([{ ...web!, name: 'my_web' }]), 'info')!;
+    expect(markdown).toBe(`1 updated of 1 container, in 42s
+
+**Updated**
+
+- **my\\_web** (acme/web:1): 1.27.2 → 1.27.3; down for 2.1s
+  - [Release notes](https://github.com/acme/web/releases)
+  - To go back: \`upkeep rollback my_web\``);
+  });
+
+  test('names images by their ids where they have no versions', () => {
+    const { text } = composer.run(run([outcome('web', {})], { imageLabels: new Map() }), 'info')!;
+    expect(text).toContain('- web (acme/web:1): 01d110000000 → d0a110000000\n');
+  });
+
+  test('is not sent when there is nothing new to say, or nothing of that level', () => {
+    expect(composer.run(run([outcome('db', { outcome: 'fresh' })]), 'info')).toBeUndefined();
+    expect(composer.run(run(street, { news: new Set() }), 'info')).toBeUndefined();
+    expect(composer.run(run([outcome('web', {})]), 'warn')).toBeUndefined();
+    expect(composer.run(run(street), 'error')!.text).not.toContain('Updated:');
+  });
+
+  test('is sent when the run failed as a whole', () => {
+    const draft = composer.run(run([], { error: 'Cannot list the containers: the engine does not answer' }), 'error');
+    expect(draft).toMatchObject({
+      level: 'error',
+      text: 'The run failed: Cannot list the containers: the engine does not answer',
+    });
+  });
+
+  test('puts no name into a command that a shell could read otherwise, and no text from outside onto a line of its own', () => {
+    const evil = 'web; rm -rf /\n@everyone [x](https://evil.example)';
+    const draft = composer.run(run([outcome('x', { name: evil, image: evil, reason: evil })]), 'info')!;
+    expect(draft.text).not.toContain('upkeep rollback');
+    expect(draft.text.split('\n')).toHaveLength(5);
+    expect(draft.markdown).not.toContain('[x](');
+  });
+});
+
+describe('a message about earlier updates', () => {
+  const facts = {
+    transactions: [
+      { containers: ['web', 'db'], result: 'finished', reason: 'the update had been interrupted' },
+      { containers: ['my_api'], result: 'failed', reason: 'no space\non the device' },
+      { containers: ['tv'], result: 'undone', reason: '' },
+    ],
+    atMs: 0,
+  } as const;
+
+  test('says what became of each, what needs somebody first, and what can be done', () => {
+    expect(composer.repairs(facts, 'info')).toMatchObject({
+      title: 'Upkeep on nas',
+      level: 'error',
+      text: `Of earlier updates: 1 cannot be repaired, 1 undone, 1 finished
+
+- Cannot repair the update of my_api: no space\\non the device
+- Undid the update of tv
+- Finished the update of web, db: the update had been interrupted
+
+The next run tries again. To try at once: upkeep recover`,
+      markdown: expect.stringMatching(/^- Cannot repair the update of my\\_api[^]*To try at once: `upkeep recover`$/m),
+    });
+  });
+
+  test('leaves out what is below the level, and is not sent for nothing', () => {
+    expect(composer.repairs(facts, 'warn')?.text).toMatch(/^Of earlier updates: 1 cannot be repaired, 1 undone\n/);
+    expect(composer.repairs({ ...facts, transactions: facts.transactions.slice(0, 1) }, 'warn')).toBeUndefined();
+    expect(composer.repairs({ ...facts, transactions: facts.transactions.slice(0, 1) }, 'info')?.text).not.toContain(
+      'upkeep recover',
+    );
+  });
+});
+
+test('the message at the start says when the next run is', () => {
+  const facts: StartFacts = {
+    version: '1.2.3',
+    engineApiVersion: '1.52',
+    services: [],
+    scope: '',
+    schedule: 'Updates every 24h',
+    nextRunAtMs: Date.UTC(2026, 10, 23, 5),
+    runOnce: false,
+    updateOnStart: false,
+    servesApi: false,
+    atMs: Date.UTC(2026, 10, 22, 5),
+  };
+  expect(composer.start(facts, 'info')?.text).toBe(
+    'Upkeep 1.2.3 has started. Updates every 24h. Next run: 2026-11-23 06:00 CET',
+  );
+  expect(composer.start(facts, 'warn')).toBeUndefined();
+});
+
+describe('linksOf()', () => {
+  test.each([
+    ['https://github.com/acme/web.git', 'https://github.com/acme/web/releases'],
+    ['https://github.com/acme/web/tree/main/sub', 'https://github.com/acme/web/releases'],
+    ['https://gitlab.com/acme/web', 'https://gitlab.com/acme/web/-/releases'],
+    ['https://github.com/acme', undefined],
+    ['javascript:alert(1)', undefined],
+    ['https://user:secret@github.com/acme/web', undefined],
+    ['https://user@github.com/acme/web', undefined],
+    ['https://:secret@github.com/acme/web', undefined],
+    ['git@github.com:acme/web', undefined],
+  ])('of the source %s finds the releases %s', (source, releases) => {
+    expect(linksOf({ 'org.opencontainers.image.source': source }).releases).toBe(releases);
+  });
+
+  test('falls back to the page that the author names', () => {
+    const labels = {
+      'org.opencontainers.image.source': 'https://git.example/x',
+      'org.opencontainers.image.url': 'https://x.example/',
+    };
+    expect(linksOf(labels)).toEqual({ releases: undefined, page: 'https://x.example/' });
+  });
+
+  test('never gives what could end a link or a line', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.webUrl({ withQueryParameters: true }), fc.string()), fc.string(), (url, tail) => {
+        const { page = '' } = linksOf({ 'org.opencontainers.image.url': url + tail });
+        return !/[\s()<>]/.test(page);
+      }),
+    );
+  });
+});
+
+test('versionOf() takes only what looks like a version', () => {
+  expect(versionOf({ 'org.opencontainers.image.version': ' v1.2.3-rc.1+5 ' })).toBe('v1.2.3-rc.1+5');
+  for (const text of ['', 'a b', '1\n2', '<b>', 'x'.repeat(65)])
+    expect(versionOf({ 'org.opencontainers.image.version': text })).toBeUndefined();
+});
+
+test('escapeMarkdown() leaves no mark that could begin something', () => {
+  expect(escapeMarkdown('- *a* [b](c) <d> `e`')).toBe('\\- \\*a\\* \\[b\\](c) \\<d\\> \\`e\\`');
+});

@@ -1,0 +1,159 @@
+import { mostSevereLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
+import { exampleRun, exampleStart } from '../example-run.ts';
+import { repairLevels, repairSentence } from '../repair-wording.ts';
+import type { Composer, Draft, RepairFacts, RunFacts, StartFacts } from '../run-facts.ts';
+import { defaultLimits } from '../template/values/limits.ts';
+import { parseTemplate, renderTemplate, type Template } from '../template/render.ts';
+import { Moment } from '../template/time/moment.ts';
+import type { Struct, Value } from '../template/values/value.ts';
+import { logRoot, reportRoot } from './data.ts';
+import { entriesOf, type Entry } from './entries.ts';
+import { type Report, reportOf } from './report.ts';
+import { startEntries } from './start-entries.ts';
+import { builtInTemplates } from './templates.ts';
+import { type TitleOptions, messageTitle } from './title.ts';
+
+export type WatchtowerTextOptions = TitleOptions & {
+  /** Templates get the report of the session, and a session without an update causes a message too. */
+  readonly report: boolean;
+  /** The name of a built-in template, or a template; undefined: the default of the mode. */
+  readonly template: string | undefined;
+  /** The IANA name of the time zone in messages. */
+  readonly timeZone: string;
+  /** Called when a template could not be rendered. The message is then sent with the default text. */
+  readonly onTemplateFailure: (reason: string) => void;
+};
+
+/** Messages with the texts and template data of the Watchtower family. A failing template never loses a message. */
+export function createWatchtowerComposer(options: WatchtowerTextOptions): Composer {
+  const standard = builtIn(options.report ? 'default' : 'default-legacy');
+  const samples = [runData(exampleRun(0), 'debug', options), startData(exampleStart(0, '0.0.0'), 'debug', options)];
+  const own = readOwnTemplate(options.template, samples.map(dataOf), options.onTemplateFailure);
+  if (own !== undefined && samples.every((said) => renderText(said).trim() === '')) {
+    const why = options.report ? '' : ': without --notification-report, .Report is empty';
+    options.onTemplateFailure(`It says nothing about a run with an update and a failure${why}`);
+  }
+
+  function compose(said: MessageData): Draft | undefined {
+    const text = renderText(said);
+    if (text.trim() === '') return undefined;
+    const level = said.report !== undefined && said.report.failed > 0 ? 'error' : mostSevereLevel(said.entries);
+    const isOwnText = own === undefined && !options.report;
+    return { title: messageTitle(options), text, level, lines: isOwnText ? linesOf(said.entries, options) : [] };
+  }
+
+  function renderText(said: MessageData): string {
+    const { data, now } = dataOf(said);
+    const result = own?.(data, now);
+    if (result?.kind === 'text') return result.text;
+    const text = render(standard, data, now);
+    return result === undefined ? text : `${text.trimEnd()}\n${result.reason}`;
+  }
+
+  function dataOf(said: MessageData): { readonly data: Struct; readonly now: Moment } {
+    return { data: rootOf(said, options), now: new Moment(said.atMs, options.timeZone) };
+  }
+
+  return {
+    start: (facts, least) => compose(startData(facts, least, options)),
+    run(facts, least) {
+      const said = runData(facts, least, options);
+      const isCalm = said.report === undefined || (least === 'error' && said.report.failed === 0);
+      return isCalm && said.entries.length === 0 ? undefined : compose(said);
+    },
+    repairs(facts, least) {
+      const said = repairData(facts, least);
+      return said.entries.length === 0 ? undefined : compose(said);
+    },
+  };
+}
+
+/** The user's own template. A failure is reported once, and again when its reason has changed. */
+type OwnTemplate = (data: Value, now: Moment) => ReturnType<typeof renderTemplate>;
+
+/**
+ * Reads the option, a name or a text, and tries it on samples, so that errors show at the start. Undefined without a
+ * template.
+ */
+function readOwnTemplate(
+  option: string | undefined,
+  samples: readonly { readonly data: Value; readonly now: Moment }[],
+  onFailure: (reason: string) => void,
+): OwnTemplate | undefined {
+  if (option === undefined || option.trim() === '') return undefined;
+  const parsed = parseTemplate(builtInTemplates.get(option.trim()) ?? option);
+  let told = '';
+  const render: OwnTemplate = (data, now) => {
+    const result = parsed.kind === 'failed' ? parsed : renderTemplate(parsed.template, data, { now });
+    if (result.kind === 'failed' && result.reason !== told) {
+      told = result.reason;
+      onFailure(result.reason);
+    }
+    return result;
+  };
+  for (const { data, now } of samples) if (render(data, now).kind === 'failed') break;
+  return render;
+}
+
+type MessageData = { readonly entries: readonly Entry[]; readonly report: Report | undefined; readonly atMs: number };
+
+function startData(facts: StartFacts, least: MessageLevel, { timeZone }: WatchtowerTextOptions): MessageData {
+  return { entries: filtered(startEntries(facts, timeZone), least), report: undefined, atMs: facts.atMs };
+}
+
+function runData(facts: RunFacts, least: MessageLevel, options: WatchtowerTextOptions): MessageData {
+  const isReported = options.report && facts.purpose === 'update';
+  const entries = filtered(entriesOf(facts, options.timeZone), least);
+  return { entries, report: isReported ? reportOf(facts, options.timeZone) : undefined, atMs: facts.endedAtMs };
+}
+
+/** The family has no line for repairs. */
+function repairData({ transactions, atMs }: RepairFacts, least: MessageLevel): MessageData {
+  const entries = transactions.map((one): Entry => ({
+    message: repairSentence(one),
+    level: repairLevels[one.result],
+    data: {},
+    atMs,
+  }));
+  return { entries: filtered(entries, least), report: undefined, atMs };
+}
+
+function builtIn(name: string): Template {
+  const parsed = parseTemplate(builtInTemplates.get(name) ?? '');
+  if (parsed.kind === 'failed') throw new Error(parsed.reason);
+  return parsed.template;
+}
+
+function rootOf(said: MessageData, options: WatchtowerTextOptions): Struct {
+  const { hostname: host, timeZone, report: isReportMode } = options;
+  const parts = { ...said, title: messageTitle(options), host, timeZone };
+  return isReportMode ? reportRoot(parts) : logRoot(parts);
+}
+
+/** No limits, because a run may have any number of containers. A text that is too long is cut later at a line end. */
+const unbounded = { ...defaultLimits, steps: Infinity, outputLength: Infinity };
+
+/** Renders a built-in text. A failure is a bug. */
+function render(template: Template, data: Struct, now: Moment): string {
+  const result = renderTemplate(template, data, { now, limits: unbounded });
+  if (result.kind === 'failed') throw new Error(result.reason);
+  return result.text;
+}
+
+function filtered(entries: readonly Entry[], least: MessageLevel): readonly Entry[] {
+  return entries.filter(({ level }) => isAtLeast(level, least));
+}
+
+/** Each line separately, for services that colour it by its level. */
+function linesOf(entries: readonly Entry[], options: WatchtowerTextOptions): readonly MessageLine[] {
+  const template = builtIn('default-legacy');
+  return entries.map((entry) => {
+    const said = { entries: [entry], report: undefined, atMs: entry.atMs };
+    const text = render(
+      template,
+      rootOf(said, { ...options, report: false }),
+      new Moment(entry.atMs, options.timeZone),
+    );
+    return { level: entry.level, text, atMs: entry.atMs };
+  });
+}

@@ -1,0 +1,87 @@
+import { cooldown, booleanOrEmpty } from '../values/label-values.ts';
+import type { ServiceOptions } from './option.ts';
+
+const dayMs = 86_400_000;
+
+/** Options about registries, and about which newer images are applied. */
+export const checkOptions = {
+  monitorOnly: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'monitor-only',
+    short: 'm',
+    env: ['MONITOR_ONLY'],
+    default: false,
+    meaning: 'Report newer images; update no container',
+    example: 'true',
+    isCommon: true,
+    label: {
+      name: 'monitor-only',
+      value: booleanOrEmpty,
+      fromImage: 'counts',
+      effect: 'restrains',
+      meaning: 'Report newer images, change nothing. false overrides --monitor-only only with --label-take-precedence',
+    },
+    usedBy: 'selection',
+  },
+  noPull: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'no-pull',
+    env: ['NO_PULL'],
+    default: false,
+    meaning: 'Do not contact registries: update to the image that the engine already has under the tag',
+    example: 'true',
+    label: {
+      name: 'no-pull',
+      value: booleanOrEmpty,
+      fromImage: 'counts',
+      effect: 'restrains',
+      meaning: 'Contact no registry for this container. false overrides --no-pull only with --label-take-precedence',
+    },
+    usedBy: 'selection',
+  },
+  labelTakesPrecedence: {
+    group: 'update',
+    kind: 'boolean',
+    flag: 'label-take-precedence',
+    env: ['LABEL_TAKE_PRECEDENCE'],
+    default: false,
+    meaning: 'Let the labels monitor-only and no-pull override the options, instead of adding to them',
+    example: 'true',
+    usedBy: 'selection',
+  },
+  cooldownMs: {
+    group: 'update',
+    kind: 'duration',
+    flag: 'cooldown-delay',
+    env: ['COOLDOWN_DELAY'],
+    default: 0,
+    minMs: 0,
+    maxMs: 3650 * dayMs,
+    months: true,
+    meaning: 'Minimum age of a new image; M is a month of 30 days',
+    example: '3d',
+    isCommon: true,
+    label: {
+      name: 'cooldown-delay',
+      value: cooldown,
+      fromImage: 'counts',
+      effect: 'overrides',
+      note: '0 for none, 365d at most',
+    },
+    usedBy: 'selection',
+  },
+  checkConcurrency: {
+    group: 'registry',
+    kind: 'integer',
+    flag: 'check-concurrency',
+    env: ['CHECK_CONCURRENCY'],
+    default: 64,
+    min: 1,
+    max: 1024,
+    meaning: 'Number of images that are checked at the same time, over all registries',
+    example: '16',
+    usedBy: 'check',
+  },
+} as const satisfies ServiceOptions;

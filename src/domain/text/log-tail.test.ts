@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { hideSecrets, logTail } from './log-tail.ts';
+
+describe('lastWords()', () => {
+  test('keeps the last 50 lines, of 500 characters each', () => {
+    const log = Array.from({ length: 80 }, (_, index) => `${index} ${'x'.repeat(index * 10)}\n`).join('');
+    const lines = logTail(log, []).trimEnd().split('\n');
+    expect(lines).toHaveLength(50);
+    expect(lines[0]).toMatch(/^30 x/);
+    expect(Math.max(...lines.map(({ length }) => length))).toBe(500);
+  });
+
+  test('moves no cursor, and keeps what is only foreign', () => {
+    expect(logTail('\x1b[2Jhällo\r\nzwei\u202e', [])).toBe('\\x1b[2Jhällo\nzwei\\u202e\n');
+  });
+
+  test('is empty for an empty log', () => {
+    expect(logTail('', [])).toBe('');
+  });
+});
+
+describe('hideSecrets()', () => {
+  const env = [
+    'DB_PASSWORD=hunter22',
+    'API_TOKEN=hunter22longer',
+    'PIN_SECRET=abc',
+    'DATABASE_URL=postgres://app:s3cr3t!@db/app',
+    'TLS_PRIVATE_KEY=-----BEGIN-----\nMIIfirstline\n-----END-----',
+    'PATH=/usr/bin',
+    'BROKEN',
+  ];
+
+  test.each([
+    ['connecting with hunter22', 'connecting with ***'],
+    ['token hunter22longer refused', 'token *** refused'],
+    ['cannot reach s3cr3t! there', 'cannot reach *** there'],
+    ['found MIIfirstline', 'found ***'],
+    ['too short to hide: abc, /usr/bin', 'too short to hide: abc, /usr/bin'],
+    ['dial https://me:pw@host/x', 'dial https://me:***@host/x'],
+    ['{"password": "letmein", "user": "me"}', '{"password": "***", "user": "me"}'],
+    ['Authorization: Bearer eyJhbGciOi', 'Authorization: Bearer ***'],
+    ['GET /x?api_key=12345&page=2', 'GET /x?api_key=***&page=2'],
+    ['passwords are fine', 'passwords are fine'],
+  ])('%s', (line, shown) => {
+    expect(hideSecrets(line, env)).toBe(shown);
+  });
+
+  test('takes no time on a line that was made to take some', () => {
+    const began = performance.now();
+    hideSecrets(`${'password '.repeat(5000)}\n${'a://'.repeat(5000)}\n${'x'.repeat(60_000)}`, env);
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,51 @@
+import { printable } from './printable.ts';
+
+/**
+ * The end of a container's log, safe to print: at most 50 lines of 500 characters. Values of secret environment
+ * variables, passwords in URLs and text after words like `password` or `token` are hidden. Other secrets in a log
+ * cannot be recognised.
+ */
+export function logTail(log: string, env: readonly string[]): string {
+  const lines = hideSecrets(log, env).split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines
+    .slice(-mostLines)
+    .map((line) => `${printable(line, longestLine)}\n`)
+    .join('');
+}
+
+/** The text with possible secrets hidden; `env` is the environment of its container. */
+export function hideSecrets(text: string, env: readonly string[]): string {
+  let shown = text;
+  for (const secret of secretsIn(env)) shown = shown.replaceAll(secret, hidden);
+  return shown
+    .split('\n')
+    .map((line) => line.slice(0, longestRead).replace(passwordInUrl, `$1${hidden}@`).replace(toldSecret, `$1${hidden}`))
+    .join('\n');
+}
+
+const hidden = '***';
+const mostLines = 50;
+const longestLine = 500;
+
+/** The rest of a line is not read, so that no line takes long. */
+const longestRead = 2000;
+
+const tellingName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?key|private_?key|access_?key/i;
+const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/@]{1,1024}@/gi;
+const toldSecret =
+  /((?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|authorization)["']?\s{0,3}[=:]\s{0,3}["']?(?:(?:bearer|basic)\s{1,3})?)[^\s"',;&]{1,1024}/gi;
+
+/**
+ * Values of variables with a sensitive name, and passwords in others. The longest come first, because one may contain
+ * another.
+ */
+function secretsIn(env: readonly string[]): readonly string[] {
+  const secrets = env.flatMap((variable) => {
+    const separator = variable.indexOf('=');
+    const [name, value] = [variable.slice(0, separator), variable.slice(separator + 1)];
+    if (separator > 0 && tellingName.test(name)) return [value, ...value.split('\n')];
+    return [...(/:\/\/[^\s/@:]{0,256}:([^\s/@]{1,1024})@/.exec(value)?.slice(1) ?? [])];
+  });
+  return [...new Set(secrets)].filter(({ length }) => length >= 4).toSorted((one, other) => other.length - one.length);
+}

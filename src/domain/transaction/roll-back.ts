@@ -1,0 +1,149 @@
+import { isAlive } from '../container/container.ts';
+import { choicesIn } from './choose-step.ts';
+import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
+import {
+  setFinalPolicy,
+  park,
+  remove,
+  rename,
+  restorePolicy,
+  setPolicy,
+  start,
+  startOld,
+  stop,
+  takeName,
+  unmark,
+  mayTakeName,
+  isFoundInPlace,
+  isNameTaken,
+  needsStart,
+  wasParkedHere,
+} from './member.ts';
+import { policyWhileUnproven, noRestart, samePolicy } from './policy.ts';
+import type { Decision, Step } from './step.ts';
+import { failedName } from './transaction-names.ts';
+
+export function rollBack({ members, memory, liveRestore }: TransactionFacts, all: readonly MemberFacts[]): Decision {
+  const present = members.filter((member) => member.old !== undefined);
+  const returning = present.filter((member) => isOursToReturn(member, memory));
+  const stranded = members.filter((member) => member.old === undefined);
+  const dependentsFirst = present.toReversed();
+  const stopPossible = members.every((member) => member.new?.place !== 'new');
+  const { next, must } = choicesIn('rolling back', memory);
+  return (
+    next(returning, ({ old, oldId, isMarked }) => old?.place === 'kept' && !isMarked && { kind: 'mark', oldId }) ??
+    next(returning, (member) => member.old?.place === 'kept' && park(member, member.old)) ??
+    next(returning, ({ new: successor, old }) => {
+      const isUnproven = successor?.place === 'name' && old?.place === 'old';
+      return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);
+    }) ??
+    next(returning, (member) => setWaitingPolicy(member, liveRestore)) ??
+    next(dependentsFirst, ({ name, new: made }) => made?.place === 'name' && rename(made, failedName(name))) ??
+    next(dependentsFirst, ({ new: made }) => made !== undefined && isAlive(made.status) && stop(made)) ??
+    must(returning, (member) => isBesideItsSuccessor(member) && mayTakeName(member) && startOld(member)) ??
+    next(returning, (member) => takeName(member, member.old)) ??
+    must(returning, (member) => mayTakeName(member) && mayStart(member, memory) && startOld(member)) ??
+    next(returning, (member) => stopPossible && mayTakeName(member) && waitOutPendingStop(member, memory)) ??
+    must(
+      returning,
+      (member) => wasParkedHere(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
+    ) ??
+    next(all, restoreMovedTag) ??
+    next(present, (member) => restoreTag(member, memory)) ??
+    next(present, ({ spare }) => spare !== undefined && remove(spare)) ??
+    must(all, (member) => !isStranded(member) && unmark(member, memory)) ??
+    next(dependentsFirst, (member) => isRemovable(member) && remove(member.new)) ??
+    finishStranded(stranded, memory) ??
+    must(all, (member) => unmark(member, memory)) ??
+    must(returning, (member) => takeName(member, member.old)) ?? { kind: 'end', result: 'undone' }
+  );
+}
+
+/** The successor has not taken the place of its parked container. */
+function isBesideItsSuccessor(member: MemberFacts): boolean {
+  return member.new?.place === 'new' && member.old?.place === 'old';
+}
+
+/** Only a parked container has its successor under this name. At its plain name a container belongs to its owner. */
+function mayStart(member: MemberFacts, memory: ExecutionMemory): boolean {
+  if (!isFoundInPlace(member, memory)) return true;
+  const { old, new: successor, isMarked } = member;
+  return isMarked && (successor === undefined ? old?.startedAt === '' : successor.place === 'bad');
+}
+
+/** Any policy other than the temporary one of a parked container was set by a person. */
+function maySetPolicy(member: MemberFacts, memory: ExecutionMemory, liveRestore: boolean): boolean {
+  if (!isFoundInPlace(member, memory)) return true;
+  const { old, new: successor, policy, isMarked } = member;
+  if (!isMarked || successor?.place === 'new' || old === undefined || policy === undefined) return false;
+  return samePolicy(old.policy, policyWhileUnproven(policy, liveRestore));
+}
+
+/** True if the old container is gone and the successor therefore stays. */
+function isStranded({ old, new: successor }: MemberFacts): boolean {
+  return old === undefined && successor !== undefined;
+}
+
+/**
+ * While a copy of a successor has its name, the successor itself shows which one is ours. Without it the next start
+ * would mistake the copy.
+ */
+function isRemovable(member: MemberFacts): member is MemberFacts & { readonly new: ContainerFacts } {
+  return member.new !== undefined && !(member.nameHeldBy === 'copy' && member.old?.place === 'old');
+}
+
+/** From here on the engine starts the kept container after a power cut, like any parked one. */
+function setWaitingPolicy(
+  { old, new: successor, policy, wasRunning }: MemberFacts,
+  liveRestore: boolean,
+): Step | false {
+  if (old?.place !== 'old' || successor?.place !== 'name' || policy === undefined) return false;
+  if (!wasRunning || isAlive(old.status)) return false;
+  const waiting = policyWhileUnproven(policy, liveRestore);
+  return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
+}
+
+/** Somebody has removed the old container, so only its successor is left. It stays, unless the name is taken. */
+function finishStranded(stranded: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
+  const isForeign = (member: MemberFacts) => member.nameHeldBy === 'rival' || isNameTaken(member);
+  const { next, must } = choicesIn('rolling back', memory);
+  return (
+    next(stranded, (member) => member.new !== undefined && isForeign(member) && remove(member.new)) ??
+    next(stranded, (member) => takeName(member, member.new)) ??
+    next(stranded, (member) => setFinalPolicy(member, memory, false)) ??
+    must(stranded, (member) => member.new !== undefined && needsStart(member) && start(member.new))
+  );
+}
+
+function isOursToReturn(member: MemberFacts, memory: ExecutionMemory): boolean {
+  const { old, nameHeldBy } = member;
+  return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasParkedHere(member, memory));
+}
+
+export function waitOutPendingStop(
+  { old, wasRunning }: MemberFacts,
+  { stopsInDoubt, outwaited }: ExecutionMemory,
+): Step | false {
+  if (old === undefined || !wasRunning || !isAlive(old.status) || outwaited.has(old.id)) return false;
+  return (stopsInDoubt === 'any' || stopsInDoubt.has(old.id)) && { kind: 'waitOutPendingStop', id: old.id };
+}
+
+/** Without a successor, only this process knows from which image it has moved the tag. */
+function restoreMovedTag(member: MemberFacts): Step | false {
+  const { new: successor, nameHeldBy, targetImageId, tagMovedFrom, taggedImageId, reference } = member;
+  if (successor !== undefined || tagMovedFrom === undefined || nameHeldBy === 'rival') return false;
+  const isMoved = taggedImageId === targetImageId && taggedImageId !== tagMovedFrom;
+  return isMoved && { kind: 'tag', imageId: tagMovedFrom, reference };
+}
+
+/** A recovery moves a tag back only to the image that the engine reports for the old container. */
+function restoreTag(member: MemberFacts, memory: ExecutionMemory): Step | false {
+  const { old, new: successor, autoRemoves, isReplica, isMarked, newImageId, taggedImageId, reference } = member;
+  const movedTo = successor?.imageId ?? (autoRemoves || isReplica || isMarked ? newImageId : '');
+  if (old === undefined || movedTo === '' || taggedImageId !== movedTo || member.nameHeldBy === 'rival') return false;
+  const before = memory.isRecovery && member.taggedBefore === '' ? old.imageId : member.taggedBefore;
+  if (before === '' || before === movedTo) return false;
+  const isProven = isMarked || !isFoundInPlace(member, memory);
+  if (memory.isRecovery && (before !== old.imageId || !isProven)) return false;
+  return { kind: 'tag', imageId: before, reference };
+}

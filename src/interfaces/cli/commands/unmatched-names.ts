@@ -1,0 +1,88 @@
+import { commands } from '../../../config/declaration/commands.ts';
+import { nearestCommand } from '../../../config/read/nearest-command.ts';
+import { nearest } from '../../../domain/text/edit-distance.ts';
+import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { namePattern } from '../../../domain/text/name-pattern.ts';
+import { printable, quoted } from '../../../domain/text/printable.ts';
+import type { CommandContext } from '../context/context.ts';
+import { failureLines, printLines, styleFor } from '../render/print.ts';
+
+/**
+ * Warns of each name on the command line that matches no container, and returns their number. Such containers may be
+ * created later.
+ */
+export async function warnOfUnmatchedNames({ application, settings, log, signal }: CommandContext): Promise<number> {
+  const { names } = settings.service;
+  if (names.length === 0 || signal.aborted) return 0;
+  try {
+    const strays = strayNames(names, await application.containerNames(signal));
+    for (const { name, nearby } of strays)
+      log.warn(`No container matches ${quoted(name)}, and none is watched by it until there is one; ${nearby}`);
+    return strays.length;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    log.debug('The names to watch cannot be compared with the containers', { error: describeError(error) });
+    return 0;
+  }
+}
+
+/**
+ * Reports each such name that is not a command either. True if there were any: on a terminal this is a mistyped
+ * command.
+ */
+export async function refuseUnmatchedNames({
+  application,
+  settings,
+  terminal,
+  signal,
+}: CommandContext): Promise<boolean> {
+  const { names } = settings.service;
+  if (names.length === 0) return false;
+  const strays = strayNames(names, await namesOfContainers());
+  if (strays.length === 0) return false;
+  const message = strays
+    .map(({ name, nearby }) => `Cannot run ${quoted(name)}: it is neither a command nor a container; ${nearby}`)
+    .join('\n');
+  const error = new ServiceError('invalid-input', message, { remedy: remedyFor(names) });
+  printLines(terminal.err, failureLines(error, styleFor(terminal.err, settings)));
+  return true;
+
+  async function namesOfContainers(): Promise<readonly string[]> {
+    try {
+      return await application.containerNames(signal);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || signal.aborted) throw error;
+      const which = names.map((name) => quoted(name)).join(', ');
+      const why = `Cannot tell whether ${which}, which is no command, is a container: ${describeError(error)}`;
+      throw new ServiceError(error.code, why, { cause: error, remedy: error.remedy ?? remedyFor(names) });
+    }
+  }
+}
+
+function remedyFor(names: readonly string[]): string {
+  const written = printable(`upkeep run ${names.join(' ')}`, 200);
+  return `upkeep --help lists the commands, upkeep containers what is watched; to wait for a container of that name write "${written}"`;
+}
+
+type StrayName = { readonly name: string; /** Similar names. */ readonly nearby: string };
+
+function strayNames(names: readonly string[], containers: readonly string[]): readonly StrayName[] {
+  return names
+    .filter((name) => !containers.some(namePattern(name)))
+    .map((name) => ({ name, nearby: `${nearbyContainer(name, containers)}, and ${nearbyCommand(name)}` }));
+}
+
+function nearbyContainer(name: string, containers: readonly string[]): string {
+  if (containers.length === 0) return 'there are no containers';
+  const near = nearest(name, containers.slice(0, mostCompared), 1);
+  return near === undefined ? 'no container is called nearly so' : `the nearest container is ${quoted(near)}`;
+}
+
+/** Each comparison takes microseconds. */
+const mostCompared = 2000;
+
+function nearbyCommand(name: string): string {
+  const near = nearestCommand(name);
+  if (near !== undefined) return `the nearest command is "${near}"`;
+  return `the commands are ${commands.map((command) => command.name).join(', ')}`;
+}

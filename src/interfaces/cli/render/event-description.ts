@@ -1,0 +1,118 @@
+import type { Application } from '../../../application/application.ts';
+import type { Settings } from '../../../config/read/make-settings.ts';
+import { shortDigest } from '../../../domain/reference/digest.ts';
+import type { ServiceEvent } from '../../../domain/run/event.ts';
+import type { Log, LogFields } from '../../../domain/outside/outside.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import { countOf, outcomeWording, formatDowntime, formatTasks, shownName, wordingOfStatus } from '../words/wording.ts';
+
+/** An event as a line for people, and as data for machines. */
+export type EventDescription = {
+  readonly level: Level;
+  /** A sentence without a final period, safe to print. */
+  readonly message: string;
+  readonly fields: LogFields;
+};
+
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
+/** Undefined for events that are too frequent for a line each. */
+export function describeEvent(event: ServiceEvent): EventDescription | undefined {
+  const said = say(event);
+  return said && { level: said[0], message: printable(said[1], longestMessage), fields: fieldsOf(event) };
+}
+
+/** Logs the application's events until the returned function is called. */
+export function logEvents(
+  application: Application,
+  log: Log,
+  { failedChecks }: Pick<Settings['log'], 'failedChecks'>,
+): () => void {
+  return application.subscribe((event) => {
+    const announcement = describeEvent(event);
+    if (announcement === undefined) return;
+    const isFailedCheck = event.kind === 'container_checked' && announcement.level === 'warn';
+    log[isFailedCheck ? failedChecks : announcement.level](announcement.message, announcement.fields);
+  });
+}
+
+function say(event: ServiceEvent): readonly [Level, string] | undefined {
+  switch (event.kind) {
+    case 'scan_started':
+      return ['info', 'Checking for updates'];
+    case 'scan_skipped':
+      return ['warn', event.reason];
+    case 'containers_selected':
+      return ['debug', `${countOf(event.names.length, 'container')} to check`];
+    case 'container_checked':
+      return [
+        levelOfStatus(event.status),
+        `${shownName({ name: event.container, engine: event.engine })}: ${withReason(wordingOfStatus(event.status).text, event.reason)}`,
+      ];
+    case 'pull_progress':
+    // The repair itself has reported this.
+    case 'earlier_updates_settled':
+      return undefined;
+    case 'update_started':
+      return ['info', `${shownName({ name: event.container, engine: event.engine })}: updating ${sayChange(event)}`];
+    case 'phase_entered':
+      return ['debug', `${shownName({ name: event.container, engine: event.engine })}: ${sayPhase(event)}`];
+    case 'update_completed':
+    case 'update_deferred':
+      return ['info', sayOutcome(event)];
+    case 'update_failed':
+      return ['error', sayOutcome(event)];
+    case 'image_cleanup':
+      return ['info', `${countOf(event.images.length, 'old image')} removed`];
+    case 'scan_completed':
+      return [event.failed > 0 ? 'warn' : 'info', sayCounts(event)];
+    case 'scan_failed':
+      return ['error', event.error];
+    case 'engine_unreachable':
+      return ['warn', `${event.engine ?? 'The engine'} cannot be reached: ${event.error}`];
+    case 'engine_reachable':
+      return ['info', `${event.engine ?? 'The engine'} can be reached again`];
+  }
+}
+
+const longestMessage = 2000;
+
+function sayChange({ image, formerImage, to }: Extract<ServiceEvent, { kind: 'update_started' }>): string {
+  if (formerImage !== undefined) return `${formerImage} to ${image}`;
+  return to === '' ? image : `${image} to ${shortDigest(to)}`;
+}
+
+function levelOfStatus(status: string): Level {
+  if (status === 'unknown') return 'warn';
+  return status === 'stale' || status === 'held' ? 'info' : 'debug';
+}
+
+function sayOutcome({
+  outcome: { name: bare, engine, outcome, reason, downtimeMs, stoppingMs },
+}: Extract<ServiceEvent, { outcome: object }>): string {
+  const down = formatDowntime(downtimeMs, stoppingMs);
+  const what = outcomeWording[outcome].text;
+  const name = shownName({ name: bare, engine });
+  return `${name}: ${withReason(down === '' ? what : `${what} (${down})`, reason)}`;
+}
+
+function sayPhase({ phase, tasks }: Extract<ServiceEvent, { kind: 'phase_entered' }>): string {
+  return tasks === undefined ? phase : `${phase}, ${formatTasks(tasks)}`;
+}
+
+function sayCounts({ scanned, updated, failed, purpose }: ServiceEvent & { kind: 'scan_completed' }): string {
+  const checked = `${countOf(scanned, 'container')} checked`;
+  return purpose === 'check' ? checked : `${checked}, ${updated} updated, ${failed} failed`;
+}
+
+function withReason(what: string, reason: string): string {
+  return reason === '' ? what : `${what}: ${reason}`;
+}
+
+/** Fields of the event that neither the line nor other events show. */
+function fieldsOf(event: ServiceEvent): LogFields {
+  const fields = Object.entries(event).filter(([name]) => !unsaid.has(name));
+  return { event: event.kind, ...Object.fromEntries<unknown>(fields), ...('outcome' in event ? event.outcome : {}) };
+}
+
+const unsaid: ReadonlySet<string> = new Set(['kind', 'atMs', 'session', 'outcome', 'recipients']);

@@ -1,0 +1,105 @@
+import { printable } from '../../../domain/text/printable.ts';
+import type { ContainerView, Finding, UnwatchedView } from '../context/views.ts';
+import type { Cell, Column } from '../terminal/cell.ts';
+import type { Table } from '../terminal/table.ts';
+import { shortImage } from './container-table.ts';
+import { shownName, statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
+import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
+
+const columns: readonly Column[] = [
+  { title: 'CONTAINER', min: 12, keep: 'start', dropPriority: 0 },
+  { title: 'UPDATE', min: 10, keep: 'start', dropPriority: 1 },
+  { title: 'VERSION', min: 10, keep: 'end', dropPriority: 3 },
+  { title: 'OUT FOR', min: 4, keep: 'start', dropPriority: 4 },
+  { title: 'STATE', min: 8, keep: 'start', dropPriority: 2 },
+  { title: 'IMAGE', min: 12, keep: 'end', dropPriority: 5 },
+  { title: 'WHY', min: 20, keep: 'start', dropPriority: 6, isSentence: true },
+];
+
+/** The containers of an engine: first those that need attention, last those that are not watched. */
+export function inventoryTable(
+  containers: readonly ContainerView[],
+  unwatched: readonly UnwatchedView[],
+  nowMs: number,
+): Table {
+  const sorted = containers.toSorted((one, other) => urgencyOf(one.finding) - urgencyOf(other.finding));
+  return {
+    columns,
+    rows: [
+      ...sorted.map((container) => rowOf(container, nowMs)),
+      ...unwatched.map(({ image, reason, ...one }) =>
+        cells({ ...one, image, update: { text: 'not watched', style: 'grey' }, why: `It ${reason}` }),
+      ),
+    ],
+  };
+}
+
+function rowOf({ finding, reason, ...container }: ContainerView, nowMs: number): readonly Cell[] {
+  const isNewer =
+    finding.kind !== 'unchecked' && finding.kind !== 'unfinished' && /^(?:stale|held)$/.test(finding.status);
+  return cells({
+    ...container,
+    image: imageChange(container.image, isNewer ? container.candidate : undefined),
+    update: wordingOf(finding),
+    version: versionCell({ from: container.version, to: container.latestVersion }),
+    age: ageCell(isNewer ? container.releasedAtMs : undefined, nowMs),
+    why: isPlain(finding) ? '' : reason,
+  });
+}
+
+type Row = {
+  readonly name: string;
+  readonly engine?: string;
+  readonly image: string;
+  readonly update: Wording;
+  readonly why: string;
+  readonly state?: string;
+  readonly version?: Cell;
+  readonly age?: Cell;
+};
+
+function cells({ image, update, why, state = '', version = nothing, age = nothing, ...one }: Row): readonly Cell[] {
+  return [
+    { text: printable(shownName(one), 300), style: 'bold' },
+    update,
+    version,
+    age,
+    { text: printable(state, 100), style: 'plain' },
+    { text: shortImage(image), style: 'plain' },
+    { text: printable(why, 2000), style: 'plain' },
+  ];
+}
+
+const nothing: Cell = { text: '', style: 'plain' };
+
+/** True if the reason would repeat the state. */
+function isPlain(finding: Finding): boolean {
+  return finding.kind === 'checked' && /^(?:fresh|stale|pinned|local)$/.test(finding.status);
+}
+
+/** Without verdicts, no finding may also mean that the check failed. The reason shows it. */
+const toldWording = {
+  'nothing found': { text: 'no update found', style: 'plain' },
+  stale: statusWording.stale,
+  held: statusWording.held,
+} as const;
+
+function wordingOf(finding: Finding): Wording {
+  switch (finding.kind) {
+    case 'checked':
+      return statusWording[finding.status];
+    case 'told':
+      return toldWording[finding.status];
+    case 'unfinished':
+      return unfinishedWording[finding.state];
+    case 'unchecked':
+      return { text: 'not checked yet', style: 'grey' };
+  }
+}
+
+/** In the order of the wordings. */
+function urgencyOf(finding: Finding): number {
+  const texts = [...Object.values(unfinishedWording), ...Object.values(statusWording)].map(({ text }) => text);
+  const found = texts.indexOf(wordingOf(finding).text);
+  return found === -1 ? texts.length : found;
+}

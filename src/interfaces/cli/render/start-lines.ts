@@ -1,0 +1,44 @@
+import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { printable } from '../../../domain/text/printable.ts';
+import type { CommandContext } from '../context/context.ts';
+import { countOf } from '../words/wording.ts';
+
+/**
+ * Logs the version, the engine and the containers at the start of the service, a line each. Unknown values are left
+ * out.
+ */
+export async function logStart({ about, application, log, signal }: CommandContext): Promise<void> {
+  if (about === undefined || signal.aborted) return;
+  try {
+    const engine = engineWords(await about.engine(signal));
+    const engines = application.engines?.();
+    log.info(`Upkeep ${about.version} with ${engines === undefined ? engine : fleetWords(engines)}`);
+    log.info(await countContainers(application, signal));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    log.debug('The engine cannot be described', { error: describeError(error) });
+  }
+}
+
+function engineWords({ kind, version }: { readonly kind: string; readonly version: string }): string {
+  return `${kind === 'podman' ? 'Podman' : 'Docker'} ${printable(version, 60)}`;
+}
+
+type Engines = ReturnType<NonNullable<CommandContext['application']['engines']>>;
+
+/** `3 engines: nas (Docker 27.3.1), pi (Podman 4.9.4), vps (away)` */
+function fleetWords(engines: Engines): string {
+  const all = engines.map(({ name, kind, version, reachable }) => {
+    if (reachable === false) return `${name} (away)`;
+    return kind === undefined || version === undefined ? name : `${name} (${engineWords({ kind, version })})`;
+  });
+  return `${all.length} engines: ${all.join(', ')}`;
+}
+
+/** From the inventory where it is kept, else with one list. */
+async function countContainers(application: CommandContext['application'], signal: AbortSignal): Promise<string> {
+  const { known, containers } = application.inventory();
+  if (!known) return `${countOf((await application.containerNames(signal)).length, 'container')} on the engine`;
+  const others = application.unwatched().length;
+  return `${countOf(containers.length, 'container')} watched${others === 0 ? '' : `, ${others} not watched`}`;
+}

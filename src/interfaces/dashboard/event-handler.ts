@@ -1,0 +1,121 @@
+import { type StreamEvent, readEvent } from './state/documents/events.ts';
+import { nameIn, textOf } from './state/documents/reading.ts';
+import { readSummary } from './state/documents/status.ts';
+import { didWords } from './state/telling/runs.ts';
+import { joinedWords } from './state/words/sentences.ts';
+import type { Reader } from './transport/reader.ts';
+import type { PageContext } from './view/context.ts';
+import { movePullInDrawer } from './view/drawer/drawer.ts';
+import { announce, notice } from './view/parts/notice.ts';
+import type { Table } from './view/table/table.ts';
+
+export type EventHandlerParts = {
+  readonly context: PageContext;
+  readonly table: Table;
+  readonly reader: Reader;
+  readonly onRefused: () => void;
+  readonly paintAnswerSoon: () => void;
+  readonly paintOpen: () => void;
+  readonly paintRun: () => void;
+  readonly paintPages: () => void;
+};
+
+export type EventHandler = {
+  /** Handles an event of the stream, given as text. */
+  readonly hear: (text: string) => void;
+  /** Reads all documents soon. Several calls cause one reading. */
+  readonly refresh: () => void;
+  readonly readPages: () => Promise<void>;
+};
+
+/** Applies events to the page: one row, the counts, and the drawer if it shows that container. */
+export function createEventHandler(parts: EventHandlerParts): EventHandler {
+  const { context, table, reader } = parts;
+  const { fleet } = context;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let rolledBack = 0;
+  /** Whether the run has had an update; a check has none. */
+  let isUpdate = false;
+
+  function hear(text: string): void {
+    const event = readEvent(text);
+    if (event === undefined) return;
+    const wasRunning = fleet.isRunning();
+    const names = fleet.hear(event, context.nowMs());
+    if (event.kind === 'pull_progress' && wasRunning && names.every(table.movePull)) {
+      if (!names.every((name) => movePullInDrawer(context, name))) parts.paintOpen();
+      return parts.paintAnswerSoon();
+    }
+    table.paint(names);
+    if (names.length > 0) table.filter();
+    if (wasRunning !== fleet.isRunning()) parts.paintRun();
+    if (names.includes(context.address().open)) parts.paintOpen();
+    parts.paintAnswerSoon();
+    follow(event);
+  }
+
+  function follow({ kind, data }: StreamEvent): void {
+    const name = nameIn(data);
+    switch (kind) {
+      case 'scan_started':
+        rolledBack = 0;
+        isUpdate = false;
+        return refresh();
+      case 'update_started':
+        isUpdate = true;
+        return announce(`${name} is being updated`);
+      case 'update_completed':
+        return announce(`${name} was updated to ${fleet.named(name)?.version ?? 'a newer image'}`);
+      case 'update_failed': {
+        const isBack = data['rolled_back'] === true;
+        if (isBack) rolledBack += 1;
+        return announce(`${name} ${isBack ? 'was rolled back' : 'could not be updated'}: ${textOf(data['error'])}`);
+      }
+      case 'engine_unreachable':
+      case 'engine_reachable':
+        return refresh();
+      case 'scan_failed':
+        notice(`The run failed: ${textOf(data['error'])}.`);
+        return endRun();
+      case 'scan_completed':
+        if (isUpdate) notice(doneWords(data, rolledBack));
+        return endRun();
+      default:
+        return undefined;
+    }
+  }
+
+  /** The documents are authoritative. The engine may report the last change a moment later, so they are read twice. */
+  function endRun(): void {
+    refresh();
+    setTimeout(refresh, settledMs);
+    void readPages();
+  }
+
+  function refresh(): void {
+    if (timer !== undefined) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      void reader.read().then((answer) => {
+        if (answer === 'refused') parts.onRefused();
+      });
+    }, refreshMs);
+  }
+
+  async function readPages(): Promise<void> {
+    await Promise.all([reader.readRuns(), reader.options().length === 0 ? reader.readOptions() : undefined]);
+    parts.paintPages();
+    parts.paintAnswerSoon();
+    parts.paintOpen();
+  }
+
+  return { hear, refresh, readPages };
+}
+
+const refreshMs = 250;
+const settledMs = 3000;
+
+function doneWords(data: StreamEvent['data'], rolledBack: number): string {
+  const words = didWords({ ...readSummary(data), rolledBack });
+  return words.length === 0 ? 'Done: nothing new.' : `Done: ${joinedWords(words)}.`;
+}

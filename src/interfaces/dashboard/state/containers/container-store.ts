@@ -1,0 +1,163 @@
+import type { WatchedContainer } from '../documents/container.ts';
+import { type StreamEvent, percentOf } from '../documents/events.ts';
+import { nameIn, textOf } from '../documents/reading.ts';
+import { noStatus, type Status, tasksIn } from '../documents/status.ts';
+import { checked, duringUpdate, failed, updated } from './container-changes.ts';
+import { enterPhase, phaseNamed, type UpdateProgress, waiting } from './update-progress.ts';
+
+/** The page's data about containers: read at first, changed by events, and read again at times. */
+export type ContainerStore = {
+  readonly all: () => readonly WatchedContainer[];
+  readonly named: (name: string) => WatchedContainer | undefined;
+  readonly updateOf: (name: string) => UpdateProgress | undefined;
+  /** Names of the containers in the run under way, in the order of their events. Empty without a run. */
+  readonly inRun: () => readonly string[];
+  readonly isRunning: () => boolean;
+  readonly status: () => Status;
+  /** Applies documents. Returns the names of changed containers. */
+  readonly take: (containers: readonly WatchedContainer[], status: Status | undefined, nowMs: number) => StoreChanges;
+  /** Applies an event. Returns the names of changed containers. */
+  readonly hear: (event: StreamEvent, nowMs: number) => readonly string[];
+  /** Notes that an update was requested. */
+  readonly ask: (names: readonly string[]) => void;
+};
+
+export type StoreChanges = {
+  readonly changed: readonly string[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+};
+
+export function createContainerStore(): ContainerStore {
+  const containers = new Map<string, WatchedContainer>();
+  const underWay = new Map<string, UpdateProgress>();
+  const names = new Set<string>();
+  let status = noStatus;
+  let isRunning = false;
+
+  function begin(name: string): UpdateProgress {
+    isRunning = true;
+    if (containers.has(name)) names.add(name);
+    const known = underWay.get(name) ?? waiting;
+    underWay.set(name, known);
+    return known;
+  }
+
+  function end(): readonly string[] {
+    const left = [...underWay.keys()];
+    underWay.clear();
+    names.clear();
+    isRunning = false;
+    return left;
+  }
+
+  function change(name: string, make: (one: WatchedContainer) => WatchedContainer): readonly string[] {
+    const one = containers.get(name);
+    if (one === undefined) return [];
+    containers.set(name, make(one));
+    return [name];
+  }
+
+  /** By the events, and by a newer status, which may show an end without an event. */
+  function isUnderWay(name: string, newer: Status | undefined): boolean {
+    if (!underWay.has(name)) return false;
+    if (newer?.run === undefined) return newer === undefined || newer.running;
+    return newer.run.some((one) => one.name === name && phaseNamed(one.phase) !== undefined);
+  }
+
+  /** Applies the run of a status, if its begin or end had no event. */
+  function takeRun({ run, running }: Status, nowMs: number): readonly string[] {
+    if (run === undefined) return running ? [] : end();
+    const touched: string[] = [];
+    for (const { name, phase: word, percent, tasks } of run) {
+      const phase = phaseNamed(word);
+      if (phase === undefined) {
+        // The container's update has ended, but the run continues.
+        isRunning = true;
+        if (containers.has(name)) names.add(name);
+        if (underWay.delete(name)) touched.push(name);
+        continue;
+      }
+      const before = begin(name);
+      const next = {
+        ...enterPhase(before, phase, nowMs),
+        ...(phase === 'pulling' && { percent: percent ?? before.percent }),
+        tasks,
+      };
+      if (JSON.stringify(next) === JSON.stringify(before) && phase !== 'waiting') continue;
+      underWay.set(name, next);
+      touched.push(name);
+    }
+    return touched;
+  }
+
+  return {
+    all: () => [...containers.values()],
+    named: (name) => containers.get(name),
+    updateOf: (name) => underWay.get(name),
+    inRun: () => [...names],
+    isRunning: () => isRunning,
+    status: () => status,
+    take(read, newStatus, nowMs) {
+      const changed = new Set<string>();
+      const added: string[] = [];
+      const gone = new Set(containers.keys());
+      for (const one of read) {
+        gone.delete(one.name);
+        const before = containers.get(one.name);
+        const isMoving = before !== undefined && isUnderWay(one.name, newStatus);
+        const now = isMoving ? duringUpdate(before, one) : one;
+        containers.set(one.name, now);
+        if (before === undefined) added.push(one.name);
+        else if (JSON.stringify(before) !== JSON.stringify(now)) changed.add(one.name);
+      }
+      for (const name of gone) {
+        // During its update a container may briefly be missing from the list.
+        if (underWay.has(name)) gone.delete(name);
+        else containers.delete(name);
+      }
+      if (newStatus !== undefined) {
+        for (const name of takeRun(newStatus, nowMs)) changed.add(name);
+        status = newStatus;
+      }
+      return { changed: [...changed].filter((name) => containers.has(name)), added, removed: [...gone] };
+    },
+    hear({ kind, data, atMs }, nowMs) {
+      const name = nameIn(data);
+      const at = atMs ?? nowMs;
+      switch (kind) {
+        case 'update_started':
+          underWay.set(name, enterPhase(begin(name), 'pulling', nowMs));
+          return [name];
+        case 'phase_entered': {
+          const phase = phaseNamed(textOf(data['phase']));
+          if (phase === undefined) return [];
+          underWay.set(name, { ...enterPhase(begin(name), phase, nowMs), tasks: tasksIn(data) });
+          return [name];
+        }
+        case 'pull_progress':
+          underWay.set(name, { ...begin(name), phase: 'pulling', percent: percentOf(data) });
+          return [name];
+        case 'update_completed':
+          underWay.delete(name);
+          return change(name, (one) => updated(one, data, at));
+        case 'update_failed':
+          underWay.delete(name);
+          return change(name, (one) => failed(one, data, at));
+        case 'update_deferred':
+          underWay.delete(name);
+          return containers.has(name) ? [name] : [];
+        case 'container_checked':
+          return change(name, (one) => checked(one, data, at));
+        case 'scan_completed':
+        case 'scan_failed':
+          return end();
+        default:
+          return [];
+      }
+    },
+    ask(asked) {
+      for (const name of asked) begin(name);
+    },
+  };
+}

@@ -1,0 +1,207 @@
+import type { UpdateProgress } from '../containers/update-progress.ts';
+import type { WatchedContainer } from '../documents/container.ts';
+import { when } from '../words/moments.ts';
+import { dayMs, withNoBreakSpaces, preciseDuration, size, duration } from '../words/numbers.ts';
+import { capitalized, plural } from '../words/sentences.ts';
+
+/** The state of a container in words. `group` decides counts and order. */
+export type DescribedState = {
+  readonly tone: 'fine' | 'done' | 'ready' | 'held' | 'wrong' | 'bad';
+  readonly group: Group;
+  readonly icon: IconName;
+  readonly turning?: boolean;
+  readonly word: string;
+  readonly why?: string;
+  readonly aside?: string;
+  readonly action?: RowAction;
+};
+
+export const groups = ['wrong', 'ready', 'held', 'unchecked', 'fine'] as const;
+export type Group = (typeof groups)[number];
+
+export type RowAction = 'update' | 'approve' | 'check' | 'look';
+
+export type IconName =
+  | 'check'
+  | 'up'
+  | 'ask'
+  | 'back'
+  | 'fail'
+  | 'unknown'
+  | 'clock'
+  | 'pin'
+  | 'eye'
+  | 'skip'
+  | 'home'
+  | 'lock'
+  | 'snooze'
+  | 'run';
+
+/** The words for every verdict, hold and phase. */
+export function describeState(
+  one: WatchedContainer,
+  update: UpdateProgress | undefined,
+  nowMs: number,
+): DescribedState {
+  if (update !== undefined) return tellUpdate(one, update);
+  if (one.unfinished !== undefined) return tellUnfinished(one, one.unfinished);
+  switch (one.verdict) {
+    case 'unknown':
+      if (one.hold === 'no-pull') return held('eye', 'No registry is asked');
+      return {
+        tone: 'wrong',
+        group: 'wrong',
+        icon: 'unknown',
+        word: 'Could not be checked',
+        why: sentence(one),
+        action: 'check',
+      };
+    case 'stale':
+      return ready(one, nowMs);
+    case 'held':
+      return tellHeld(one, nowMs);
+    case 'pinned':
+      return held('pin', 'Pinned to a digest');
+    case 'local':
+      return held('home', 'Built here, no registry has it');
+    case 'fresh':
+      return tellFresh(one, nowMs);
+    case undefined:
+      return { tone: 'held', group: 'unchecked', icon: 'clock', word: 'Not checked yet' };
+  }
+}
+
+function tellUpdate(one: WatchedContainer, { phase, tasks }: UpdateProgress): DescribedState {
+  const count = tasks === undefined ? '' : `, ${tasks.running} of ${plural(tasks.wanted, 'task')}`;
+  switch (phase) {
+    case 'waiting':
+      return { tone: 'ready', group: 'ready', icon: 'clock', word: 'Waits for its turn' };
+    case 'rolling back':
+      return { tone: 'wrong', group: 'wrong', icon: 'run', turning: true, word: `Rolling back${count}` };
+    default: {
+      // The swarm's nodes pull and start the image, without steps in between.
+      const word = one.isService ? `Starting${count}` : phaseWords[phase];
+      return { tone: 'ready', group: 'ready', icon: 'run', turning: true, word };
+    }
+  }
+}
+
+export const phaseWords = {
+  waiting: 'Waiting',
+  pulling: 'Pulling',
+  preparing: 'Creating',
+  stopping: 'Stopping',
+  starting: 'Starting',
+  'checking health': 'Checking health',
+  committing: 'Finishing',
+  'rolling back': 'Rolling back',
+} as const;
+
+function tellUnfinished(one: WatchedContainer, state: NonNullable<WatchedContainer['unfinished']>): DescribedState {
+  return state === 'in progress'
+    ? { tone: 'ready', group: 'ready', icon: 'run', turning: true, word: 'Being updated', why: sentence(one) }
+    : {
+        tone: 'wrong',
+        group: 'wrong',
+        icon: 'fail',
+        word: 'An update was interrupted',
+        why: sentence(one),
+        action: 'look',
+      };
+}
+
+function tellHeld(one: WatchedContainer, nowMs: number): DescribedState {
+  switch (one.hold) {
+    case 'failed':
+      return tellFailed(one);
+    case 'interrupted':
+      return tellUnfinished(one, 'repair pending');
+    case 'approval':
+      return approval(one, nowMs);
+    case 'cooldown':
+      return held(
+        'clock',
+        one.eligibleAtMs === undefined ? 'Too young' : `Too young until ${when(one.eligibleAtMs, nowMs)}`,
+      );
+    case 'window':
+      return one.eligibleAtMs === undefined
+        ? { ...held('clock', 'Its window never opens'), why: sentence(one) }
+        : held('clock', `Its window opens ${when(one.eligibleAtMs, nowMs)}`);
+    case 'wave':
+      return { ...held('clock', 'Waits for other engines'), why: sentence(one) };
+    case 'skipped':
+      return held('skip', `${one.latestVersion || 'This version'} is skipped${untilWords(one, nowMs)}`);
+    case 'snoozed':
+      return held('snooze', `Snoozed${untilWords(one, nowMs)}`);
+    case 'unsigned':
+      return { ...held('lock', 'Not signed'), why: sentence(one) };
+    case 'monitor-only':
+      return held('eye', 'Monitored only');
+    case 'no-pull':
+      return held('eye', 'No registry is asked');
+    default:
+      return { ...held('clock', 'Held back'), why: sentence(one) };
+  }
+}
+
+function untilWords({ eligibleAtMs }: WatchedContainer, nowMs: number): string {
+  return eligibleAtMs === undefined ? '' : ` until ${when(eligibleAtMs, nowMs)}`;
+}
+
+function tellFailed(one: WatchedContainer): DescribedState {
+  const { last, status } = one;
+  const isDown = status !== '' && status !== 'running';
+  if (last?.outcome === 'updated') return held('back', `${one.latestVersion || 'The newer version'} was rolled back`);
+  if (last?.outcome === 'failed') {
+    const word = isDown ? 'Down: update failed' : 'Update failed';
+    return {
+      tone: 'bad',
+      group: 'wrong',
+      icon: 'fail',
+      word,
+      why: withNoBreakSpaces(capitalized(last.reason)),
+      action: 'look',
+    };
+  }
+  const word = last?.from ? `Rolled back to ${last.from}` : 'Rolled back';
+  const why = last === undefined || last.reason === '' ? sentence(one) : withNoBreakSpaces(capitalized(last.reason));
+  return isDown
+    ? { tone: 'bad', group: 'wrong', icon: 'fail', word: 'Down after an update', why, action: 'look' }
+    : { tone: 'wrong', group: 'wrong', icon: 'back', word, why, action: 'look' };
+}
+
+function tellFresh({ last }: WatchedContainer, nowMs: number): DescribedState {
+  const agoMs = last?.outcome === 'updated' && last.atMs !== undefined ? nowMs - last.atMs : Infinity;
+  if (last?.atMs === undefined || agoMs > dayMs)
+    return { tone: 'fine', group: 'fine', icon: 'check', word: 'Up to date' };
+  const isNew = agoMs < justNowMs;
+  const down = last.downtimeMs === undefined ? '' : `, down ${preciseDuration(last.downtimeMs)}`;
+  const word = `Updated ${isNew ? 'just now' : when(last.atMs, nowMs)}${down}`;
+  return { tone: isNew ? 'done' : 'fine', group: 'fine', icon: 'check', word };
+}
+
+const justNowMs = 600_000;
+
+function ready(one: WatchedContainer, nowMs: number): DescribedState {
+  return { tone: 'ready', group: 'ready', icon: 'up', word: 'Update ready', ...asideOf(one, nowMs), action: 'update' };
+}
+
+function approval(one: WatchedContainer, nowMs: number): DescribedState {
+  const aside = asideOf(one, nowMs);
+  return { tone: 'ready', group: 'ready', icon: 'ask', word: 'Waits for your approval', ...aside, action: 'approve' };
+}
+
+function asideOf({ releasedAtMs, downloadBytes }: WatchedContainer, nowMs: number): Pick<DescribedState, 'aside'> {
+  const age = releasedAtMs === undefined || releasedAtMs > nowMs ? '' : `out for ${duration(nowMs - releasedAtMs)}`;
+  const bytes = downloadBytes === undefined ? '' : size(downloadBytes);
+  const aside = [age, bytes].filter(Boolean).join(', ');
+  return aside === '' ? {} : { aside };
+}
+
+function held(icon: IconName, word: string): DescribedState {
+  return { tone: 'held', group: 'held', icon, word };
+}
+
+function sentence({ reason }: WatchedContainer): string {
+  return withNoBreakSpaces(capitalized(reason));
+}

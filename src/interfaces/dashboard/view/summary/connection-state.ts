@@ -1,0 +1,71 @@
+import type { EngineAway } from '../../state/documents/status.ts';
+import { clock } from '../../state/words/moments.ts';
+import { withNoBreakSpaces } from '../../state/words/numbers.ts';
+import { capitalized, withPeriod } from '../../state/words/sentences.ts';
+import type { ConnectionState } from '../../transport/connection.ts';
+import { isLive, type PageContext } from '../context.ts';
+import { button, byId, type Child, h, repaint, setText } from '../parts/node.ts';
+
+/** The link's state in the top bar, and the banner above outdated data. */
+export function paintConnectionState(
+  context: PageContext,
+  { awayWhy, hint }: { readonly awayWhy: string; readonly hint: string },
+): void {
+  const state = context.link();
+  const live = byId('live');
+  live.dataset['state'] = state;
+  live.title = hint;
+  setText(live, withNoBreakSpaces(linkWords[state]));
+  document.body.classList.toggle('stale-data', !isLive(context));
+  const banner = byId('banner');
+  const error = context.engineError();
+  const isOffline = state === 'offline';
+  const away = error === undefined ? context.enginesAway() : [];
+  banner.hidden = !isOffline && error === undefined && away.length === 0;
+  banner.classList.toggle('bad', !isOffline && error !== undefined);
+  const readAt = context.readAtMs();
+  repaint(banner, [isOffline, error, away, readAt, awayWhy], () => {
+    if (isOffline) {
+      const from =
+        readAt === 0
+          ? ''
+          : ` What you see is from ${clock(readAt)}. An update that was under way goes on without this page.`;
+      return [
+        h('span', {}, h('strong', {}, awayWhy), from),
+        button({ class: 'text-button' }, context.act.tryNow, 'Try now'),
+      ];
+    }
+    if (error === undefined) return away.length === 0 ? [] : [awayNode(away)];
+    const words = withPeriod(capitalized(error));
+    return [
+      h(
+        'span',
+        {},
+        h('strong', {}, words),
+        ' Nothing is checked or updated until it answers. Containers go on running.',
+      ),
+    ];
+  });
+}
+
+/** The text in the top bar; empty before the first answer. */
+const linkWords: Readonly<Record<ConnectionState, string>> = {
+  connecting: '',
+  live: 'Live',
+  polling: 'Every 10 s',
+  reconnecting: 'Reconnecting',
+  offline: 'Offline',
+};
+
+/** The banner about engines that do not answer. */
+function awayNode(away: readonly EngineAway[]): Child {
+  const [first] = away;
+  const what = away.length === 1 ? `${first?.name} cannot be reached` : `${away.length} engines cannot be reached`;
+  const why = away.map(({ name, error }) => (away.length === 1 ? error : `${name}: ${error}`)).join('; ');
+  return h(
+    'span',
+    {},
+    h('strong', {}, withPeriod(`${what}: ${why}`)),
+    ` ${away.length === 1 ? 'Its' : 'Their'} containers go on running; what you see of them is from before.`,
+  );
+}

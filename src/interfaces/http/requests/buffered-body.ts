@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { HttpError } from '../replies/errors.ts';
+
+/** Keeps the body of a request, which is discarded otherwise. Call it before the body is read. */
+export function bufferBody(request: IncomingMessage): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  bodies.set(request, () => (bytes > mostBytes ? undefined : Buffer.concat(chunks).toString('utf8')));
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= mostBytes) chunks.push(chunk);
+    else chunks.length = 0;
+  });
+}
+
+/** The JSON object in the kept body. Throws 400 for anything else. */
+export function bufferedObject(request: IncomingMessage): JsonObject {
+  const body = bodies.get(request);
+  const text = body === undefined ? '' : body();
+  if (text === undefined) throw new HttpError(413, `the request body is larger than ${mostBytes} bytes`);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // The error is reported below.
+  }
+  throw new HttpError(400, 'invalid request body: expected a JSON object');
+}
+
+/** Enough for a decision, which has names, digests and times. */
+const mostBytes = 16_384;
+
+const bodies = new WeakMap<IncomingMessage, () => string | undefined>();
