@@ -22,6 +22,7 @@ const sharedChunks = [
       'src/adapters/process/instance.ts',
       'src/adapters/process/log.ts',
       'src/application/create-application.ts',
+      'src/composition/open-engine.ts',
       'src/composition/run-command.ts',
       'src/config/engines/engine-host.ts',
       'src/interfaces/cli/cli.ts',
@@ -35,7 +36,6 @@ const sharedChunks = [
     name: 'fleet',
     modules: [
       'src/composition/fleet.ts',
-      'src/composition/open-engine.ts',
       'src/application/fleet/create-fleet.ts',
       'src/application/fleet/named-events.ts',
       'src/application/fleet/run/read-waves.ts',
