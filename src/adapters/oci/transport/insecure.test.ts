@@ -5,7 +5,7 @@ import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { serverCa, type Answer } from '../../../../test/support/http/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import { emptyContent, putImage, serveContent } from '../../../../test/support/registry/registry-content.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import { type ImageReference, parseImageReference } from '../../../domain/reference/image-reference.ts';
 import { createInsecure } from './insecure.ts';
 
 const rig = createOciRig();
@@ -139,16 +139,18 @@ test('one that changes from https to http, and back, is found again', async () =
   const content = emptyContent();
   const { digest } = putImage(content, 'team/app:1');
   const secure = await rig.serve(serveContent(content), { tls: true });
-  const { port } = secure;
+  const plain = await rig.serve(serveContent(content));
+  let server = secure;
+  await using front = await openFront(() => server.port);
   const oci = rig.registry();
-  await oci.resolve(at(secure));
-  await secure[Symbol.asyncDispose]();
-  const plain = await rig.serve(serveContent(content), { port });
-  expect(await oci.resolve(at(plain))).toBe(digest);
-  await plain[Symbol.asyncDispose]();
-  const again = await rig.serve(serveContent(content), { port, tls: true });
-  await oci.resolve(at(again)).catch(() => undefined);
-  expect(await oci.resolve(at(again))).toBe(digest);
+  await oci.resolve(front.image);
+  server = plain;
+  front.disconnect();
+  expect(await oci.resolve(front.image)).toBe(digest);
+  server = secure;
+  front.disconnect();
+  await oci.resolve(front.image).catch(() => undefined);
+  expect(await oci.resolve(front.image)).toBe(digest);
 });
 
 test('one that sends plain requests away as a server with TLS does is asked with TLS the next time', async () => {
@@ -156,27 +158,16 @@ test('one that sends plain requests away as a server with TLS does is asked with
   const { digest } = putImage(content, 'team/app:1');
   const secure = await rig.serve(serveContent(content), { tls: true });
   const plain = await rig.serve(() => ({ status: 400, body: 'Client sent an HTTP request to an HTTPS server.' }));
-  // One port for both protocols, told apart by the first byte of a connection; TLS comes later.
+  // One port for both protocols; TLS comes later.
   let hasTls = false;
-  const front = createServer((socket) =>
-    socket.once('data', (first: Buffer) => {
-      if (first[0] === 0x16 && !hasTls) return void socket.destroy();
-      const behind = connect(first[0] === 0x16 ? secure.port : plain.port, '127.0.0.1');
-      behind.write(first);
-      socket.pipe(behind).pipe(socket);
-      for (const end of [socket, behind]) end.on('error', () => behind.destroy());
-    }),
-  );
-  await new Promise<void>((resolve) => {
-    front.listen(0, '127.0.0.1', resolve);
+  await using front = await openFront((isTls) => {
+    if (!isTls) return plain.port;
+    return hasTls ? secure.port : undefined;
   });
-  const { port } = front.address() as AddressInfo;
-  const image = parseImageReference(`127.0.0.1:${port}/team/app:1`);
   const oci = rig.registry();
-  expect((await failureOf(oci.resolve(image))).message).toContain('it answered with status 400');
+  expect((await failureOf(oci.resolve(front.image))).message).toContain('it answered with status 400');
   hasTls = true;
-  expect(await oci.resolve(image)).toBe(digest);
-  front.close();
+  expect(await oci.resolve(front.image)).toBe(digest);
 });
 
 test('one that is not insecure gets no plain request, and no unverified one', async () => {
@@ -213,4 +204,37 @@ function tunnel(port: number, socket: Duplex): void {
     socket.pipe(through).pipe(socket);
   });
   for (const end of [socket, through]) end.on('error', () => through.destroy());
+}
+
+type Front = AsyncDisposable & { readonly image: ImageReference; readonly disconnect: () => void };
+
+/** A port that passes each connection to the server of `portFor`, or closes it. The first byte tells TLS from HTTP. */
+async function openFront(portFor: (isTls: boolean) => number | undefined): Promise<Front> {
+  const sockets = new Set<Duplex>();
+  const front = createServer((socket) => {
+    sockets.add(socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket)));
+    socket.once('data', (first: Buffer) => {
+      const port = portFor(first[0] === 0x16);
+      if (port === undefined) return void socket.destroy();
+      const behind = connect(port, '127.0.0.1').on('error', () => socket.destroy());
+      behind.write(first);
+      socket
+        .on('close', () => behind.destroy())
+        .pipe(behind)
+        .pipe(socket);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    front.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = front.address() as AddressInfo;
+  const disconnect = () => sockets.forEach((socket) => socket.destroy());
+  return {
+    image: parseImageReference(`127.0.0.1:${port}/team/app:1`),
+    disconnect,
+    async [Symbol.asyncDispose]() {
+      disconnect();
+      await new Promise((resolve) => front.close(resolve));
+    },
+  };
 }
