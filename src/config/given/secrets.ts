@@ -25,7 +25,7 @@ export function readFileValue(source: string, text: string): FileValue {
   return value === '' ? refused(source, path, 'the file is empty') : { kind: 'value', value };
 }
 
-const folderWords = 'it is a folder, as Docker makes one where the file of a mount is missing';
+const folderWords = 'it is a folder, which Docker creates if the file of a mount is missing';
 
 function refused(source: string, path: string, why: string): FileValue {
   const isHidden = mayBeSecret(path);
