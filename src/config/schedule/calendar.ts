@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
 
-/** The first run after a time, both in milliseconds since the epoch. Undefined when there is none left. */
+/** The first run after a time, both in milliseconds since the epoch. Undefined without a further run. */
 export type NextRunAfter = (ms: number) => number | undefined;
 
 /**

@@ -43,7 +43,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     return client;
   }
 
-  /** Forgets at most two silent clients in each call, which keeps pace with new ones; above a limit, any client. */
+  /** Forgets at most two silent clients in each call, which keeps pace with new ones; above a limit, also active ones. */
   function forgetSilent(sinceMs: number): void {
     for (let forgotten = 0; ; forgotten += 1) {
       const oldest = byRecency.oldest();

@@ -31,8 +31,8 @@ export function timeoutUpTo(longestMs: number, hidden: { readonly hidden?: true 
       ...hidden,
     },
     read: ([first = '']) => {
-      const asked = /\s/.test(first) ? undefined : parseDuration(first);
-      return Math.min(asked || longestMs, longestMs);
+      const requested = /\s/.test(first) ? undefined : parseDuration(first);
+      return Math.min(requested || longestMs, longestMs);
     },
   };
 }
