@@ -14,55 +14,54 @@ const floors: readonly Floor[] = [
   {
     folder: 'src/domain',
     mayImport: ['re2js'],
-    because:
-      'what is true depends on nothing: it can be read, tested and moved alone (re2js is pure, for name-pattern.ts)',
+    because: 'rules depend on nothing (re2js is pure, for name-pattern.ts)',
     pure: true,
   },
   {
     folder: 'src/application',
     mayImport: ['src/domain/'],
-    because: 'it is handed the world as one object, so that a test can hand it another',
+    because: 'a test passes it another `Outside`',
     pure: true,
   },
   {
     folder: 'src/adapters/docker',
     mayImport: ['src/domain/', 'node:'],
-    because: 'it speaks the Docker Engine API and knows nothing else of us',
+    because: 'it is independent of the application and other adapters',
   },
   {
     folder: 'src/adapters/oci',
     mayImport: ['src/domain/', 'node:'],
-    because: 'it speaks the OCI distribution protocol and knows nothing else of us',
+    because: 'it is independent of the application and other adapters',
   },
   {
     folder: 'src/adapters/service',
     mayImport: ['src/domain/', 'node:'],
-    because: 'it speaks the HTTP API of a running service and knows nothing else of us',
+    because: 'it is independent of the application and other adapters',
   },
   {
     folder: 'src/adapters/files',
     mayImport: ['src/domain/', 'node:'],
-    because: 'it keeps what the domain describes',
+    because: 'it is independent of the application and other adapters',
   },
   {
     folder: 'src/adapters/notify',
     mayImport: ['src/domain/', 'node:', ...waysThroughProxies, 'nodemailer'],
-    because: 'it tells people, on the same roads as the client for registries; nodemailer is loaded only when used',
+    because: 'it uses the proxy connections of `oci`; nodemailer is loaded only when used',
   },
   {
     folder: 'src/adapters/probe',
     mayImport: ['src/domain/', 'node:'],
-    because: 'it asks containers whether they answer, and knows nothing else of us',
+    because: 'it is independent of the application and other adapters',
   },
   {
     folder: 'src/adapters/process',
     mayImport: ['src/domain/', 'node:'],
-    because: 'clock, log and identity of this process',
+    because: 'it is independent of the application and other adapters',
   },
   {
     folder: 'src/interfaces/http',
     mayImport: ['src/domain/', 'src/application/application.ts', 'src/interfaces/json/', 'node:'],
-    because: 'a route knows the table of contents of the service and nothing behind it',
+    because: 'a route uses the list of use cases only',
   },
   {
     folder: 'src/interfaces/cli',
@@ -75,37 +74,37 @@ const floors: readonly Floor[] = [
       'string-width',
       'wrap-ansi',
     ],
-    because: 'a command works the same with or without a running service',
+    because: 'a command works with or without a running service',
   },
   {
     folder: 'src/interfaces/json',
     mayImport: ['src/domain/', 'src/application/application.ts'],
-    because: 'what a reply says and what a command prints are the same entries',
+    because: 'replies and commands have the same entries',
   },
   {
     folder: 'src/interfaces/metrics',
     mayImport: ['src/domain/', 'prom-client'],
-    because: 'it only listens to events',
+    because: 'it only reads events',
   },
   {
     folder: 'src/interfaces/dashboard',
     mayImport: [],
-    because: 'it runs in a browser, and knows the service by its API only',
+    because: 'it runs in a browser, and uses the service through its API only',
   },
   {
     folder: 'src/config',
     mayImport: ['src/domain/', 'node:fs', 'node:path', 'node:process', 'node:util', 'croner'],
-    because: 'what is wanted is known before anything is built',
+    because: 'settings are read before anything is built',
   },
   {
     folder: 'src/composition',
     mayImport: ['src/', 'sandbox/', 'node:'],
-    because: 'it puts everything together',
+    because: 'it builds and connects all parts',
   },
   {
     folder: 'sandbox',
     mayImport: ['src/domain/', 'node:'],
-    because: 'an engine and a registry in memory must not lean on the real ones',
+    because: 'it must not depend on the real engine and registry',
   },
 ];
 

@@ -28,7 +28,7 @@ export type Shell = (typeof shells)[number];
 /** Prints container names, one per line, for the shell's own completion. Empty without a client. */
 export const listContainers = `{ docker ps -a --format '{{.Names}}' || podman ps -a --format '{{.Names}}'; } 2>/dev/null`;
 
-/** All commands with their options, without deprecated options and those without an effect. */
+/** All commands with their options, without deprecated options and options without an effect. */
 export function completedCommands(): readonly CompletedCommand[] {
   return commands.map(({ name, summary, takesNames, ...command }) => ({
     name,

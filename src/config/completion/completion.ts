@@ -13,7 +13,8 @@ export type Completion =
 export function completionFor(operands: readonly string[]): Completion {
   const [shell = ''] = operands;
   if (operands.length === 1 && isShell(shell)) return { kind: 'script', text: scripts[shell](completedCommands()) };
-  const what = operands.length === 0 ? 'no shell is named' : `${quotedText(operands.join(' '))} is no shell of these`;
+  const what =
+    operands.length === 0 ? 'no shell is named' : `${quotedText(operands.join(' '))} is not a supported shell`;
   return { kind: 'refused', message: `Cannot print a completion script: ${what}; name one of ${shells.join(', ')}` };
 }
 

@@ -29,8 +29,8 @@ const ofUpdate: readonly ExitCode[] = [
 ];
 
 const ofDecision: readonly ExitCode[] = [
-  { code: 0, meaning: 'decided, and kept' },
-  { code: 1, meaning: 'one of the decisions could not be taken or kept; the message gives the reason' },
+  { code: 0, meaning: 'decided, and stored' },
+  { code: 1, meaning: 'a decision failed or could not be stored; the message gives the reason' },
 ];
 
 export const commands = [
@@ -93,7 +93,7 @@ export const commands = [
     usage: 'NAME…',
     summary: 'go back to the image from before the last update',
     meaning:
-      'Rolls containers back to the image before their last update, with the same protocol as an update. A group that was updated together is rolled back together. The version that was left is not tried again until its tag moves; to go forward to it, use update --retry-failed or a second rollback',
+      'Rolls containers back to the image before their last update, with the same protocol as an update. A group that was updated together is rolled back together. The abandoned version is not tried again until its tag moves; to apply it anyway, use update --retry-failed or a second rollback',
     takesNames: true,
     exitCodes: ofUpdate,
     examples: [{ line: 'upkeep rollback web', meaning: 'one container' }],
@@ -118,7 +118,7 @@ export const commands = [
   {
     name: 'approve',
     usage: 'NAME…',
-    summary: 'let a new version that waits for approval be applied',
+    summary: 'approve a new version that waits for it',
     meaning:
       'Checks the registries for the named containers and approves the new version that is found, for its digest only. The service of the same --state-dir, or that of --url, applies it in its next update',
     takesNames: true,
@@ -134,7 +134,7 @@ export const commands = [
   {
     name: 'skip',
     usage: 'NAME…',
-    summary: 'leave one new version out',
+    summary: 'skip one new version',
     meaning:
       'Holds the new version of the named containers back until there is another one. The version after it is applied as usual',
     takesNames: true,

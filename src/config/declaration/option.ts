@@ -12,7 +12,7 @@ export type OptionParts = Readonly<Record<string, OwnParts<Option> & Partial<Pic
 
 type OwnParts<Each> = Each extends Option ? Omit<Each, 'group' | 'commands'> : never;
 
-/** Options of one group, for the same commands where an option lists no others. */
+/** Options of one group, for the same commands unless an option lists others. */
 export function optionTable<Shared extends Pick<Option, 'group' | 'commands'>, Table extends OptionParts>(
   shared: Shared,
   table: Table,

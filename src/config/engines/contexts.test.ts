@@ -66,7 +66,7 @@ test.each([
   ['torn', '{"Name":"torn","Endp', 'the context "torn" is not in'],
   ['list', '[]', 'the context "list" is not in'],
   ['kube', { Name: 'kube', Endpoints: { kubernetes: {} } }, 'names no Docker engine'],
-  ['pipe', docker('pipe', 'npipe:////./pipe/docker_engine'), 'which is no socket, TCP or SSH'],
+  ['pipe', docker('pipe', 'npipe:////./pipe/docker_engine'), 'which is not a socket, TCP or SSH'],
   ['a+b', docker('a+b', 'tcp://a:1'), 'has a name that is not 1 to 63 letters'],
   ['../../etc', undefined, 'has a name that is not'],
 ])('%s: a clear fault', (name, meta, fault) => {

@@ -11,7 +11,7 @@ import { printable, quoted } from '../../domain/text/printable.ts';
 type Read = { readonly engine: EngineAddress } | { readonly fault: string };
 
 /**
- * Engines of Docker's context store. `all` means each of them, by name. A fault completes "Cannot use …: ".
+ * Engines of Docker's context store. `all` means every context, by name. A fault completes "Cannot use …: ".
  * https://github.com/docker/cli/blob/v28.5.2/cli/context/store/store.go
  */
 export function readContexts(names: readonly string[], dockerFolder: string): readonly Read[] {
@@ -28,12 +28,12 @@ function readContext(name: string, dockerFolder: string): Read {
   if (!isEngineName(name)) return { fault: `${of} has a name that is not ${engineNameGrammar}` };
   const stored = storedContexts(dockerFolder).find((context) => context.name === name);
   if (stored === undefined)
-    return { fault: `${of} is not in ${quoted(dockerFolder)}; "docker context ls" lists what is there` };
+    return { fault: `${of} is not in ${quoted(dockerFolder)}; "docker context ls" lists the contexts` };
   const endpoint = endpointIn(stored.meta);
   if (endpoint === undefined) return { fault: `${of} names no Docker engine` };
   const { host, skipsVerification } = endpoint;
   if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))
-    return { fault: `${of} has the address ${quoted(printable(host, 200))}, which is no socket, TCP or SSH` };
+    return { fault: `${of} has the address ${quoted(printable(host, 200))}, which is not a socket, TCP or SSH` };
   const tls = tlsFiles(join(dockerFolder, 'contexts', 'tls', stored.folder, 'docker'), !skipsVerification);
   return { engine: { name, host, ...(tls && { tls }) } };
 }
@@ -45,7 +45,7 @@ type StoredContext = {
   readonly meta: Meta;
 };
 
-/** Sorted by name. Unreadable entries are left out, as in Docker's client. */
+/** Sorted by name. Unreadable entries are omitted, as in Docker's client. */
 function storedContexts(dockerFolder: string): readonly StoredContext[] {
   const metas = join(dockerFolder, 'contexts', 'meta');
   if (!existsSync(metas)) return [];

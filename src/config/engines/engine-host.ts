@@ -16,7 +16,7 @@ export function findEngineHost({ host, userRuntimeFolder }: EngineWhere, isSocke
     `Cannot find a container engine: there is no socket at ${candidates.map((path) => quoted(path)).join(', ')}`,
     {
       remedy:
-        'Start Docker or Podman, mount its socket into this container, or say where it is with --host or DOCKER_HOST',
+        'Start Docker or Podman, mount its socket into this container, or set its address with --host or DOCKER_HOST',
     },
   );
 }

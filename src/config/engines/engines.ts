@@ -8,8 +8,8 @@ import { readContexts } from './contexts.ts';
 type Parts = Pick<Given, 'values' | 'sourceOf'>;
 
 /**
- * The engines in the order of the options, contexts last. Empty: one of the usual sockets. `dockerFolder` is that of
- * Docker's own client.
+ * The engines in the order of the options, contexts last. Empty: one of the usual sockets. `dockerFolder`: the
+ * folder of Docker's own client.
  */
 export function readEngines(
   { values, sourceOf }: Parts,
@@ -26,10 +26,10 @@ export function readEngines(
     faults.push({ kind: 'value', message });
   }
   const known = engines.length === 0 ? ['local'] : engines.map(({ name }) => name);
-  const strange = values.engines.filter((name) => !known.includes(name));
+  const unknown = values.engines.filter((name) => !known.includes(name));
   // A running service knows its own engines.
-  if (strange.length > 0 && values.remoteUrl === undefined) {
-    const which = strange.map((name) => quoted(name)).join(', ');
+  if (unknown.length > 0 && values.remoteUrl === undefined) {
+    const which = unknown.map((name) => quoted(name)).join(', ');
     const message = `Cannot use --engine ${which}: no engine has this name; the engines are ${known.slice(0, 20).join(', ')}`;
     faults.push({ kind: 'value', message });
   }

@@ -25,7 +25,7 @@ export function readFileValue(source: string, text: string): FileValue {
   return value === '' ? refused(source, path, 'the file is empty') : { kind: 'value', value };
 }
 
-const folderWords = 'it is a folder, as Docker makes one where the file of a mount is missing';
+const folderWords = 'it is a folder, which Docker creates if the file of a mount is missing';
 
 function refused(source: string, path: string, why: string): FileValue {
   const isHidden = mayBeSecret(path);
@@ -67,7 +67,7 @@ export type NamedFile =
   | { readonly kind: 'content'; readonly content: Buffer }
   | { readonly kind: 'fault'; readonly fault: Fault };
 
-/** The content of a file that an option names, at most 1 MiB of it. */
+/** The content of a file that an option names. A file above 1 MiB is refused. */
 export function readNamedFile(source: string, path: string): NamedFile {
   const read = readBoundedFile(path);
   if (read.kind === 'unreadable') return { kind: 'fault', fault: unreadable(source, path, read.why) };

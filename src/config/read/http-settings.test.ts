@@ -106,7 +106,7 @@ describe('the tokens', () => {
     ['a path that leads nowhere', join(folder, 'nobody', 'token'), () => undefined, 'there is no such file'],
     ['a path with space around it', ` ${join(folder, 'nothing')} `, () => undefined, 'there is no such file'],
     ['a path from here that leads nowhere', './no/such/token', () => undefined, 'there is no such file'],
-    ['a folder', join(folder, 'mount'), () => mkdirSync(join(folder, 'mount')), 'it is a folder, as Docker makes'],
+    ['a folder', join(folder, 'mount'), () => mkdirSync(join(folder, 'mount')), 'it is a folder, which Docker creates'],
     ['a folder named with a slash behind', `${folder}/`, () => undefined, 'it is a folder'],
     ['a device', '/dev/null', () => undefined, 'it is not a file'],
   ])('%s stops the start, with a remedy', (_, path, make, why) => {
@@ -180,7 +180,7 @@ describe('TLS', () => {
     expect(loaded.settings.http.tls).toBeUndefined();
     expect(loaded.warnings).toEqual([]);
     expect(loaded.alarms).toEqual([
-      `The API is served over plain HTTP, without TLS: ${missing} is missing, which goes with ${flag}`,
+      `The API is served over plain HTTP, without TLS: ${missing} is missing, which ${flag} needs`,
     ]);
   });
 

@@ -16,7 +16,7 @@ type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly war
 export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
   const { values } = given;
   const groups = enabledGroups(given, notes);
-  // In the demonstration everything is on by default.
+  // In the demonstration all groups are on by default.
   const isOn = groups.length > 0 || given.command === 'demo';
   const token = isOn ? tokenSource('httpToken', given, notes) : undefined;
   const eventsToken = isOn ? tokenSource('httpEventsToken', given, notes) : undefined;
@@ -117,7 +117,7 @@ function tlsFiles({ values, sourceOf }: Given, { faults, alarms }: Notes): HttpS
   return undefined;
 
   function plainWords(given: 'httpTlsCert' | 'httpTlsKey', missingFlag: string): string {
-    const why = `${missingFlag} is missing, which goes with ${sourceOf(given)}`;
+    const why = `${missingFlag} is missing, which ${sourceOf(given)} needs`;
     return `The API is served over plain HTTP, without TLS: ${why}`;
   }
 }

@@ -626,14 +626,14 @@ describe('the schedule', () => {
     expect(faultsOf(['--schedule', '@daily'], { WATCHTOWER_POLL_INTERVAL: '300' })).toEqual({
       kind: 'faults',
       exitCode: 1,
-      message: 'Cannot use both WATCHTOWER_POLL_INTERVAL and --schedule: each says when to update',
+      message: 'Cannot use both WATCHTOWER_POLL_INTERVAL and --schedule: both set the time of the next update',
     });
   });
 
   test('that cannot be read, or never comes up, is refused', () => {
     for (const text of ['0 4 * *', '0 0 30 2 *', 'TZ=Nowhere @daily'])
       expect(faultsOf(['--schedule', text]).message).toMatch(
-        /^Cannot use --schedule ".+": expected a schedule that comes up/,
+        /^Cannot use --schedule ".+": expected a schedule with at least one run/,
       );
   });
 });

@@ -54,7 +54,7 @@ export type StateSettings = {
   readonly folder: string | undefined;
   /** Undefined: a key in `folder`, if there is one. */
   readonly journalKeyFile: string | undefined;
-  /** Names of containers whose journals are believed without a seal. */
+  /** Names of containers whose journals are accepted without a seal. */
   readonly unsealed: readonly string[];
 };
 
@@ -124,7 +124,7 @@ export type ProxySettings = {
 export type LogSettings = {
   readonly level: 'error' | 'warn' | 'info' | 'debug';
   readonly format: 'auto' | 'pretty' | 'json' | 'logfmt';
-  /** The level of a container that could not be checked. */
+  /** Log level of a container that could not be checked. */
   readonly failedChecks: 'warn' | 'info';
   readonly colour: boolean;
 };
@@ -150,7 +150,7 @@ export type SettingsResult = {
   readonly faults: readonly Fault[];
   /** Sentences about settings without effect that the user may rely on. */
   readonly alarms: readonly string[];
-  /** Sentences about settings with another effect than it seems. */
+  /** Sentences about settings whose effect may surprise. */
   readonly warnings: readonly string[];
 };
 
@@ -242,12 +242,12 @@ function scheduleSource({ values, sourceOf }: Given): string | undefined {
   return sourceOf('intervalMs') === 'intervalMs' ? undefined : sourceOf('intervalMs');
 }
 
-/** Each of them sets the next update, so only one may be given, as in the Watchtower family. */
+/** Interval and schedule exclude each other, as in the Watchtower family. */
 function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
   const interval = intervalSchedule(values.intervalMs);
   if (values.schedule === undefined) return interval;
   if (sourceOf('intervalMs') !== 'intervalMs') {
-    const message = `Cannot use both ${sourceOf('intervalMs')} and ${sourceOf('schedule')}: each says when to update`;
+    const message = `Cannot use both ${sourceOf('intervalMs')} and ${sourceOf('schedule')}: both set the time of the next update`;
     faults.push({ kind: 'value', message });
   }
   return readSchedule(values.schedule, timeZoneOf(values)) ?? interval;

@@ -10,7 +10,7 @@ export type RemoteSettings = {
 
 type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
 
-/** Without a service there is no history and there are no events, so these commands are refused. */
+/** Only a service has history and events, so these commands are refused without one. */
 export function remoteSettings({ command, values, sourceOf }: Given, { faults, warnings }: Notes): RemoteSettings {
   const { remoteUrl: url, remoteToken: token } = values;
   if (url === undefined && (command === 'history' || command === 'events')) faults.push(withoutService(command));
@@ -24,7 +24,7 @@ export function remoteSettings({ command, values, sourceOf }: Given, { faults, w
 }
 
 /** A password in an address is not part of the message. */
-const plainAddress = 'an address such as http://server:8080 without a user: what is secret goes into --token';
+const plainAddress = 'an address such as http://server:8080 without a user; --token is for secrets';
 
 function withoutService(command: 'history' | 'events'): Fault {
   const token = command === 'events' ? 'EVENTS-TOKEN' : 'TOKEN';

@@ -35,7 +35,7 @@ describe('an option without effect', () => {
 
   test('shares its line with others of the same reason', () => {
     expect(load(['--ephemeral-self-update', '--self-update-orchestrator']).warnings).toEqual([
-      '--ephemeral-self-update, --self-update-orchestrator have no effect: Upkeep replaces its own container by way of a helper in any case; --no-self-update leaves it',
+      '--ephemeral-self-update, --self-update-orchestrator have no effect: Upkeep always updates its own container with a helper container; --no-self-update turns this off',
     ]);
   });
 });

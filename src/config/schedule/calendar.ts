@@ -1,13 +1,13 @@
 import { Cron } from 'croner';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
 
-/** The first run after a time, both in milliseconds since the epoch. Undefined when there is none left. */
+/** The first run after a time, both in milliseconds since the epoch. Undefined without a further run. */
 export type NextRunAfter = (ms: number) => number | undefined;
 
 /**
  * Parses five or six fields of cron in a time zone; throws if they are invalid. When the clocks change, an hourly
- * schedule follows elapsed time. A schedule of fixed hours runs once for each of them, like cron: a skipped time is
- * made up for right after the change, and of a repeated time the first counts.
+ * schedule follows elapsed time. A schedule of fixed hours runs once for each of them, like cron: a skipped time
+ * runs right after the change, and a repeated time runs once, at its first occurrence.
  * https://man7.org/linux/man-pages/man8/cron.8.html
  */
 export function readCalendar(pattern: string, timeZone: string): NextRunAfter {

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 
 /**
- * The time zone of the machine, which Node finds too. A machine on UTC is told by its files alone: the first use of
+ * The time zone of the machine, as Node finds it. UTC is detected from the files alone, because the first use of
  * `Intl.DateTimeFormat` takes 10 MiB for as long as the process runs. https://man7.org/linux/man-pages/man5/localtime.5.html
  */
 export function localTimeZone(): string {

@@ -87,9 +87,9 @@ function acceptedHelp(used: readonly Option[], width: number): string[] {
 
 function optionHelp(option: Option, width: number): string[] {
   const [variable] = variablesOf(option);
-  const standing = shownDefault(option);
+  const defaultValue = shownDefault(option);
   const notes = [
-    ...(standing === '' ? [] : [`default: ${standing}`]),
+    ...(defaultValue === '' ? [] : [`default: ${defaultValue}`]),
     ...(option.deprecated === undefined ? [] : [`deprecated: ${option.deprecated}`]),
     ...(variable === undefined || option.flag === undefined ? [] : [variable.name]),
   ];
@@ -100,8 +100,8 @@ function optionHelp(option: Option, width: number): string[] {
 /** The first clause of the meaning, with its text in brackets. */
 function shortHelp(option: Option, width: number): string[] {
   const [first = ''] = /^(?:\([^)]*\)|[^,:;.(]|[,:;.](?! ))*/.exec(option.meaning) ?? [];
-  const standing = option.defaultMeaning === undefined ? shownDefault(option) : '';
-  return entry(termOf(option), first + (standing === '' ? '' : ` [${standing}]`), columnOf(width), width);
+  const defaultValue = option.defaultMeaning === undefined ? shownDefault(option) : '';
+  return entry(termOf(option), first + (defaultValue === '' ? '' : ` [${defaultValue}]`), columnOf(width), width);
 }
 
 function termOf(option: Option): string {
@@ -110,15 +110,15 @@ function termOf(option: Option): string {
 
 /** Empty if the default is obvious. */
 function shownDefault(option: Option): string {
-  const standing = defaultText(option);
-  return standing === 'none' || standing === 'false' ? '' : standing;
+  const defaultValue = defaultText(option);
+  return defaultValue === 'none' || defaultValue === 'false' ? '' : defaultValue;
 }
 
 function columnOf(width: number): number {
   return width < 70 ? 6 : 34;
 }
 
-/** A term, and its explanation from a column on, or below a long term. */
+/** A term with its explanation, which starts at the column, or below a long term. */
 function entry(term: string, explanation: string, column: number, width: number): string[] {
   const lines = wrap(explanation, column + 2, width);
   if (term.length + 2 > column) return [`  ${term}`, ...lines];

@@ -28,7 +28,7 @@ const introduction = `# Configuration
 
 <!-- Written by scripts/docs.mjs from src/config/table/ and src/domain/settings/table/: change it there. -->
 
-A flag overrides its \`UPKEEP_*\` variable. The \`UPKEEP_*\` variable overrides the \`WATCHTOWER_*\` variable of the same meaning, which overrides the default. An empty variable counts as absent. \`WATCHTOWER_*\` variables exist so that a Watchtower setup works without changes; a line at the start lists the ones in use.
+A flag overrides its \`UPKEEP_*\` variable. The \`UPKEEP_*\` variable overrides the \`WATCHTOWER_*\` variable of the same meaning, which overrides the default. An empty variable counts as absent. \`WATCHTOWER_*\` variables exist so that a Watchtower setup works without changes; a log line at the start lists the variables in use.
 
 - Booleans: \`true\`, \`t\`, \`1\`, \`false\`, \`f\`, \`0\`, in any case. On the command line \`--cleanup\`, \`--cleanup=false\` and \`--no-cleanup\`.
 - Durations: \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A number without a unit means seconds.
@@ -91,7 +91,7 @@ function meaningCell(option: Option): string {
   return `${meaning}${where}${notes.join('')}`;
 }
 
-/** An option of all these commands needs no list of commands. */
+/** An option of all these commands is shown without a list of commands. */
 const commandsWithAnEngine = ['run', 'check', 'update'] as const;
 
 function exampleCell(option: Option): string {
@@ -124,7 +124,7 @@ export function foreignLabelRows(): readonly (readonly string[])[] {
     ],
     [
       code('com.docker.compose.project'),
-      'With the labels service and container-number: identifies the containers of these dependencies, within one project.working_dir and with a common file in project.config_files',
+      'With the label service: identifies the containers of these dependencies, with the same project.working_dir and a common file in project.config_files',
     ],
     [
       code('com.docker.swarm.task.id'),

@@ -6,14 +6,14 @@ import { optionEntries, type OptionKey, type OptionValues } from '../table/optio
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 
-/** Content of `/v1/config`. `ownScope` is our own container's scope, which applies without an option. */
+/** Content of `/v1/config`. `ownScope`: the scope of our own container, which is the default. */
 export function shownConfiguration(service: ServiceSettings, options: readonly ShownOption[], ownScope: string) {
-  const asked = service.scope === 'none' ? '' : service.scope;
-  const inForce = { ...service, scope: asked ?? ownScope };
-  return { config: { ...inForce, filterDescription: describeSelection(inForce) }, options };
+  const configured = service.scope === 'none' ? '' : service.scope;
+  const effective = { ...service, scope: configured ?? ownScope };
+  return { config: { ...effective, filterDescription: describeSelection(effective) }, options };
 }
 
-/** A sentence about which containers are watched, without a final period. */
+/** The selection of containers as a sentence, without a final period. */
 export function describeSelection(settings: ServiceSettings): string {
   const { names, scope, monitorImageNames, skipImageNames } = settings;
   const which = names.length === 0 ? 'All containers' : `Containers named ${list(names)}`;

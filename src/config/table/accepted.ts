@@ -3,8 +3,9 @@ import type { Option } from '../declaration/option.ts';
 const commands = ['run'] as const;
 const commandsThatDecide = ['run', 'check', 'update'] as const;
 
-const alwaysByHelper = 'Upkeep replaces its own container by way of a helper in any case; --no-self-update leaves it';
-const ownPlatform = 'the age that counts is that of the image for the platform that the container runs on';
+const alwaysByHelper =
+  'Upkeep always updates its own container with a helper container; --no-self-update turns this off';
+const ownPlatform = 'Upkeep uses the age of the image for the platform of the container';
 
 /** Options of the Watchtower family without an effect here. */
 export const acceptedOptions = {

@@ -6,7 +6,7 @@ import { optionEntries } from './options.ts';
 /** The raw environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `alias`: a name of the Watchtower family, which is read so that it need not be renamed. */
+/** `alias`: the variable has its Watchtower name. */
 export type GivenVariable = { readonly source: string; readonly text: string; readonly alias: boolean };
 
 /** The variable that sets an option: `UPKEEP_*` before `WATCHTOWER_*`. An empty one counts as absent. */
@@ -26,7 +26,7 @@ export function variablesOf(option: Option): readonly { readonly name: string; r
   return [...own, ...dropIn, ...plain];
 }
 
-/** A warning for each unknown variable that looks like ours, because a typo must not go unnoticed. */
+/** A warning for each unknown variable with a known prefix, because it may be a typo. */
 export function unknownVariables(environment: Environment): readonly string[] {
   const known = optionEntries.flatMap(([, option]) => variablesOf(option).map(({ name }) => name));
   return Object.entries(environment)

@@ -33,7 +33,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     default: undefined,
     secret: true,
     meaning:
-      'Token for all endpoints under /v1/ except the events, or a file with it, or with lines "NAME: TOKEN". The file is read again when it changes',
+      'Token for all endpoints under /v1/ except events, or a file with the token or with lines "NAME: TOKEN". The file is read again when it changes',
     example: '/run/secrets/upkeep-token',
     isCommon: true,
   },

@@ -21,10 +21,10 @@ export const notificationOptions = {
     kind: 'choice',
     choices: ['auto', 'watchtower', 'upkeep'],
     default: 'auto',
-    defaultMeaning: 'watchtower where a template, a report or a WATCHTOWER_NOTIFICATION variable is given, else upkeep',
+    defaultMeaning: 'watchtower with a template, a report or a WATCHTOWER_NOTIFICATION variable, else upkeep',
   },
   notificationsLevel: {
-    ...shared('notifications-level', 'The least severe messages that are sent', 'error'),
+    ...shared('notifications-level', 'Minimum severity of messages', 'error'),
     kind: 'choice',
     choices: ['panic', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'],
     aliases: { warning: 'warn' },
@@ -33,7 +33,7 @@ export const notificationOptions = {
   notificationTargetLevels: {
     ...shared(
       'notification-target-levels',
-      'The same for targets by name, instead of --notifications-level',
+      'Minimum severity by name of the target, instead of --notifications-level',
       'ops=error',
     ),
     kind: 'list',

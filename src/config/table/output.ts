@@ -16,7 +16,7 @@ export const outputOptions = optionTable({ group: 'output', commands: commandsWi
     kind: 'boolean',
     flag: 'all',
     default: false,
-    meaning: 'List the containers that are not watched too, with the reason. With --help: list all options',
+    meaning: 'Also list the containers that are not watched, with the reason. With --help: list all options',
     example: 'true',
     isCommon: true,
     commands: ['containers'],

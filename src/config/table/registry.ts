@@ -3,7 +3,7 @@ import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 const commands = ['run', 'check', 'update', 'rollback', 'recover', ...decisionCommands] as const;
 
-/** The Watchtower family documents these versions, but speaks nothing older than 1.2. */
+/** The Watchtower family documents these versions, but uses 1.2 at least. */
 const olderTls = { 'tls1.0': 'tls1.2', 'tls1.1': 'tls1.2' } as const;
 
 /** With an optional scheme before it and path after it, as in `docker login`. */
@@ -56,7 +56,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     plainEnv: ['REPO_HOST'],
     placeholder: 'HOST',
     default: 'docker.io',
-    accepts: { test: isRegistryHost, expected: 'a registry, as docker.io, ghcr.io or registry.example:5000' },
+    accepts: { test: isRegistryHost, expected: 'a registry such as docker.io, ghcr.io or registry.example:5000' },
     meaning: 'Registry that gets REPO_USER and REPO_PASS; no other registry does',
     example: 'ghcr.io',
   },
@@ -98,7 +98,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     default: [],
     atMost: 20,
     meaning:
-      'PEM file with a public key (ECDSA P-256 or Ed25519, as cosign makes them), named after the file: team.pub is team. A new image is used only if the registry has a cosign signature of it by such a key',
+      'PEM file with a public key (ECDSA P-256 or Ed25519, as cosign makes them), named after the file: team.pub is team. A new image is accepted only if the registry has a cosign signature by one of these keys',
     example: '/keys/team.pub',
     commands: ['run', 'check', 'update'],
   },
@@ -108,7 +108,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     flag: 'warn-on-head-failure',
     env: ['WARN_ON_HEAD_FAILURE'],
     default: 'auto',
-    meaning: 'Log level of a failed check: always a warning, or never, which means info. auto means always',
+    meaning: 'Log level of a failed check: always and auto mean warning, never means info',
     example: 'never',
   },
   httpProxy: {
@@ -127,7 +127,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     placeholder: 'URL',
     default: undefined,
     secret: true,
-    meaning: 'Proxy for all others',
+    meaning: 'Proxy for registries and notification services with HTTPS',
     example: 'http://proxy:3128',
     commands: [...commands, 'notify'],
   },

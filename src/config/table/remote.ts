@@ -3,7 +3,7 @@ import { type OptionParts, optionTable } from '../declaration/option.ts';
 
 const commands = ['containers', 'history', 'events', 'config', ...decisionCommands] as const;
 
-/** Options of the running service that commands ask over its HTTP API. */
+/** Options of the connection to the HTTP API of a running service. */
 export const remoteOptions = optionTable({ group: 'remote', commands }, {
   remoteUrl: {
     kind: 'text',

@@ -3,7 +3,7 @@ import { isEngineName } from '../../domain/fleet/engine-address.ts';
 import { decisionCommands } from '../declaration/commands.ts';
 import type { Option } from '../declaration/option.ts';
 
-/** Options of single commands: the containers of a request, and what is done with them. */
+/** Options of single commands: the selected containers, and the action on them. */
 export const requestOptions = {
   images: {
     group: 'selection',
@@ -29,7 +29,7 @@ export const requestOptions = {
     placeholder: 'NAME,…',
     default: [],
     accepts: { test: isEngineName, expected: 'names of engines, as --host gives them' },
-    meaning: 'Of several engines, work on these only',
+    meaning: 'Use only these of several engines',
     example: 'nas,web-1',
     commands: ['check', 'update', 'rollback', 'recover', 'containers', ...decisionCommands],
   },
@@ -40,7 +40,7 @@ export const requestOptions = {
     env: ['NO_SELF_UPDATE'],
     default: false,
     meaning:
-      "Do not update Upkeep's own container. This is always so while the HTTP API is on and the container publishes ports",
+      "Do not update Upkeep's own container. Always on while the HTTP API is on and the container publishes ports",
     example: 'true',
     commands: ['run'],
   },
@@ -71,7 +71,7 @@ export const requestOptions = {
     kind: 'boolean',
     flag: 'now',
     default: false,
-    meaning: 'Update the named containers outside of their windows too; what waits for approval still waits',
+    meaning: 'Update the named containers also outside of their windows; versions that wait for approval still wait',
     example: 'true',
     commands: ['update'],
   },
@@ -101,7 +101,7 @@ export const requestOptions = {
     kind: 'duration',
     flag: 'for',
     default: undefined,
-    defaultMeaning: 'until there is another version; of a snooze, 7d',
+    defaultMeaning: 'until there is another version; 7d for a snooze',
     minMs: 60_000,
     maxMs: 366 * 86_400_000,
     months: true,

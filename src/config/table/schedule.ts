@@ -26,7 +26,8 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     defaultMeaning: 'none: every --interval',
     accepts: {
       test: (text) => readSchedule(text, 'UTC') !== undefined,
-      expected: 'a schedule that comes up: "0 4 * * *", "30 0 4 * * *" (seconds first), "@daily" or "@every 6h"',
+      expected:
+        'a schedule with at least one run: "0 4 * * *", "30 0 4 * * *" (seconds first), "@daily" or "@every 6h"',
     },
     meaning:
       'Schedule of updates instead of an interval: five cron fields as in "0 4 * * *", six with seconds first, or @daily and the like. A prefix TZ=Europe/Berlin sets the time zone',
@@ -38,7 +39,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     flag: 'update-on-start',
     env: ['UPDATE_ON_START'],
     default: false,
-    meaning: 'Update at the start too',
+    meaning: 'Also update at the start',
     example: 'true',
   },
   runOnce: {
@@ -60,7 +61,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     default: undefined,
     defaultMeaning: "the system's",
     accepts: { test: isTimeZone, expected: 'a time zone such as Europe/Berlin or UTC' },
-    meaning: 'Time zone of --schedule, --window, the times in messages and pretty logs',
+    meaning: 'Time zone of --schedule, --window, and the times in messages and pretty logs',
     example: 'Europe/Berlin',
     commands: commandsWithSettings,
   },

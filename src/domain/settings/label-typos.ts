@@ -4,8 +4,8 @@ import { quoted } from '../text/printable.ts';
 import { labelNames } from './table/label-table.ts';
 
 /**
- * A sentence about a label without effect that looks like ours, with the label that was probably meant. Undefined for
- * known labels and for labels of other tools. A mistyped `enable` without a warning has cost users their data.
+ * A warning about an unknown label that looks like ours, with the label that was probably meant. Undefined for known
+ * labels and for labels of other tools. A mistyped `enable` without a warning has cost users their data.
  */
 export function describeUnknownLabel(label: string): string | undefined {
   const prefix = [ownPrefix, dropInPrefix].find((each) => label.startsWith(each));

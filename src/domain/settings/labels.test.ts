@@ -206,7 +206,7 @@ describe('readLabels()', () => {
       Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`upkeep.colour-${n}`, 'x'])),
     );
     expect(warnings).toHaveLength(20);
-    expect(warnings.at(-1)).toBe('More labels than these are ignored or not known');
+    expect(warnings.at(-1)).toBe('Further labels are ignored or not known');
   });
 
   test('does not take what an object inherits for a label', () => {

@@ -10,8 +10,8 @@ export type ServiceSettings = ServiceOptionValues & {
 };
 
 /**
- * Whether Upkeep replaces the container that it runs in. `unless-published`: the HTTP API is on, so not while the
- * container publishes ports. `not-main-process`: a successor would not start Upkeep.
+ * Whether Upkeep replaces the container that it runs in. `unless-published`: the HTTP API is on, so only if the
+ * container publishes no ports. `not-main-process`: a successor would not start Upkeep.
  */
 export type SelfUpdate = 'on' | 'unless-published' | 'off' | 'not-by-this-command' | 'not-main-process';
 

@@ -14,7 +14,7 @@ export type Configuration = {
     | 'lifecycleHooks'
     | 'labelEnable'
   > & {
-    /** A sentence about which containers are watched. */
+    /** The selection of watched containers, as a sentence. */
     readonly filterDescription: string;
     /** Empty: none. */
     readonly scope: string;

@@ -9,7 +9,7 @@ type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][
 
 /**
  * Result of a check for one container. An unchecked one has no newer image. Unknown values are undefined in all
- * entries, and JSON leaves them out.
+ * entries, and JSON omits them.
  */
 export function checkedEntry(container: CheckedContainer, atMs: number) {
   const checked = container.error === undefined ? container : undefined;

@@ -3,7 +3,7 @@ import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 
 type PlanReport = Awaited<ReturnType<Application['plan']>>;
 
-/** The plan of an update, one entry for each container with a step, in the order of the work. */
+/** The plan of an update: one entry for each container that is changed or skipped, in the order of execution. */
 export function planEntries({ report, plan }: PlanReport) {
   const checked = new Map(report.containers.map((container) => [container.id, container]));
   const transactions = [...plan.transactions, ...(plan.self ? [plan.self] : [])];
@@ -14,7 +14,7 @@ export function planEntries({ report, plan }: PlanReport) {
     ...services.map(({ id }) => id),
   ]);
   const refused = new Map(plan.refused.map(({ id, reason }) => [id, reason]));
-  const left = report.containers.filter(({ id, status }) => !moved.has(id) && status !== 'fresh');
+  const skipped = report.containers.filter(({ id, status }) => !moved.has(id) && status !== 'fresh');
   return [
     ...transactions.flatMap((transaction) => memberEntries(transaction, leaders, checked)),
     ...plan.restarts.map(({ container, because }) => ({
@@ -38,7 +38,7 @@ export function planEntries({ report, plan }: PlanReport) {
       engine: checked.get(id)?.engine,
       kind: 'service',
     })),
-    ...left.map(({ id, name, engine, image, version, latestVersion, reason, error, status }) => ({
+    ...skipped.map(({ id, name, engine, image, version, latestVersion, reason, error, status }) => ({
       name,
       image,
       from: version,
@@ -69,7 +69,7 @@ function memberEntries(
       to: isStale ? latestVersion : version,
       to_image: formerReference && reference,
       action: isStale ? 'update' : 'restart',
-      because: isStale ? 'a newer image' : `it holds on to ${held.join(', ')}`,
+      because: isStale ? 'a newer image' : `it is linked to ${held.join(', ')}`,
       depends_on: [...new Set([...after.flatMap((id) => leaders.get(id) ?? []), ...held])],
       reason: isStale ? reason : '',
       engine,

@@ -3,18 +3,18 @@ import { summarise } from '../../domain/run/session.ts';
 import { outcomeEntry } from './entries.ts';
 import { toTimestamp } from './timestamps.ts';
 
-/** The data of a run in a webhook, with the names of the HTTP API. It lists at most 100 containers, all with news. */
+/** The data of a run in a webhook, with the names of the HTTP API. It lists at most 100 containers, only those with news. */
 export function runEventData(facts: RunFacts) {
   const { runId, trigger, startedAtMs, endedAtMs, containers, news, error } = facts;
   const durationMs = Math.max(0, endedAtMs - startedAtMs);
-  const told = containers.filter(({ name }) => news.has(name)).slice(0, mostContainers);
+  const listed = containers.filter(({ name }) => news.has(name)).slice(0, mostContainers);
   return {
     run_id: runId,
     trigger,
     started_at: toTimestamp(startedAtMs),
     duration_ms: durationMs,
     summary: summarise({ runId, trigger, startedAtMs, durationMs, containers }),
-    containers: told.map((container) => outcomeEntry(container)),
+    containers: listed.map((container) => outcomeEntry(container)),
     error,
   };
 }

@@ -1,14 +1,14 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { EngineState } from '../../domain/fleet/engine-state.ts';
 
-/** Four series for each of several engines, with our prefix only. An engine's name needs no escape in a label. */
+/** With several engines, four series for each, with our prefix only. An engine's name needs no escape in a label. */
 export function addEngineMetrics(registry: Registry, engines: () => readonly EngineState[]): void {
   const families: readonly (readonly [name: string, help: string, read: (engine: EngineState) => number])[] = [
     ['up', 'Whether the engine answers', ({ reachable }) => (reachable === true ? 1 : 0)],
     ['containers', 'Watched containers of the engine', ({ containers }) => containers],
     [
       'updates_available',
-      'Containers of the engine for which something newer is known',
+      'Containers of the engine with a known newer version',
       ({ updatesAvailable }) => updatesAvailable,
     ],
     [

@@ -23,7 +23,7 @@ export type MetricsParts = {
 
 /**
  * Counts events. The families that clients of the Watchtower family read have both prefixes and no labels. All exist
- * from the start, because a graph cannot distinguish "none yet" from "gone".
+ * from the start, because a graph cannot distinguish "none yet" from "removed".
  */
 export function createMetrics({ clock, updatesAvailable, version, engines }: MetricsParts): Metrics {
   const registry = new Registry();
@@ -38,28 +38,28 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
   };
   const restarted = families.counter('containers_restarted_total', 'Containers restarted for a linked one');
   const scans = families.counter('scans_total', 'Updates since the start');
-  const skipped = families.counter('scans_skipped_total', 'Updates that gave way to one that was running');
+  const skipped = families.counter('scans_skipped_total', 'Updates skipped because another one was running');
   const skippedOfOld = new Gauge({
     name: 'watchtower_scans_skipped',
-    // It is a counter, which would need another name: https://prometheus.io/docs/practices/naming/
-    help: 'The same, by the name that the first Watchtower had for it',
+    // As a counter it would need another name: https://prometheus.io/docs/practices/naming/
+    help: 'The same, under its name in the first Watchtower',
     registers: [registry],
   });
   families.counter('metrics_dropped_total', 'Events that were not counted');
-  const rollbacks = families.own.counter('rollbacks_total', 'Containers that got their old image back');
+  const rollbacks = families.own.counter('rollbacks_total', 'Containers that were rolled back');
   const lastRunAt = families.own.gauge('last_run_timestamp_seconds', 'When the last update ended, 0 before the first');
-  families.own.gauge('updates_available', 'Containers for which something newer is known', updatesAvailable);
+  families.own.gauge('updates_available', 'Containers with a known newer version', updatesAvailable);
   const runTime = families.own.histogram('run_duration_seconds', 'How long updates took', minutes);
-  const pullTime = families.own.histogram('pull_duration_seconds', 'How long images took to be pulled', minutes);
+  const pullTime = families.own.histogram('pull_duration_seconds', 'How long pulls took', minutes);
   const downtime = families.own.histogram('downtime_seconds', 'How long updated containers were down', seconds);
   const healthTime = families.own.histogram(
     'health_duration_seconds',
-    'How long new versions took to prove themselves, or to fail',
+    'How long new versions took to pass or fail their health check',
     minutes,
   );
   const registryTime = families.own.histogram(
     'registry_duration_seconds',
-    'From the begin of a scan to the verdict on each of its containers',
+    'Time from the start of a scan to the result for each container',
     seconds,
   );
   if (engines !== undefined) addEngineMetrics(registry, engines);
@@ -75,7 +75,7 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
     pulls.delete(key);
   }
 
-  /** Drops the data of an interrupted run, so that it does not pile up. */
+  /** Drops the data of an interrupted run, so that it does not accumulate. */
   function forget(runId: string): void {
     checkStartedAtMs.delete(runId);
     for (const key of pulls.keys()) if (key.startsWith(`${runId} `)) pulls.delete(key);

@@ -29,7 +29,7 @@ export function addProcessMetrics(
   gauge('process_heap_bytes', 'Heap in use', () => process.memoryUsage().heapUsed);
   new Gauge({
     name: 'upkeep_build_info',
-    help: 'Always 1; its labels tell the versions',
+    help: 'Always 1; its labels contain the versions',
     labelNames: ['version', 'node'],
     registers,
   }).set({ version: version.replaceAll(/\s/g, '_'), node: process.version }, 1);

@@ -85,7 +85,7 @@ test('an unknown shell is refused with those that there are', async () => {
   const { code, stdout, stderr } = await runUpkeep(['completion', 'tcsh']);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toBe(
-    'upkeep: Cannot print a completion script: "tcsh" is no shell of these; name one of bash, zsh, fish\n',
+    'upkeep: Cannot print a completion script: "tcsh" is not a supported shell; name one of bash, zsh, fish\n',
   );
 });
 

@@ -6,7 +6,7 @@ const dayMs = 86_400_000;
 
 const noProbe: HealthProbe = { kind: 'none' };
 
-/** Options about the stop of an old container and the proof of a new one. */
+/** Options of the stop of an old container and the health check of a new one. */
 export const healthOptions = {
   stopTimeoutMs: {
     group: 'update',
@@ -38,7 +38,7 @@ export const healthOptions = {
     minMs: 0,
     maxMs: dayMs,
     meaning:
-      'Time that a new container must run without a restart before the old one is removed; a HEALTHCHECK and a probe must pass too',
+      'Time that a new container must run without a restart before the old one is removed; a HEALTHCHECK and a probe must also pass',
     example: '30s',
     isCommon: true,
     label: { name: 'health-window', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },

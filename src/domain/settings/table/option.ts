@@ -175,5 +175,5 @@ export type ValuesOf<Table> = { readonly [Key in keyof Table]: ValueOf<Table[Key
  */
 export type ServiceOption = DeclaredOption & { readonly usedBy: 'check' | 'selection' | 'update' | 'replacement' };
 
-/** A table of such options; the key of each is the name of its value in `ServiceSettings`. */
+/** A table of these options; the key of each is the name of its value in `ServiceSettings`. */
 export type ServiceOptions = Readonly<Record<string, ServiceOption>>;

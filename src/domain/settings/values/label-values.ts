@@ -39,7 +39,7 @@ export const waitTime: ValueKind<number> = {
   ...duration({ bareUnit: 's' }, longestWaitMs),
 };
 
-/** The same. A number without a unit is minutes, as in Watchtower's hook timeouts. */
+/** Like `waitTime`, but a number without a unit is minutes, as in Watchtower's hook timeouts. */
 export const hookTimeout: ValueKind<number> = {
   accepted: 'a number of minutes or a duration such as 90s or 5m',
   ...duration({ bareUnit: 'm' }, longestWaitMs),
@@ -54,7 +54,7 @@ export const cooldown: ValueKind<number> = {
 /** A quarter of a year. An old container's image and writable layer take disk space for that time. */
 export const longestKeepMs = 90 * dayMs;
 
-/** Milliseconds, at most that quarter. */
+/** Milliseconds, at most `longestKeepMs`. */
 export const keepTime: ValueKind<number> = {
   accepted: cooldown.accepted,
   ...duration({ bareUnit: 's', months: true }, longestKeepMs),

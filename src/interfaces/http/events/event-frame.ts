@@ -5,8 +5,8 @@ import { toTimestamp } from '../../json/timestamps.ts';
 import type { RunOptions, LoggedEvent, StepEvent } from '../service/parts.ts';
 
 /**
- * One event as it is sent: https://html.spec.whatwg.org/multipage/server-sent-events.html. Its id begins with the
- * stream's epoch, because numbers start again with every process. Kinds are our own and JSON escapes line ends, so no
+ * The text of one event: https://html.spec.whatwg.org/multipage/server-sent-events.html. Its id begins with the
+ * stream's epoch, because numbers start again with every process. Kinds are ours and JSON escapes line ends, so no
  * content can end a line. Undefined for events that are not streamed.
  */
 export function frameOf({ id, event, atMs }: LoggedEvent, epoch: string, options: RunOptions): string | undefined {
@@ -19,7 +19,7 @@ export function stepFrameOf(event: StepEvent, atMs: number): string {
   return contentOf(event, atMs, stepPayloadOf(event));
 }
 
-/** Unknown values are undefined, which JSON leaves out. */
+/** Unknown values are undefined, which JSON omits. */
 function contentOf({ kind, engine }: ServiceEvent, atMs: number, payload: object): string {
   const json = JSON.stringify({ type: kind, timestamp: toTimestamp(atMs), data: { ...payload, engine } });
   return `event: ${kind}\ndata: ${json.replace(otherLineEnds, escaped)}\n\n`;

@@ -6,8 +6,8 @@ import type { HttpLimits, RunOptions, EventLog, StepEvent } from '../service/par
 /** The open streams of events. */
 export type EventStreams = {
   readonly hasRoom: () => boolean;
-  /** Sends the events after the id, if there is one, and all later ones. With `extra` the steps too. */
-  readonly open: (response: ServerResponse, wish: StreamOptions) => void;
+  /** Sends the events after the id, if one is given, then all new ones. With `extra` also the steps. */
+  readonly open: (response: ServerResponse, options: StreamOptions) => void;
   readonly count: () => number;
   /** Ends all streams and accepts no more. */
   readonly close: () => void;
@@ -97,7 +97,7 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
       streams.add(stream);
       response.once('close', () => streams.delete(stream));
       response.on('error', () => undefined);
-      // The bound is for readers that fall behind. The missed events may be larger.
+      // The buffer limit does not apply yet: the missed events may exceed it.
       response.write(`retry: 5000\n\n${missedSince(lastEventId)}`);
     },
     count: () => streams.size,
@@ -153,17 +153,17 @@ function nextTick(): Promise<void> {
   });
 }
 
-/** Decides which steps are sent: all, but at most four a second about one container's pull. */
+/** Accepts every step, except pull progress: at most four a second for each container. */
 function createPullThrottle(clock: Pick<Clock, 'monotonicMs'>): (event: StepEvent) => boolean {
-  const toldAtMs = new Map<string, number>();
+  const sentAtMs = new Map<string, number>();
   return (event) => {
     const key = `${event.engine ?? ''}/${event.container}`;
-    if (event.kind === 'phase_entered') toldAtMs.delete(key);
+    if (event.kind === 'phase_entered') sentAtMs.delete(key);
     if (event.kind !== 'pull_progress') return true;
     const nowMs = clock.monotonicMs();
-    const lastMs = toldAtMs.get(key);
+    const lastMs = sentAtMs.get(key);
     if (lastMs !== undefined && nowMs - lastMs < shortestMs) return false;
-    toldAtMs.set(key, nowMs);
+    sentAtMs.set(key, nowMs);
     return true;
   };
 }

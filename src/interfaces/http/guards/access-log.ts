@@ -14,9 +14,9 @@ export type Access = {
 };
 
 /**
- * Writes one line for each request whose reply has ended, or whose client has left. The query is left out, because it
- * may contain a token. Lines are written after the present tick: replies go first (test/bench/http.bench.ts), and the
- * status of a request whose client has left is known by then. Of refused requests, only the first of each client in a
+ * Writes one line for each request whose reply has ended, or whose client has disconnected. The query is omitted,
+ * because it may contain a token. Lines are written after the current tick: replies go first (test/bench/http.bench.ts),
+ * and the status of a disconnected client's request is known then. Only the first refused requests of a client in a
  * minute get their own lines, so that nobody can fill the disk with requests.
  */
 export function createAccessLog(clock: Clock, log: Log): AccessLog {
@@ -80,5 +80,5 @@ function statusOf({ headersSent, statusCode }: ServerResponse): number {
 
 const longestPath = 300;
 
-/** nginx's code for a client that left before the reply. */
+/** nginx's code for a client that disconnected before the reply. */
 const clientClosedRequest = 499;

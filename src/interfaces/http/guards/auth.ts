@@ -41,10 +41,10 @@ function readToken(source: TokenSource, log: Log): () => FindToken {
 
 type FindToken = (given: string, encoding: 'latin1' | 'utf8') => NamedToken | undefined;
 
-/** Compares with all tokens, whichever matches. */
+/** Compares with every token, so that the time does not reveal which one matches. */
 function createFindToken(tokens: readonly NamedToken[]): FindToken {
-  const tests = tokens.map((one) => ({ one, isIt: createTokenTest(one.token) }));
-  return (given, encoding) => tests.filter(({ isIt }) => isIt(given, encoding))[0]?.one;
+  const tests = tokens.map((named) => ({ named, matches: createTokenTest(named.token) }));
+  return (given, encoding) => tests.filter(({ matches }) => matches(given, encoding))[0]?.named;
 }
 
 type TokenTest = (given: string, encoding: 'latin1' | 'utf8') => boolean;

@@ -33,14 +33,14 @@ function announcesTooMuch({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > bodyLimitBytes;
 }
 
-/** The listener for `checkContinue` keeps Node from answering by itself. */
+/** Node does not answer this header itself, because `checkContinue` has a listener. */
 function waitsForContinue({ headers }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue';
 }
 
 /**
- * Reads and discards the body, then reports whether it was within the limit, or as soon as it is not. Never calls back
- * for a client that has left.
+ * Reads and discards the body. Reports `ended`, or `too large` as soon as it exceeds the limit. Never calls back for a
+ * client that has disconnected.
  */
 function skipBody(request: IncomingMessage, callback: (outcome: 'ended' | 'too large') => void): void {
   let bytes = 0;

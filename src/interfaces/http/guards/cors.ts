@@ -1,15 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isAllowedOrigin, parseOriginPattern } from '../../../domain/settings/web-origin.ts';
 
-/** Controls which pages browsers let read our replies. */
+/** Access to the API for web pages of other origins. */
 export type Cors = {
   /** Sets the headers of a reply. Returns `preflight` for a preflight, which needs no other reply. */
   readonly apply: (request: IncomingMessage, response: ServerResponse) => 'preflight' | 'request';
-  /** Whether a page of this origin may follow the events. Our own pages always may. */
+  /** Whether a page of this origin may follow the events. Pages of the request's own host always may. */
   readonly admits: (request: IncomingMessage) => boolean;
 };
 
-/** Allowed origins are echoed, with credentials; `*` allows all, without. https://fetch.spec.whatwg.org/#http-cors-protocol */
+/**
+ * An allowed origin is echoed, with credentials. `*` allows every origin, without credentials.
+ * https://fetch.spec.whatwg.org/#http-cors-protocol
+ */
 export function createCors(origins: readonly string[]): Cors {
   const patterns = origins.flatMap((origin) => parseOriginPattern(origin) ?? []);
   const allowsAny = patterns.some(({ kind }) => kind === 'any');
@@ -47,7 +50,7 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }
 
-/** The host of the request. The scheme may differ, because TLS may end at a proxy. */
+/** Whether the origin has the request's host. The scheme may differ, because TLS may end at a proxy. */
 function isOwn(origin: string, host: string): boolean {
   const [scheme = ''] = origin.split('://', 1);
   const own = parseOriginPattern(`${scheme}://${host}`);

@@ -12,7 +12,7 @@ export type RateVerdict = {
   readonly allowed: boolean;
   /** The number of further requests allowed now. */
   readonly remaining: number;
-  /** Time until the oldest counted request leaves the window, which a refused client has to wait. */
+  /** Time until the oldest counted request leaves the window: the wait of a refused client. */
   readonly resetMs: number;
 };
 
@@ -43,13 +43,13 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     return client;
   }
 
-  /** Two at each call, so that cleaning up keeps pace with new clients. */
+  /** Forgets at most two silent clients in each call, which keeps pace with new ones; above a limit, also active ones. */
   function forgetSilent(sinceMs: number): void {
-    for (let looked = 0; ; looked += 1) {
+    for (let forgotten = 0; ; forgotten += 1) {
       const oldest = byRecency.oldest();
       if (oldest === undefined) return;
       const isOver = clients.size > mostClients || (requests > mostRequests && clients.size > 1);
-      if (!isOver && (looked === 2 || oldest.lastMs > sinceMs)) return;
+      if (!isOver && (forgotten === 2 || oldest.lastMs > sinceMs)) return;
       byRecency.remove(oldest);
       clients.delete(oldest.name);
       requests -= oldest.count;
@@ -80,7 +80,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 /** `times` is a ring with `count` requests in the window, beginning at `first`. */
 type Client = Used & { readonly name: string; times: number[]; first: number; count: number; lastMs: number };
 
-/** Drops requests. One that is exactly a window old no longer counts. */
+/** Drops the requests before the window, and returns their number. A request exactly one window old is dropped. */
 function dropUntil(client: Client, sinceMs: number): number {
   const before = client.count;
   while (client.count > 0 && (client.times[client.first] ?? 0) <= sinceMs) {

@@ -8,15 +8,13 @@ export type RefusalCounter = {
   readonly flush: () => void;
 };
 
-/**
- * `mistake`: a request within the rate limit for a path, method or value that does not exist. The log helps its sender.
- */
+/** `mistake`: an invalid request within the rate limit (400, 404, 405, 408). The log helps its sender. */
 export type RefusalKind = 'refusal' | 'mistake';
 
 export type RefusalBounds = {
   /** Lines about one client in a window. */
   readonly linesPerClient: Readonly<Record<RefusalKind, number>>;
-  /** Limit for all clients together, against one with many addresses. */
+  /** Limit for all clients together, because one sender may have many addresses. */
   readonly linesInTotal: number;
   /** Further clients are counted together. */
   readonly mostClients: number;
@@ -30,11 +28,11 @@ export const refusalBounds: RefusalBounds = {
   windowMs: 60_000,
 };
 
-/** Logs each client's first refusals in a window, and at its end the others in one line for each client. */
+/** Logs each client's first refusals in a window. At its end, one line for each client counts the others. */
 export function createRefusals(log: Log, bounds: RefusalBounds = refusalBounds): RefusalCounter {
   let clients = new Map<string, Counted>();
   let others = newCount();
-  let told = 0;
+  let loggedLines = 0;
   let timer: NodeJS.Timeout | undefined;
 
   function counterOf(client: string): Counted {
@@ -52,37 +50,41 @@ export function createRefusals(log: Log, bounds: RefusalBounds = refusalBounds):
     const [counted, rest] = [clients, others];
     clients = new Map();
     others = newCount();
-    told = 0;
-    for (const [client, count] of counted) tell({ client }, count);
-    tell({ clients: 'others' }, rest);
+    loggedLines = 0;
+    for (const [client, count] of counted) logCount({ client }, count);
+    logCount({ clients: 'others' }, rest);
   }
 
-  function tell(whose: { readonly client: string } | { readonly clients: string }, { untold }: Counted): void {
-    const total = [...untold.values()].reduce((sum, count) => sum + count, 0);
-    if (total > 0) log.info('More requests were refused', { ...whose, refused: total, ...byStatus(untold) });
+  function logCount(whose: { readonly client: string } | { readonly clients: string }, { unlogged }: Counted): void {
+    const total = [...unlogged.values()].reduce((sum, count) => sum + count, 0);
+    if (total > 0) log.info('More requests were refused', { ...whose, refused: total, ...byStatus(unlogged) });
   }
 
   return {
     isLogged(client, status, kind) {
       timer ??= setTimeout(flush, bounds.windowMs).unref();
       const counter = counterOf(client);
-      if (counter !== others && counter.told[kind] < bounds.linesPerClient[kind] && told < bounds.linesInTotal) {
-        counter.told[kind] += 1;
-        told += 1;
+      if (
+        counter !== others &&
+        counter.logged[kind] < bounds.linesPerClient[kind] &&
+        loggedLines < bounds.linesInTotal
+      ) {
+        counter.logged[kind] += 1;
+        loggedLines += 1;
         return true;
       }
-      counter.untold.set(status, (counter.untold.get(status) ?? 0) + 1);
+      counter.unlogged.set(status, (counter.unlogged.get(status) ?? 0) + 1);
       return false;
     },
     flush,
   };
 }
 
-/** `untold`: by the status of the reply. */
-type Counted = { readonly told: Record<RefusalKind, number>; readonly untold: Map<number, number> };
+/** `unlogged`: by the status of the reply. */
+type Counted = { readonly logged: Record<RefusalKind, number>; readonly unlogged: Map<number, number> };
 
 function newCount(): Counted {
-  return { told: { refusal: 0, mistake: 0 }, untold: new Map() };
+  return { logged: { refusal: 0, mistake: 0 }, unlogged: new Map() };
 }
 
 function byStatus(counts: ReadonlyMap<number, number>): Readonly<Record<string, number>> {

@@ -4,8 +4,8 @@ import { describeError } from '../../../domain/errors.ts';
 
 /**
  * Content of one or more files, read again when one of them changes. Each call compares the files, which
- * costs microseconds, so a rotated secret counts from the next request. If the new content is unusable,
- * the last good content stays, with a warning. Throws when the first reading fails.
+ * costs microseconds, so a rotated secret applies from the next request. If the new content is unusable,
+ * the last good content stays in effect, with a warning. Throws when the first reading fails.
  */
 export function watchFiles<Content>(
   paths: readonly string[],
@@ -20,7 +20,7 @@ export function watchFiles<Content>(
     seen = version;
     try {
       content = read(paths.map((path) => readFileSync(path, 'utf8')));
-      log.info('Read again, because it has changed', { files: paths });
+      log.info('A changed file was read again', { files: paths });
     } catch (error) {
       log.warn('A changed file cannot be used; its former content stays in effect', {
         files: paths,
@@ -31,7 +31,7 @@ export function watchFiles<Content>(
   };
 }
 
-/** Changes when a file is written or replaced, or when the target of its link is. */
+/** Changes when a file, or the target of a link, is written or replaced. */
 function versionOf(paths: readonly string[]): string {
   return paths
     .map((path) => {

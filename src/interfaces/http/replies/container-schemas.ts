@@ -6,21 +6,21 @@ export const versionFields: Fields = {
   version: text(
     'Version of its image: its label org.opencontainers.image.version, else a tag that looks like a version, else the beginning of the digest',
   ),
-  latest_version: text('Version of the newer image, likewise; absent where there is none'),
-  candidate: text('Reference of the newer image: its own, or one with a higher tag; absent where there is none'),
+  latest_version: text('Version of the newer image, from the same sources; absent without a newer image'),
+  candidate: text('Reference of the newer image: the same, or one with a higher tag; absent without a newer image'),
   candidate_kind: oneOf(
     ['digest', 'patch', 'minor', 'major'],
-    'How the tag of the newer image differs from its own; digest: it is the same tag',
+    'Difference between its tag and the tag of the newer image; digest: the same tag',
   ),
   change: oneOf(
     ['major', 'minor', 'patch', 'build'],
-    'Size of the step; build: the same version in a newer image; absent where the versions cannot be compared',
+    'Size of the version change; build: the same version in a newer image; absent if the versions cannot be compared',
   ),
   released_at: time('When the newer image was built'),
   download_bytes: integer(
-    'Compressed size of all layers of the newer image, those that the engine has included; absent where the engine has the image',
+    'Compressed size of all layers of the newer image, also of layers that the engine has; absent if the engine has the image',
   ),
-  source_url: text('Where the newer image says its sources or home page are; http or https'),
+  source_url: text('URL of the sources or the home page, from the newer image; http or https'),
 };
 
 /** Present with `--swarm`. */
@@ -29,17 +29,17 @@ export const kindField: Fields = {
 };
 
 /** Present with several engines. */
-export const engineField: Fields = { engine: text('Name of its engine, if there are several') };
+export const engineField: Fields = { engine: text('Name of its engine, with several engines') };
 
 /** Why an update waits or a check failed; all may be absent. */
 export const holdFields: Fields = {
   candidate_digest: text('Version that an update would apply, if it is not the newest one'),
   hold: oneOf(
     holds,
-    'Kind of reason. Of held: failed (this version was rolled back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window, wave. Of unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
+    'Kind of reason. If held: failed (this version was rolled back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window, wave. If unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
   ),
-  eligible_at: time('Held until then'),
-  retry_at: time('Unknown, and the registry may be asked again then'),
+  eligible_at: time('If held: the end of the hold'),
+  retry_at: time('If unknown: when the registry may be asked again'),
 };
 
 export const outcomeKinds = [
@@ -56,16 +56,16 @@ export const outcomeKinds = [
 /** Further fields of an outcome; all may be absent. */
 export const outcomeFields: Fields = {
   downtime_ms: integer(
-    'How long it was down: from the moment its process was told to end, or had ended, to the next start; absent when none was stopped',
+    'Downtime: from the stop signal, or an earlier end of the process, to the next start; absent if no process was stopped',
   ),
-  stopping_ms: integer('The part of that in which its process was ending; absent when that is not known'),
-  down_ms: integer('The rest of it, in which there was no process; absent when that is not known'),
-  phases_ms: map(integer('How long this phase of the update took; absent when nothing was begun')),
+  stopping_ms: integer('Part of the downtime until the process ended; absent if unknown'),
+  down_ms: integer('Part of the downtime without a process; absent if unknown'),
+  phases_ms: map(integer('How long this phase of the update took; absent if the update did not begin')),
   log: text('The last log lines of a new version that failed, without known secrets'),
   from: text('Version before the update, when known'),
   to: text('Version after it, or the intended one, when known'),
-  from_image: text('Reference before an update to another tag; absent where the tag stays'),
-  to_image: text('Reference after it, or the intended one; absent where the tag stays'),
+  from_image: text('Reference before an update to another tag; absent if the tag stays'),
+  to_image: text('Reference after it, or the intended one; absent if the tag stays'),
   ...engineField,
   ...kindField,
 };
@@ -76,7 +76,7 @@ export const outcomeSchema = object(
     name: text('Name of the container'),
     image: text('Its image reference'),
     outcome: oneOf(outcomeKinds, 'The result for this container'),
-    reason: text('Why; empty when there is nothing to explain'),
+    reason: text('Reason; empty if none is needed'),
     old_image_id: text('Image before the update'),
     new_image_id: text('Image after it'),
     old_digest: text('Registry digest before the update, when known'),
@@ -91,7 +91,10 @@ export const enginesField: Fields = {
     object(
       {
         name: text('Name of the engine'),
-        result: oneOf(['ran', 'busy', 'unreachable', 'failed'], 'Whether the run included it, or why not'),
+        result: oneOf(
+          ['ran', 'busy', 'unreachable', 'failed'],
+          'Whether the run included it, or the kind of reason why not',
+        ),
         duration_ms: integer('How long it took, in milliseconds'),
       },
       { error: text('Why the run did not include it') },

@@ -3,8 +3,8 @@ import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders
 type Given = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /**
- * A reply with the security headers and those of the guards, besides its route's own. Node checks a header when it is
- * set and again when the head is written; these are only added to the head.
+ * Adds the security headers and the guards' headers to those of the route. They are only added to the head, because
+ * Node checks a header when it is set and again when the head is written.
  */
 export class HttpResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   /** Names and values alternate. */

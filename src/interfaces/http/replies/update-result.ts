@@ -34,7 +34,7 @@ const plannedSchema = object(
   {
     from: text('Running version, when known'),
     to: text('Version after the update, when known'),
-    to_image: text('Reference after an update to another tag; absent where the tag stays'),
+    to_image: text('Reference after an update to another tag; absent if the tag stays'),
     ...engineField,
   },
 );

@@ -13,8 +13,8 @@ export type Deadline = {
   readonly clear: () => void;
 };
 
-/** `what` is the late action as the message words it: `update`. */
-export function startDeadline(clock: Clock, ms: number, what: string): Deadline {
+/** `action` completes the message "Cannot …": `update`. */
+export function startDeadline(clock: Clock, ms: number, action: string): Deadline {
   const controller = new AbortController();
   const timer = new AbortController();
   let isPassed = false;
@@ -22,7 +22,7 @@ export function startDeadline(clock: Clock, ms: number, what: string): Deadline 
     clock.sleep(ms, timer.signal).then(
       () => {
         isPassed = true;
-        const error = new ServiceError('timeout', `Cannot ${what}: it did not end in time`);
+        const error = new ServiceError('timeout', `Cannot ${action}: it did not end in time`);
         controller.abort(error);
         reject(error);
       },

@@ -96,12 +96,12 @@ export function count(description: string): Parameter<number | undefined> {
   };
 }
 
-/** Accepted, but only described in the text of its route, because the specification closes the list of parameters. */
+/** Accepted, but described only in the text of its route, because the specification fixes the list of parameters. */
 export function unlisted<Value>({ documentation, read }: Parameter<Value>): Parameter<Value> {
   return { documentation: { ...documentation, hidden: true }, read };
 }
 
-/** A misspelt name that must be refused, because ignoring it would do much more than requested. */
+/** Refuses a misspelt name, because ignoring it would do much more than requested. */
 export function rejectedAlias(right: string): Parameter<undefined> {
   return {
     documentation: { type: 'string', description: '', hidden: true },

@@ -9,14 +9,12 @@ import { list, rejectedAlias, type Parameter, text, unlisted } from './query.ts'
 /** Parameters that select the containers of a check or an update. */
 export const selectionParameters = {
   image: bounded(
-    list(
-      'Only containers of these images, separated by commas, at most 100. An image with a tag means that tag, one without any tag',
-    ),
+    list('Only containers of these images, separated by commas, at most 100. An image without a tag means any tag'),
   ),
   container: withinBudget(
     bounded(
       list(
-        'Only containers of these names, separated by commas, at most 100. A name may be a regular expression for the whole of it',
+        'Only containers of these names, separated by commas, at most 100. A name may be a regular expression that matches the whole name',
       ),
     ),
   ),
@@ -33,8 +31,8 @@ export function timeoutUpTo(longestMs: number, hidden: { readonly hidden?: true 
       ...hidden,
     },
     read: ([first = '']) => {
-      const asked = /\s/.test(first) ? undefined : parseDuration(first);
-      return Math.min(asked || longestMs, longestMs);
+      const requested = /\s/.test(first) ? undefined : parseDuration(first);
+      return Math.min(requested || longestMs, longestMs);
     },
   };
 }
@@ -66,7 +64,7 @@ function withinBudget({ documentation, read }: ListParameter): ListParameter {
   };
 }
 
-/** Instructions of all patterns of a request together: a hundred short ones, or two of the largest size. */
+/** Instructions of all patterns of a request together: a hundred short patterns, or two of the largest size. */
 const largestPatterns = 3000;
 
 /** The parameter of routes about containers. */
@@ -85,9 +83,9 @@ export function enginesIn(
   if (engines === undefined)
     throw new HttpError(400, 'invalid query parameter "engine": this service works on one engine alone');
   const known = new Set(engines().map(({ name }) => name));
-  const strange = names.find((name) => !known.has(name));
-  if (strange !== undefined)
-    throw new HttpError(400, `invalid query parameter "engine": no engine is called ${quoted(strange, 100)}`);
+  const unknown = names.find((name) => !known.has(name));
+  if (unknown !== undefined)
+    throw new HttpError(400, `invalid query parameter "engine": no engine is called ${quoted(unknown, 100)}`);
   return names;
 }
 
@@ -101,7 +99,7 @@ type Wanted = { readonly name: string | undefined; readonly image: string | unde
 
 type Shown = { readonly name: string; readonly image: string; readonly engine?: string };
 
-/** Undefined when all of them are. */
+/** Undefined if every container passes. */
 export function containerFilter(
   { name, image }: Wanted,
   engines: readonly string[],

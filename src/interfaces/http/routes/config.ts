@@ -22,7 +22,7 @@ const replySchema = stamped({
   config: object({
     monitor_only: booleanField('Newer images are reported, and not applied'),
     cleanup: booleanField('Old images are removed after an update'),
-    no_pull: booleanField('No registry is asked'),
+    no_pull: booleanField('No registry is contacted'),
     no_restart: booleanField('Containers are not started again'),
     rolling_restart: booleanField('Containers are updated one at a time'),
     include_stopped: booleanField('Stopped containers are watched too'),
@@ -30,7 +30,7 @@ const replySchema = stamped({
     lifecycle_hooks: booleanField('Hooks of containers are run'),
     label_enable: booleanField('Only containers with the enable label are watched'),
     filter_desc: text('The filter of containers, in words'),
-    scope: text('Only containers of this scope are watched; empty for those without one'),
+    scope: text('Only containers of this scope are watched; empty: containers without a scope'),
   }),
   options: array(
     object({

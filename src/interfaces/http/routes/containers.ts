@@ -111,7 +111,7 @@ const updateWords = [
 ] as const;
 
 const settingSchema = object({
-  name: text('Name of the option; of the label where there is no option'),
+  name: text('Name of the option, or of the label if there is no option'),
   value: text('Its value for this container'),
   source: text('The label that sets it'),
 });
@@ -121,8 +121,8 @@ const verdicts = ['fresh', 'stale', 'held', 'pinned', 'local', 'unknown'] as con
 const lastSchema = object(
   {
     outcome: oneOf(outcomeKinds, 'Newest outcome of an update, other than fresh'),
-    at: time('When it was reached'),
-    reason: text('Why; empty when there is nothing to explain'),
+    at: time('Time of the outcome'),
+    reason: text('Reason; empty if none is needed'),
     run_id: text('Id of the run in history'),
   },
   outcomeFields,
@@ -138,7 +138,7 @@ const detailsSchema = object(
     watchtower: booleanField('Whether it is this service itself'),
     self: booleanField('Whether it is this service itself'),
     monitor_only: booleanField('Newer images are reported, and not applied'),
-    no_pull: booleanField('No registry is asked for it'),
+    no_pull: booleanField('No registry is contacted for it'),
     enabled: booleanField('It may be updated'),
     stale: booleanField('A newer image would be applied by an update'),
     scope: text('Its scope; empty when it has none'),
@@ -152,10 +152,10 @@ const detailsSchema = object(
     depends_on: array(text('Name of a container')),
     labels_in_effect: map(text('Value of the label')),
     settings: array(settingSchema),
-    can_roll_back: booleanField('Whether POST /v1/rollback has something to go back to'),
+    can_roll_back: booleanField('Whether POST /v1/rollback can roll it back'),
   },
   {
-    started_at: time('When its process was started; absent where it has none, or where that is not known'),
+    started_at: time('Start of its process; absent without a process, or if unknown'),
     checked_at: time('When it was last checked; absent before the first check'),
     project: text('Its Compose project'),
     verdict: oneOf(verdicts, 'Result of the last check; absent before the first'),

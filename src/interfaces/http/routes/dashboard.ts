@@ -51,7 +51,7 @@ const types: ReadonlyMap<string, string> = new Map([
   ['icon.svg', 'image/svg+xml'],
 ]);
 
-/** The document names the groups that are on, so that the page requests no other. */
+/** The document lists the enabled groups, so that the page requests no others. */
 function readFile(path: string, type: string, groups: readonly string[]): File {
   const text = readFileSync(path, 'utf8').replace('name="upkeep-groups" content=""', () => {
     return `name="upkeep-groups" content="${groups.join(' ')}"`;
@@ -68,7 +68,7 @@ function send(file: File | undefined, { raw }: RouteRequest, reply: RouteReply):
   return reply.header('Content-Type', file.type).send(file.body);
 }
 
-/** Everything comes from this server, and no markup from strings: https://w3c.github.io/trusted-types/dist/spec/ */
+/** All content comes from this server. Markup from strings is forbidden: https://w3c.github.io/trusted-types/dist/spec/ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

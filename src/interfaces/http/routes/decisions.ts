@@ -16,7 +16,7 @@ const fields = {
   id: text('Id of the decision'),
   container: text('Name of the container'),
   decision: oneOf(kinds, 'The decision'),
-  digest: text('The new version; the decision holds for no other'),
+  digest: text('Digest of the new version; the decision applies to no other'),
   by: text('Origin of the decision: the name of a token, API token if it has no name, or command line'),
   at: time('When'),
 };
@@ -24,10 +24,10 @@ const fields = {
 const optionalFields = {
   ...engineField,
   tag: text('Tag of that version, if it has one'),
-  until: time('When it ends; absent: with its version'),
+  until: time('End of the decision; absent: it ends with its version'),
 };
 
-const keptField = { kept: booleanField('Whether it is on the disk, and outlasts the service') };
+const keptField = { kept: booleanField('Whether it is stored on disk, and survives a restart') };
 
 /** `GET` and `POST /v1/decisions`, `DELETE /v1/decisions/ID`. */
 export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] {
@@ -57,12 +57,12 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     methods: ['POST'],
     summary: 'Decide about a new version',
     description:
-      'Approves, skips or snoozes the new version that a container waits for. The digest is that of the version that the client has seen: candidate_digest or else latest_digest of the container. If another version is pending, the request is refused.',
+      'Approves, skips or snoozes the pending new version of a container. Send the digest of the version that the client has seen: candidate_digest, else latest_digest of the container. If another version is pending, the request is refused.',
     body: object(
       {
         container: text('Name of the container'),
         decision: oneOf(kinds, 'The decision about the version'),
-        digest: text('The version that the client has seen'),
+        digest: text('Digest of the version that the client has seen'),
       },
       { until: time('When the decision ends; needed for snooze'), ...engineField },
     ),
@@ -78,7 +78,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       const kind = kinds.find((each) => each === body['decision']);
       if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
       const engine = body['engine'] === undefined ? undefined : engineIn(body, service);
-      const taken = await service.decisions.take({
+      const decided = await service.decisions.take({
         kind,
         container,
         ...(engine !== undefined && { engine }),
@@ -86,9 +86,9 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
         untilMs: timeIn(body, 'until'),
         by: request.tokenName ?? 'API token',
       });
-      if ('fault' in taken) throw refusal(taken, kind, isKnown(container, engine));
+      if ('fault' in decided) throw refusal(decided, kind, isKnown(container, engine));
       reply.code(201);
-      return { ...decisionEntry(taken), kept: taken.isKept, ...replyFields(clock.nowMs()) };
+      return { ...decisionEntry(decided), kept: decided.isKept, ...replyFields(clock.nowMs()) };
     },
   });
   const withdraw = defineRoute({
@@ -96,24 +96,24 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     path: '/v1/decisions/*',
     describedAs: ['/v1/decisions/{id}'],
     methods: ['DELETE'],
-    summary: 'Take a decision back',
+    summary: 'Withdraw a decision',
     description: 'Withdraws a decision, as if it had not been made.',
     replies: {
       200: { description: 'The withdrawn decision', schema: stamped({ ...fields, ...keptField }, optionalFields) },
       404: { description: 'There is no decision with this id' },
     },
     answer: async ({ request }) => {
-      const ended = await service.decisions.withdraw(request.rest);
-      if (ended === undefined) throw new HttpError(404, 'there is no decision with this id');
-      return { ...decisionEntry(ended), kept: ended.isKept, ...replyFields(clock.nowMs()) };
+      const withdrawn = await service.decisions.withdraw(request.rest);
+      if (withdrawn === undefined) throw new HttpError(404, 'there is no decision with this id');
+      return { ...decisionEntry(withdrawn), kept: withdrawn.isKept, ...replyFields(clock.nowMs()) };
     },
   });
   return [list, postRoute, withdraw];
 }
 
-function refusal({ kind, fault }: DecisionFault, what: DecisionKind, isKnown: boolean): HttpError {
+function refusal({ kind, fault }: DecisionFault, decision: DecisionKind, isKnown: boolean): HttpError {
   if (kind === 'conflict' && !isKnown) return new HttpError(404, 'no watched container has that name');
-  return new HttpError(kind === 'conflict' ? 409 : 400, `cannot ${what} the new version: ${fault}`);
+  return new HttpError(kind === 'conflict' ? 409 : 400, `cannot ${decision} the new version: ${fault}`);
 }
 
 function engineIn(body: JsonObject, { engines }: Pick<HttpParts['service'], 'engines'>): string {

@@ -12,8 +12,8 @@ export function eventsRoute(cors: Cors, streams: EventStreams): Route {
     access: 'events token',
     summary: 'Follow the events',
     description:
-      'A stream of server-sent events that stays open. Each has an id; send the last one as Last-Event-ID to go on after it. The stream never completes, so follow it with an EventSource or a streaming client, not from this page. With extra=true it also tells the steps of a run: container_checked, phase_entered and pull_progress.',
-    query: { extra: unlisted(flag('Tell the steps of a run too')) },
+      'A stream of server-sent events that stays open. Each has an id; send the last one as Last-Event-ID to resume after it. The stream never completes, so follow it with an EventSource or a streaming client, not from this page. With extra=true it also has the steps of a run: container_checked, phase_entered and pull_progress.',
+    query: { extra: unlisted(flag('Also send the steps of a run')) },
     replies: {
       200: { description: 'The stream' },
       403: { description: 'The origin is not allowed' },

@@ -23,7 +23,7 @@ export function healthRoutes({ service, clock, log }: HttpParts, readinessTimeou
       path: '/readyz',
       summary: 'Whether the container engine can be reached',
       description:
-        'Pings the container engine. The reply also tells if the remains of an interrupted update are being repaired, which may delay the next update.',
+        'Pings the container engine. The reply also reports whether an interrupted update is being repaired, which may delay the next update.',
       query: {},
       replies: {
         200: { description: 'The service is ready', schema: readySchema },

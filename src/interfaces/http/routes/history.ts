@@ -18,7 +18,7 @@ export function historyRoute({ service, clock }: HttpParts): Route {
     query: {
       since: moment('Only entries at or after this time'),
       until: moment('Only entries at or before this time'),
-      limit: count('Only the newest so many; 0 or absent: all'),
+      limit: count('Only this number of newest entries; 0 or absent: all'),
     },
     replies: {
       200: { description: 'The updates', schema: listSchema },
@@ -46,16 +46,16 @@ const listSchema = stamped({
         failed: integer('Containers whose update failed'),
         restarted: integer('Containers restarted because of linked dependencies'),
         skipped: integer('Containers skipped'),
-        rolled_back: integer('Containers that got their old image back'),
+        rolled_back: integer('Containers that were rolled back'),
         run_id: text('Id of the run'),
-        trigger: oneOf(['command', 'schedule', 'start', 'http'], 'What began it'),
+        trigger: oneOf(['command', 'schedule', 'start', 'http'], 'The origin of the run'),
         duration_ms: integer('How long it took, in milliseconds'),
         failures: array(
           object(
             {
               name: text('Name of a container whose update failed'),
-              outcome: oneOf(['failed', 'rolled_back'], 'Whether it got its old image back'),
-              reason: text('Why'),
+              outcome: oneOf(['failed', 'rolled_back'], 'Whether it was rolled back'),
+              reason: text('Reason for the failure'),
             },
             engineField,
           ),

@@ -18,7 +18,7 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
     description: 'Lists the images of the watched containers, sorted by name, from memory.',
     query: {
       name: textParameter('Only images of this reference; without a tag, any tag'),
-      id: textParameter('Only the image with this id, or the one whose id begins so'),
+      id: textParameter('Only the image with this id, or with an id that begins like this if there is only one'),
       ...engineParameter,
     },
     replies: {
@@ -65,7 +65,7 @@ function imagesByName({ images }: { readonly images: readonly TrackedImage[] }):
   return [...images].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-/** The id itself, or the only one with that beginning. `sha256:` is optional. */
+/** The id itself, or the only id that begins with the text. `sha256:` is optional. */
 function imageIdMeant(text: string, images: readonly TrackedImage[]): string | undefined {
   const wanted = text.toLowerCase().replace(/^sha256:/, '');
   const ids = [...new Set(images.map(({ imageId }) => imageId))];

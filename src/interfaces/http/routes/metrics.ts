@@ -47,7 +47,7 @@ function notificationsText(targets: readonly TargetStatus[]): string {
     });
   });
   const head = [
-    '# HELP upkeep_notifications_total Notifications that were sent, attempts that are to be tried again, and messages that were given up or lost',
+    '# HELP upkeep_notifications_total Notifications that were sent, attempts that will be repeated, and messages that were given up or lost',
     '# TYPE upkeep_notifications_total counter',
   ];
   return `${[...head, ...lines].join('\n')}\n`;

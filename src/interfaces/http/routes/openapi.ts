@@ -26,7 +26,7 @@ export function describeApi(routes: readonly Route[], version: string, scheme: C
   };
 }
 
-/** Several routes may share a path, each with methods of its own. */
+/** Several routes may share a path, with different methods. */
 function mergedPaths(paths: readonly (readonly [string, object])[]): Readonly<Record<string, object>> {
   const merged: Record<string, object> = {};
   for (const [path, operations] of paths) merged[path] = { ...merged[path], ...operations };

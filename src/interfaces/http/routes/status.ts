@@ -21,7 +21,7 @@ export function statusRoute({ settings, service, clock, log, notifications }: Ht
     access: 'api token',
     summary: 'Summary of the last update',
     description:
-      'Shows the result of the last update, and the time of the next one. With extra=true there is a result before the first update too, with the schedule in words, the running update, the number of watched containers, and the state of the engine.',
+      'Shows the result of the last update, and the time of the next one. With extra=true it also answers before the first update, and adds the schedule in words, the running update, the number of watched containers, and the state of the engine.',
     query: { extra: unlisted(flag('Answer also before the first update, with all fields')) },
     replies: {
       200: { description: 'The last update', schema: replySchema },
@@ -116,7 +116,7 @@ const notifiedSchema = object(
   {
     last_sent: time('When a message was sent last'),
     last_failure: text('Why the last attempt failed; absent when a message has been sent since'),
-    last_failure_at: time('When that was'),
+    last_failure_at: time('Time of that failure'),
   },
 );
 
@@ -143,10 +143,10 @@ const runSchema = object({
         phase: oneOf(phases, 'The current step of its update'),
       },
       {
-        percent: integer('How much of its image has been pulled, from 0 to 100'),
+        percent: integer('Pulled part of its image, from 0 to 100'),
         tasks: object({
-          running: integer('How many tasks of a service run the version that this phase brings'),
-          wanted: integer('How many are to'),
+          running: integer('Tasks of a service that run the target version of this phase'),
+          wanted: integer('Tasks that should run it'),
         }),
       },
     ),
@@ -157,13 +157,13 @@ const runSchema = object({
 const unwatchedSchema = object({
   reason: text('Kind of reason'),
   count: integer('How many containers'),
-  remedy: text('How to have them watched'),
+  remedy: text('How to watch them'),
 });
 
 const engineSchema = object(
   {
     name: text('Name of the engine'),
-    reachable: booleanField('Whether it answers, and tells of changes'),
+    reachable: booleanField('Whether it answers, and sends its events'),
   },
   {
     version: text('Its version; absent before it has answered'),
@@ -182,12 +182,12 @@ const replySchema = stamped(
     last_run: time('When the last update ended; absent before the first'),
     next_run: time('When the next update is due; absent when none is scheduled'),
     schedule: text('When updates are due, in words; absent when none is scheduled'),
-    schedule_off: text('Why none is scheduled'),
+    schedule_off: text('Why no update is scheduled'),
     run: runSchema,
     watched: integer('Containers that are watched; absent before the engine has been listed'),
     unwatched: array(unwatchedSchema),
     engine: engineSchema,
-    reads_events: booleanField('Whether the token of this request may follow the events, too'),
+    reads_events: booleanField('Whether the token of this request is also valid for events'),
     notifications: array(notifiedSchema),
   },
 );

@@ -16,9 +16,9 @@ export type ClientErrorParts = {
 /** Answers a malformed or unfinished request while its sender can still read the answer. */
 export function answerClientError(error: ClientError, socket: Duplex, parts: ClientErrorParts): void {
   const { clock, routes, connections } = parts;
-  const isGone = error.code === 'ECONNRESET' || !socket.writable;
-  // In the middle of a reply, another one would be read as its continuation.
-  if (isGone || connections().isAnswering(socket)) {
+  const isClosed = error.code === 'ECONNRESET' || !socket.writable;
+  // After the begin of a reply, the client would read another one as its continuation.
+  if (isClosed || connections().isAnswering(socket)) {
     socket.destroy(error);
     return;
   }

@@ -15,14 +15,14 @@ export function answerConnect(
 ): (request: IncomingMessage, socket: Duplex) => void {
   return (request, socket) => {
     if (!(socket instanceof Socket)) return void socket.destroy();
-    // After requests with outstanding replies there is no place for another reply.
+    // While earlier replies are outstanding, no other reply can be sent.
     if (connections().hasPendingReply(socket) || connections().isRefused(socket)) return socket.destroySoon();
     const response = new HttpResponse(request);
     response.shouldKeepAlive = false;
     try {
       response.assignSocket(socket);
     } catch {
-      // Node has a further reply that is not known here.
+      // Node has an outstanding reply that `connections` does not know.
       return void socket.destroy();
     }
     response.once('finish', () => socket.end());

@@ -10,26 +10,26 @@ export type Connections = {
   readonly end: (response: HttpResponse) => void;
   /** Call it when a complete request is being answered: its connection is not idle until the end. */
   readonly markBusy: (response: HttpResponse) => void;
-  /** Call it when no further request of its connection is answered. */
+  /** Call it to ignore all further requests of its connection. */
   readonly refuse: (response: HttpResponse) => void;
   readonly isRefused: (socket: object) => boolean;
   /** Whether a request on the connection has no complete answer yet. */
   readonly hasPendingReply: (socket: object) => boolean;
   /** Whether a reply is being sent on the connection. */
   readonly isAnswering: (socket: object) => boolean;
-  /** Closes connections that wait for nothing, silent ones included, and each other one after its reply. */
+  /** Closes connections without outstanding replies at once, and every other connection after its replies. */
   readonly closeIdle: () => void;
   readonly closeAll: () => void;
 };
 
 /**
- * At the bound, the connection that has been idle for longest is closed: first among those without a good reply so far,
- * so that connections that a proxy keeps open outlast a flood of others. Node's own means do less:
+ * At the limit, the connection that has been idle for longest is closed: first among those without a successful reply,
+ * so that the kept-alive connections of a proxy survive a flood of others. Node's own functions do less:
  * `closeIdleConnections` spares connections that have not sent a request or finished the TLS handshake, and
  * `maxConnections` locks out everybody once idle connections fill it.
  */
 export function trackConnections(server: Server, mostConnections: number): Connections {
-  /** By the peer's address, because a TLS connection has two sockets. The upper one replaces the lower one. */
+  /** By the peer's address, because a TLS connection has two sockets. The TLS socket replaces the TCP socket. */
   const open = new Map<string, Connection>();
   const unproven = createRecencyList<Connection>();
   const known = createRecencyList<Connection>();
@@ -44,7 +44,7 @@ export function trackConnections(server: Server, mostConnections: number): Conne
     bySocket.set(socket, connection);
     socket.once('close', () => {
       if (connection.socket !== socket) return;
-      moveToIdleList(connection, 'gone');
+      moveToIdleList(connection, 'closed');
       if (open.get(peer) === connection) open.delete(peer);
     });
     if (isClosing) return void socket.destroy();
@@ -52,16 +52,16 @@ export function trackConnections(server: Server, mostConnections: number): Conne
     if (open.size > mostConnections) closeLongestIdle(connection);
   }
 
-  /** If all are at work, the newest is closed. */
+  /** If no other connection is idle, closes the newest one. */
   function closeLongestIdle(newest: Connection): void {
     const oldest = unproven.oldest() ?? known.oldest() ?? newest;
     const longest = oldest === newest ? (known.oldest() ?? newest) : oldest;
-    moveToIdleList(longest, 'gone');
+    moveToIdleList(longest, 'closed');
     open.delete(peerOf(longest.socket));
     longest.socket.destroy();
   }
 
-  function moveToIdleList(connection: Connection, state: 'idle' | 'working' | 'gone'): void {
+  function moveToIdleList(connection: Connection, state: 'idle' | 'working' | 'closed'): void {
     unproven.remove(connection);
     known.remove(connection);
     if (state === 'idle') (connection.isKnown ? known : unproven).moveToEnd(connection);
@@ -97,7 +97,7 @@ export function trackConnections(server: Server, mostConnections: number): Conne
         connection.isKnown ||= response.statusCode < 400;
         if (connection.working === 0) moveToIdleList(connection, 'idle');
       });
-      // Bytes that the peer has not read yet are not our work.
+      // Bytes that the peer has not read yet do not count as work.
       response.once('prefinish', done);
       response.once('close', done);
     },
@@ -123,7 +123,7 @@ type Connection = Used & {
   isRefused: boolean;
   /** Requests that are being answered. */
   working: number;
-  /** Whether it has had a reply other than a refusal. */
+  /** Whether it has had a successful reply. */
   isKnown: boolean;
 };
 

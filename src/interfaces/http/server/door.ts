@@ -32,8 +32,8 @@ export type DoorParts = {
 export type Door = (request: IncomingMessage, response: HttpResponse) => void;
 
 /**
- * The path of every request, malformed ones included, in the order of docs/http-api.md: CORS, request id and access
- * log, preflight, rate limit, host, body, path and method, then token, query and the route's answer.
+ * Handles every request, also a malformed one, in the order of docs/http-api.md: CORS, request id and access log,
+ * preflight, rate limit, host, body, path and method, then token, query and the route's answer.
  */
 export function createDoor(parts: DoorParts): Door {
   const { settings, routes, clock, accessLog, cors, connections } = parts;
@@ -94,7 +94,7 @@ export function requestIdOf(given: string | readonly string[] | undefined): stri
   return typeof given === 'string' && /^[\x20-\x7e]{1,256}$/.test(given) ? given : randomUUID();
 }
 
-/** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node would answer by itself, without a body. */
+/** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node's own answer would have no body. */
 function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === '1.1';
 }
@@ -141,7 +141,7 @@ function createAnswer({ settings, clock, log }: DoorParts): Answer {
   }
 }
 
-/** Without a token, a group that needs one is off. */
+/** Without a configured token, every request that needs it is refused. */
 function createAuthenticators(
   { token, eventsToken }: HttpSettings,
   log: Log,

@@ -17,12 +17,12 @@ export function createTlsServer(
   { listener, log }: { readonly listener: Door; readonly log: Log },
 ): Server {
   const pair = watchPair({ certFile, keyFile }, log);
-  let inForce = pair();
-  const server = createServer({ ...options, ...inForce }, listener);
+  let active = pair();
+  const server = createServer({ ...options, ...active }, listener);
   server.prependListener('connection', () => {
     const current = pair();
-    if (current === inForce) return;
-    inForce = current;
+    if (current === active) return;
+    active = current;
     server.setSecureContext(current);
   });
   return server;
@@ -32,7 +32,7 @@ function watchPair({ certFile, keyFile }: TlsFiles, log: Log) {
   try {
     return watchFiles([certFile, keyFile], {
       read: ([cert = '', key = '']) => {
-        // Half of a new pair must not replace the old one.
+        // A new certificate without its key must not replace the old pair.
         createSecureContext({ cert, key });
         return { cert, key, minVersion: 'TLSv1.2' as const };
       },

@@ -15,14 +15,14 @@ export type ListOf<Item> = {
 };
 
 /**
- * Replies with the list, without a filter with all of it. Throws 503 before the first listing, and 500 while it may be
- * outdated.
+ * Replies with the entries that pass the filter, without a filter with all. Throws 503 before the first listing, and
+ * 500 while the inventory may be outdated.
  */
 export type CachedList<Item> = (reply: RouteReply, keep?: (item: Item) => boolean) => RouteReply;
 
 /**
- * Serves large lists from a text that is made once for each change of the inventory and each second. A further reader
- * only costs a copy.
+ * The whole list is serialised once for each change of the inventory, and the reply made once a second. Any other
+ * request without a filter only costs a copy.
  */
 export function createCachedList<Item>(
   { name, items, entry, extraFields = () => ({}) }: ListOf<Item>,

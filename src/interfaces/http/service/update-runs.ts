@@ -11,33 +11,33 @@ import { replyFields } from '../../json/timestamps.ts';
 
 /** The updates that requests have started, including those whose requests were already answered. */
 export type UpdateRuns = {
-  /** Starts one. Answers with its result, or in the background once it has its turn. */
+  /** Starts an update. Answers with its result, or if it runs in the background, when it begins. */
   readonly answer: (request: RunRequest, reply: RouteReply) => Promise<RouteReply | object>;
-  /** Stops all of them at the next safe point. Resolves when they have ended. */
+  /** Stops all updates at their next safe point. Resolves when they have ended. */
   readonly stop: () => Promise<void>;
 };
 
 export type RunRequest = {
-  /** Begins the update, and calls `onBegin` with its id when it has its turn. */
+  /** Starts or queues the update. Calls `onBegin` with its id when it begins. */
   readonly begin: (onBegin: (runId: string) => void, signal: AbortSignal) => Promise<Session>;
-  /** Whether it waits for its turn, as a targeted update does. */
+  /** Whether it waits in the queue, like a targeted update. */
   readonly isQueued: boolean;
-  /** Whether it is answered at once. */
+  /** Whether the request is answered when the update begins, not when it ends. */
   readonly inBackground: boolean;
-  /** For waiting, the run and the reply together. */
+  /** Time limit for the queue, the run and the reply together. */
   readonly timeoutMs: number;
 };
 
 /**
- * If a client leaves while its update waits, the update is removed from the queue. An update that has begun continues
+ * If a client disconnects while its update waits, the update is removed from the queue. An update that has begun continues
  * without its client: scripts give up after seconds, and half an update must not remain.
  */
 export function createUpdateRuns(clock: Clock): UpdateRuns {
   const running = new Map<Promise<unknown>, (reason: ServiceError) => void>();
 
   /**
-   * `begun` is the run's id, once it has its turn. Both reject with 408 when the time is over, though the run may still
-   * be on its way to a safe point.
+   * `begun` resolves to the run's id when the run begins. Both reject with 408 at the deadline, although the run may
+   * still continue to a safe point.
    */
   function start({ begin, isQueued, timeoutMs }: RunRequest, response: ServerResponse) {
     const deadline = startDeadline(clock, timeoutMs, 'update');
@@ -51,7 +51,7 @@ export function createUpdateRuns(clock: Clock): UpdateRuns {
     };
     const work = begin(onBegin, deadline.signal);
     running.set(work, deadline.abort);
-    const orLate = async <Result>(result: Promise<Result>): Promise<Result> => {
+    const untilDeadline = async <Result>(result: Promise<Result>): Promise<Result> => {
       try {
         return await Promise.race([result, deadline.passed]);
       } catch (error) {
@@ -59,8 +59,8 @@ export function createUpdateRuns(clock: Clock): UpdateRuns {
         throw isQueued && isBusy(error) ? queueFull() : error;
       }
     };
-    const finished = orLate(work);
-    const begun = orLate(Promise.race([began, work.then(() => began)]));
+    const finished = untilDeadline(work);
+    const begun = untilDeadline(Promise.race([began, work.then(() => began)]));
     for (const promise of [begun, finished]) promise.catch(() => undefined);
     void end(work).then(deadline.clear);
     return { begun, finished };
@@ -94,7 +94,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'busy';
 }
 
-/** Not 429, which would mean that another update runs. A targeted update waits for that. */
+/** Not 429, which means that another update runs: a targeted update waits for it. */
 function queueFull(): HttpError {
   return new HttpError(503, 'too many updates are waiting already', { 'Retry-After': '30' });
 }

@@ -9,7 +9,7 @@ import { array, oneOf, integer, object, stamped, text, time, booleanField } from
 import { engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
 import { replyFields } from '../../../json/timestamps.ts';
 
-/** `POST /v1/check`: asks the registries. It changes nothing and waits for no update. */
+/** `POST /v1/check`: asks the registries. It changes nothing and does not wait for an update. */
 export function checkRoute({ settings, service, clock }: HttpParts): Route {
   return defineRoute({
     group: 'check',
@@ -18,7 +18,7 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
     access: 'api token',
     summary: 'Check for newer images',
     description:
-      'Asks the registries for the newest digests, without a pull. A container that could not be checked says so in its own entry.',
+      'Asks the registries for the newest digests, without a pull. If a container could not be checked, its entry has the error.',
     query: { ...selectionParameters, ...engineParameter, timeout: timeoutUpTo(settings.checkTimeoutMs) },
     replies: {
       200: { description: 'Result of the check, by container', schema: resultSchema },
@@ -53,11 +53,11 @@ const entrySchema = object(
     latest_image_id: text('Local id of the newer image, when known'),
     latest_digest: text('Newest registry digest, when known'),
     status: oneOf(['fresh', 'stale', 'pinned', 'held', 'local', 'unknown'], 'Result of the check'),
-    reason: text('Why'),
+    reason: text('Reason for the status'),
     timestamp: time('When the container was checked'),
   },
   {
-    error: text('Why the container could not be checked; absent when it could'),
+    error: text('Why the container could not be checked; absent if it was checked'),
     ...versionFields,
     ...holdFields,
     ...engineField,

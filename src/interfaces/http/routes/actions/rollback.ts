@@ -17,7 +17,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
     access: 'api token',
     summary: 'Roll a container back',
     description:
-      'Puts a container back to the image from before its last update, with those that moved together with it, and waits for its turn. The version that it leaves is not applied again on its own.',
+      'Rolls a container back to the image before its last update, with the containers that were updated together with it. Waits while another update runs. The current version is not applied automatically again.',
     query: {
       container: text('Name of the container'),
       ...engineParameter,
@@ -59,7 +59,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
   });
 }
 
-/** The reasons of a refusal come from the use case and name nothing internal. */
+/** The reason for a refusal comes from the use case and contains nothing internal. */
 async function problemWith(
   name: string,
   error: unknown,

@@ -29,21 +29,21 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
     group: 'update',
     path: '/v1/update',
     methods: settings.watchtowerCompat ? ['POST', 'GET'] : ['POST'],
-    remedies: { GET: 'ask with POST, or start the service with --http-api-watchtower-compat to have GET accepted' },
+    remedies: { GET: 'use POST, or start the service with --http-api-watchtower-compat, which accepts GET' },
     answersHead: false,
     access: 'api token',
     summary: 'Update containers',
     description:
-      'Updates all watched containers, or those of the given images and names. One update runs at a time: a full update is refused while another runs, a targeted one waits for its turn. With dry_run=true it changes nothing and answers with the plan: {dry_run, plan: [{name, image, from, to, action, because, depends_on, reason}]}. With retry_failed=true versions that failed before are tried again. With dry_run=true and approved=true the plan is that after an approval. With now=true the windows of the given containers do not count; approvals do.',
+      'Updates all watched containers, or those of the given images and names. One update runs at a time: a full update is refused while another runs, a targeted one waits for its turn. With dry_run=true it changes nothing and answers with the plan: {dry_run, plan: [{name, image, from, to, action, because, depends_on, reason}]}. With retry_failed=true versions that failed before are tried again. With dry_run=true and approved=true the plan assumes an approval. With now=true the windows of the given containers are ignored; approvals are still needed.',
     query: {
       ...selectionParameters,
       ...engineParameter,
       async: flag('Answer at once, and update in the background'),
       timeout: timeoutUpTo(settings.updateTimeoutMs, { hidden: true }),
       dry_run: unlisted(flag('Answer with the plan, and change nothing')),
-      now: unlisted(flag('Outside of the windows too')),
+      now: unlisted(flag('Update also outside of the windows')),
       approved: unlisted(flag('With dry_run: the plan as if the new versions were approved')),
-      ignore_waves: unlisted(flag('Engines of later waves do not wait for those before them')),
+      ignore_waves: unlisted(flag('Engines of later waves do not wait for earlier waves')),
       retry_failed: unlisted(flag('Also versions that failed in a container before')),
     },
     replies: {
@@ -61,14 +61,11 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
       const { image: images, container: containers, async: inBackground, timeout: timeoutMs } = query;
       const { dry_run: isRehearsed, retry_failed: retryFailed, ignore_waves: ignoreWaves, now, approved } = query;
       if (now && images.length + containers.length === 0)
-        throw new HttpError(
-          400,
-          'invalid query parameter "now": it is for some containers, which "container" or "image" name',
-        );
+        throw new HttpError(400, 'invalid query parameter "now": it needs "container" or "image"');
       if (approved && !isRehearsed)
         throw new HttpError(
           400,
-          'invalid query parameter "approved": it is for dry_run=true; POST /v1/decisions takes approvals',
+          'invalid query parameter "approved": it needs dry_run=true; to approve, use POST /v1/decisions',
         );
       const engines = enginesIn(query, service);
       const request = { images, containers, engines, retryFailed, ignoreWindows: now, ignoreWaves };
