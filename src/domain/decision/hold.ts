@@ -89,7 +89,7 @@ export function describeHold(
     case 'unsigned':
       return {
         reason: `not signed by ${hold.keys.map((key) => quoted(key)).join(' or ')}: ${hold.why}`,
-        remedy: 'sign the image with a key of --verify-key, or take the label upkeep.verify away',
+        remedy: 'sign the image with a key of --verify-key, or remove the label upkeep.verify',
       };
     case 'skipped': {
       const end = hold.releasedAtMs === undefined ? '' : ` until ${printTime(hold.releasedAtMs)}`;

@@ -64,7 +64,7 @@ export type Refusal = {
   readonly message: string;
   /**
    * A start failed because the container's command does not exist or cannot run. Engines that record it in the
-   * container's state leave this out.
+   * container's state omit this.
    */
   readonly commandUnusable?: true;
   /** A start failed because a legacy link leads to a container that does not run. */

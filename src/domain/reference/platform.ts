@@ -15,7 +15,7 @@ export function formatPlatform({ os, architecture, variant }: Platform): string 
 
 /**
  * The normal form of a platform, as in https://pkg.go.dev/github.com/containerd/platforms: the default variant of arm64
- * (v8) and amd64 (v1) is left out, that of arm (v7) is written. Also reads the machine names of `uname`, which an
+ * (v8) and amd64 (v1) is omitted, the default of arm (v7) is written. Also reads the machine names of `uname`, which an
  * engine's info shows.
  */
 export function normalisePlatform(platform: ForeignPlatform): Platform {

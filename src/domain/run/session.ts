@@ -48,11 +48,11 @@ export type ContainerOutcome = {
   readonly downtimeMs?: number;
   /** The part of it in which the old process was stopping. Undefined when it is not known. */
   readonly stoppingMs?: number;
-  /** The last log lines of a successor that failed, as `lastWords` shows them. */
+  /** The last log lines of a successor that failed, from `logTail`. */
   readonly log?: string;
   /** The time in each phase. Undefined when nothing was begun. */
   readonly phases?: PhaseTimes;
-  /** The newer version was rolled back in this container and is remembered: no run tries it again by itself. */
+  /** The newer version was rolled back in this container, which is stored: no run tries it again by itself. */
   readonly isTakenBack?: true;
   /** Undefined: the image has no cooldown, or there is no newer version. */
   readonly cooldown?: Cooldown;

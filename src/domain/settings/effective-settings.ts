@@ -8,14 +8,14 @@ import { labelledEntries } from './table/service-options.ts';
  */
 export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
   settings: Settings,
-  wishes: Partial<LabelValues>,
+  labelValues: Partial<LabelValues>,
 ): Settings {
   const effective: Record<string, unknown> = { ...settings };
   for (const [key, { label }] of labelledEntries) {
-    const wish = wishes[key];
-    if (wish === undefined || !Object.hasOwn(settings, key)) continue;
+    const value = labelValues[key];
+    if (value === undefined || !Object.hasOwn(settings, key)) continue;
     const isRestraint = label.effect === 'restrains' && settings.labelTakesPrecedence !== true;
-    effective[key] = isRestraint ? settings[key] === true || wish === true : wish;
+    effective[key] = isRestraint ? settings[key] === true || value === true : value;
   }
   // `OptionLabel` guarantees that a label's value has the type of its option.
   return effective as Settings;

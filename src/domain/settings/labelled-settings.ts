@@ -18,15 +18,15 @@ export type LabelledSetting = {
 };
 
 /**
- * The settings that the labels of a container change, in the order of the docs. Labels without an effect are left out.
+ * The settings that the labels of a container change, in the order of the docs. Labels without an effect are omitted.
  */
 export function labelledSettings(
   settings: ServiceSettings,
   labels: Labels,
   imageLabels: Labels | undefined,
 ): readonly LabelledSetting[] {
-  const { wishes, heard } = readEffectiveLabels(labels, imageLabels);
-  return heard.flatMap((one) => {
+  const { wishes, effective } = readEffectiveLabels(labels, imageLabels);
+  return effective.flatMap((one) => {
     const shown = shownOption(one, settings, wishes) ?? shownLabel(one, settings, wishes, labels);
     if (shown === 'no effect') return [];
     const source = `${one.isFromImage ? 'image label' : 'label'} ${one.label}`;

@@ -46,13 +46,13 @@ export type LabelReading = { readonly wishes: LabelValues; readonly warnings: re
 
 /**
  * Reads the `upkeep.*` labels of a container and the supported labels of other updaters. If two labels set the same
- * thing, the container's own wins over its image's, and then `upkeep.*` wins. Of the image's labels, only those count
- * that affect nothing but the image's own container. If the image is unknown (undefined), every label may come from it.
+ * thing, the container's own wins over its image's, and then `upkeep.*` wins. An image's label counts only if it
+ * affects nothing but the image's own container. If the image is unknown (undefined), every label may come from it.
  * Never fails: an invalid value counts as absent and, like a mistyped name, causes a warning.
  */
 export function readLabels(labels: Labels, imageLabels: Labels | undefined): LabelReading {
-  const { wishes, warnings, unheard } = readEffectiveLabels(labels, imageLabels);
-  const all = [...warnings, ...warningAboutOrigin(unheard, imageLabels), ...warningsAboutNames(labels)];
+  const { wishes, warnings, ignored } = readEffectiveLabels(labels, imageLabels);
+  const all = [...warnings, ...warningAboutOrigin(ignored, imageLabels), ...warningsAboutNames(labels)];
   return { wishes, warnings: bounded(all) };
 }
 
@@ -62,8 +62,8 @@ export function labelValuesOf({ settings, imageLabels }: Pick<Container, 'settin
 }
 
 /**
- * Whether its owner has excluded a container from updates by a label that is its own. One of the image keeps an update
- * from beginning too, but the image of a successor may carry it first.
+ * Whether the container's own label excludes it from updates. A label of its image does not count: an update may have
+ * brought that image.
  */
 export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): boolean {
   return (
@@ -71,10 +71,10 @@ export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings'
   );
 }
 
-/** Labels that `readLabels` uses, with full names and verbatim values. Overridden ones are left out. */
+/** Labels that `readLabels` uses, with full names and verbatim values. Overridden ones are omitted. */
 export function labelsInEffect(labels: Labels, imageLabels: Labels | undefined): Labels {
   return Object.fromEntries(
-    readEffectiveLabels(labels, imageLabels).heard.map(({ label }) => [label, labels[label] ?? '']),
+    readEffectiveLabels(labels, imageLabels).effective.map(({ label }) => [label, labels[label] ?? '']),
   );
 }
 
@@ -87,8 +87,8 @@ export type EffectiveLabel = {
   readonly isFromImage: boolean;
 };
 
-/** `unheard`: labels that would count if they were the container's own. */
-type Reading = LabelReading & { readonly heard: readonly EffectiveLabel[]; readonly unheard: readonly string[] };
+/** `ignored`: labels that would count if they were the container's own. */
+type Reading = LabelReading & { readonly effective: readonly EffectiveLabel[]; readonly ignored: readonly string[] };
 
 /** The label values of a container, and the labels that they come from. */
 export function readEffectiveLabels(labels: Labels, imageLabels: Labels | undefined): Reading {
@@ -103,11 +103,11 @@ function hasOurPrefix(label: string): boolean {
 function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
   const own = containerOwnLabels(labels, imageLabels);
   const warnings: string[] = [];
-  const heard: EffectiveLabel[] = [];
-  const unheard: string[] = ignoredJournal(labels, own);
+  const effective: EffectiveLabel[] = [];
+  const ignored: string[] = ignoredJournal(labels, own);
   const isOwn = (label: string, name: LabelName) =>
     Object.hasOwn(own, label) || (name === 'scope' && imageLabels === undefined);
-  const find = <Value>(declared: Declared<Value>) => readOne({ labels, isOwn, declared, warnings, heard, unheard });
+  const find = <Value>(declared: Declared<Value>) => readOne({ labels, isOwn, declared, warnings, effective, ignored });
   const hook = ({ command, timeout }: (typeof hookLabels)[HookName]): HookCommand | undefined => {
     const [found, timeoutMs] = [find<string>(command), find<number>(timeout)?.value];
     if (found === undefined) return undefined;
@@ -127,9 +127,9 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
     // Every value was parsed by the kind of its own key.
   } as LabelValues;
   if (wishes.originalImage !== undefined)
-    heard.push({ name: undefined, label: originalImageLabel, isFromImage: false });
-  else if (labelOf(labels, originalImageLabel)?.trim()) unheard.push(originalImageLabel);
-  return { wishes, warnings, heard, unheard };
+    effective.push({ name: undefined, label: originalImageLabel, isFromImage: false });
+  else if (labelOf(labels, originalImageLabel)?.trim()) ignored.push(originalImageLabel);
+  return { wishes, warnings, effective, ignored };
 }
 
 type Declared<Value> = Pick<DeclaredLabel<Value>, 'value' | 'fromImage'> & { readonly name: LabelName };
@@ -143,18 +143,16 @@ const valueLabels: readonly (readonly [string, Declared<unknown>])[] = [
 
 /** One label represents a whole journal. */
 function ignoredJournal(labels: Labels, own: Labels): string[] {
-  const isUnheard = (label: string) => label.startsWith(journalPrefix) && !Object.hasOwn(own, label);
-  return Object.keys(labels).filter(isUnheard).slice(0, 1);
+  const isIgnored = (label: string) => label.startsWith(journalPrefix) && !Object.hasOwn(own, label);
+  return Object.keys(labels).filter(isIgnored).slice(0, 1);
 }
 
-function warningAboutOrigin(unheard: readonly string[], imageLabels: Labels | undefined): readonly string[] {
-  if (unheard.length === 0) return [];
-  const names = unheard.map((label) => quoted(label.startsWith(journalPrefix) ? `${journalPrefix}*` : label));
+function warningAboutOrigin(ignored: readonly string[], imageLabels: Labels | undefined): readonly string[] {
+  if (ignored.length === 0) return [];
+  const names = ignored.map((label) => quoted(label.startsWith(journalPrefix) ? `${journalPrefix}*` : label));
   const why =
     imageLabels === undefined ? 'may come from the image, which is gone from the engine' : 'come from the image';
-  return [
-    `Labels are ignored because they ${why}, and count only where the container itself is given them: ${names.join(', ')}`,
-  ];
+  return [`Labels are ignored because they ${why}, and count only on the container itself: ${names.join(', ')}`];
 }
 
 /** Enough for any command. An engine accepts labels of many megabytes. */
@@ -167,14 +165,14 @@ type Question<Value> = {
   readonly isOwn: (label: string, name: LabelName) => boolean;
   readonly declared: Declared<Value>;
   readonly warnings: string[];
-  readonly heard: EffectiveLabel[];
-  readonly unheard: string[];
+  readonly effective: EffectiveLabel[];
+  readonly ignored: string[];
 };
 
 type Found<Value> = { readonly value: Value; readonly isFromImage: boolean };
 
 function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
-  const { labels, isOwn, declared, warnings, heard, unheard } = question;
+  const { labels, isOwn, declared, warnings, effective, ignored } = question;
   const { name, value: kind, fromImage } = declared;
   const { own, dropIn } = spellings[name];
   const given = [own, dropIn].filter((label) => {
@@ -182,7 +180,7 @@ function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
     return text !== undefined && !(label === dropIn && text === kind.ignoredDropInValue);
   });
   const inherited = given.filter((label) => !isOwn(label, name));
-  if (fromImage === 'ignored') unheard.push(...inherited);
+  if (fromImage === 'ignored') ignored.push(...inherited);
   const candidates = given.filter((label) => isOwn(label, name));
   if (fromImage === 'counts') candidates.push(...inherited);
   for (const label of candidates) {
@@ -190,11 +188,11 @@ function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
     const value = text.length > longestValue ? undefined : kind.parse(text.trim());
     if (value !== undefined) {
       const isFromImage = !isOwn(label, name);
-      heard.push({ name, label, isFromImage });
+      effective.push({ name, label, isFromImage });
       const { atMostMs } = kind;
       if (atMostMs === undefined || typeof value !== 'number' || value <= atMostMs) return { value, isFromImage };
       const most = formatDuration(atMostMs);
-      warnings.push(`Label ${quoted(label)} counts as ${most}, the longest there is: ${quoted(text)} is more`);
+      warnings.push(`Label ${quoted(label)} is limited to ${most}: ${quoted(text)} is longer`);
       return { value: kind.parse(most) ?? value, isFromImage };
     }
     warnings.push(`Label ${quoted(label)} is ignored: ${quoted(text)} is not ${kind.accepted}`);

@@ -35,7 +35,7 @@ export function chooseTag({ current, tags, policy, include, exclude }: TagQuesti
 function whyNone(current: string, policy: TagPolicy): string {
   return policy.kind === 'regex'
     ? `the pattern of its policy does not match its own tag ${quoted(current)}`
-    : `its tag ${quoted(current)} names no version, so that only its digest is followed`;
+    : `its tag ${quoted(current)} names no version, so only its digest is followed`;
 }
 
 /**

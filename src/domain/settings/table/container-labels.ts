@@ -3,7 +3,7 @@ import type { DeclaredLabel } from './option.ts';
 
 type Labels = Readonly<Record<string, DeclaredLabel<unknown>>>;
 
-/** The labels without an option; the key of each is the name of its value in `LabelWishes`. */
+/** The labels without an option; the key of each is the name of its value in `LabelValues`. */
 export const containerLabels = {
   enable: {
     name: 'enable',
@@ -39,7 +39,8 @@ export const containerLabels = {
     name: 'canary',
     value: kinds.booleanValue,
     fromImage: 'ignored',
-    meaning: 'Update this container before the others that go to the same new image, and those only when it has passed',
+    meaning:
+      'Update this container before the others that get the same new image, and the others only if its health check passes',
     example: 'true',
   },
   /** Names of the targets that get messages; empty: none. */

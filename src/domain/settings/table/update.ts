@@ -169,7 +169,7 @@ export const updateRules = {
     min: 0,
     max: 256,
     meaning:
-      'Number of updated groups that may wait for their health check while others begin; beyond it, a waiting group counts for --update-concurrency',
+      'Number of updated groups that may wait for their health check while others begin; beyond it, a waiting group counts towards --update-concurrency',
     example: '8',
     usedBy: 'update',
   },
@@ -180,7 +180,7 @@ export const updateRules = {
     env: ['CANARY'],
     default: true,
     meaning:
-      'Update one container first where three or more go to the same new image, or one of several has the label canary: the others follow when it has passed its health check, and stay as they are when it was rolled back',
+      'Update one container first if three or more get the same new image, or if one of several has the label canary. The others follow after it has passed its health check, and are not updated if it is rolled back',
     example: 'false',
     usedBy: 'update',
   },

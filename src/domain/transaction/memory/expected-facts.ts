@@ -22,8 +22,8 @@ export function expectedFactsAfter(
 }
 
 /**
- * A replica takes the place of the old container when that stops, which is too much to predict. The engine may start an
- * old container that has exited by itself at any time.
+ * False with a replica, which takes the place of the old container when that stops. Also false if the old container
+ * started or exited since the plan: the engine may restart it at any time.
  */
 function isForeseeable({ needsAutoRemoveReplica, spare, isReplica, old, wasRunning }: MemberFacts): boolean {
   if (needsAutoRemoveReplica || spare !== undefined || isReplica) return false;

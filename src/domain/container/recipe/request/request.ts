@@ -36,7 +36,7 @@ export type RecipeRequest = {
 /** A request with the old image. Inherited values can be recognised only with it. */
 export type KnownRequest = RecipeRequest & { readonly oldImage: Image };
 
-/** A rule for one field of the recipe. Undefined leaves the field out. */
+/** A rule for one field of the recipe. Undefined omits the field. */
 export type FieldRule = (request: KnownRequest) => unknown;
 
 /** The fields by their rules. A field without a rule is copied. */
