@@ -55,8 +55,8 @@ export function readContainerReference(source: ReferenceSource): ContainerRefere
 }
 
 /**
- * Whether the text is the image's id or the beginning of it. The engine's list also shows the id for a container whose
- * tag has moved.
+ * Whether the text is the image's id or its beginning. The engine's list also shows the id for a container whose tag
+ * has moved.
  */
 export function isImageId(text: string, imageId: string): boolean {
   const digits = text.replace(/^sha256:/, '');

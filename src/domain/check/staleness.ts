@@ -11,7 +11,7 @@ import { quoted } from '../text/printable.ts';
 import type { Age, Sighting } from './sightings.ts';
 import { registryDigest, type CheckSubject, unknownVerdict, type Verdict, verdict } from './verdict.ts';
 
-/** The verdict without a registry. Undefined if the registry must be asked for the tag's digest. */
+/** The verdict without a registry. Undefined if the tag's digest must be requested from the registry. */
 export function judgeWithoutRegistry(subject: CheckSubject, images: ImageIndex): Verdict | undefined {
   const { digest } = subject.reference;
   if (digest !== undefined) return verdict('pinned', `Pinned to the digest ${shortDigest(digest)}`, subject);

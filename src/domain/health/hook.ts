@@ -26,13 +26,13 @@ export function hookCommand(
 ): ContainerCommand | undefined {
   if (!settings.lifecycleHooks) return undefined;
   const { Config } = container.settings;
-  const wishes = labelValuesOf(container);
-  const hookLabel = wishes.hooks[hook];
+  const labelValues = labelValuesOf(container);
+  const hookLabel = labelValues.hooks[hook];
   if (hookLabel === undefined) return undefined;
   return {
     command: ['sh', '-c', hookLabel.command],
-    environment: [`WT_CONTAINER=${describeForHook(container, wishes)}`],
-    user: hookLabel.isFromImage ? undefined : userOf(effectiveSettings(settings, wishes), Config.User ?? ''),
+    environment: [`WT_CONTAINER=${describeForHook(container, labelValues)}`],
+    user: hookLabel.isFromImage ? undefined : userOf(effectiveSettings(settings, labelValues), Config.User ?? ''),
     timeoutMs: (hookLabel.timeoutMs ?? defaultTimeoutMs) || longestWaitMs,
   };
 }

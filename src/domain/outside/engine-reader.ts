@@ -30,8 +30,8 @@ export type EngineReader = {
    */
   readonly pastEvents: (query: PastEventsQuery) => Promise<readonly EngineEvent[]>;
   /**
-   * Reconnects by itself, and reports it with `connected`. Ends when the signal aborts. Calls `onBreak` when the stream
-   * breaks or cannot be opened, with the reason if there is one.
+   * Reconnects automatically, and reports it with `connected`. Ends when the signal aborts. Calls `onBreak` when the
+   * stream breaks or cannot be opened, with the reason if there is one.
    */
   readonly events: (signal: AbortSignal, onBreak?: (failure?: unknown) => void) => AsyncIterable<EngineEvent>;
 };

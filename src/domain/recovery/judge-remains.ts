@@ -103,7 +103,7 @@ function idsOf({ oldId, successor, autoRemoveReplica }: ConfirmedMember): readon
 }
 
 /**
- * `over`: history without effect, not reported. Otherwise the reason why it is not believed, which follows the
+ * `over`: history without effect, not reported. Otherwise the reason why it is not confirmed, which follows the
  * carrier's name.
  */
 type Verdict = 'believed' | 'over' | { readonly reason: string };

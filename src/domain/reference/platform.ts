@@ -1,4 +1,4 @@
-/** Platform of an OCI index; `variant` is empty where there is none. */
+/** Platform of an OCI index; `variant` is empty if there is none. */
 export type Platform = { readonly os: string; readonly architecture: string; readonly variant: string };
 
 /** A platform from outside, in one of several spellings, with parts missing. */

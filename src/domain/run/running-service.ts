@@ -2,7 +2,7 @@ import type { JsonObject } from '../text/json-value.ts';
 
 /** A running service, through its HTTP API. Its answers come from outside and are not validated. */
 export type RunningService = {
-  /** The whole document, with its `api_version`. Throws a `ServiceError` with the reason when there is none. */
+  /** The whole document, with its `api_version`. Throws a `ServiceError` with the reason if it cannot be read. */
   readonly read: (document: ServiceDocument, signal: AbortSignal) => Promise<JsonObject>;
   /** Changes something and returns its document. Throws in the same way. */
   readonly send: (order: ServiceOrder, signal: AbortSignal) => Promise<JsonObject>;

@@ -5,7 +5,7 @@ import type { Labels } from '../container/label-names.ts';
 import { labelNames } from './table/label-table.ts';
 import { labelsInEffect, type LabelValues, readLabels as readLabelsOf, labelValuesOf } from './labels.ts';
 
-/** By default of an image without labels. */
+/** By default, the image has no labels. */
 const readLabels = (labels: Labels, imageLabels: Labels | undefined = {}) => readLabelsOf(labels, imageLabels);
 
 const nothing: LabelValues = {

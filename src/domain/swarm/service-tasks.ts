@@ -6,7 +6,7 @@ export type TaskCount = { readonly wanted: number; readonly running: readonly Sw
 
 /**
  * Only tasks that should run on a ready node count: for some time the manager shows a task on a lost node as running. A
- * global service should run on every ready node that has a task of it.
+ * global service should run on every ready node that has one of its tasks.
  */
 export function countTasks(
   { mode, replicas = 0 }: Pick<SwarmService, 'mode' | 'replicas'>,

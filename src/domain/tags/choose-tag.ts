@@ -16,7 +16,8 @@ export type TagQuestion = {
 };
 
 /**
- * Best first, so that the next one can be used if an image is missing for a platform. `because` says why there is none.
+ * Best first, so that the next one can be used if an image is missing for a platform. `because` is the reason if no
+ * tags were compared.
  */
 export type TagChoice = { readonly candidates: readonly TagCandidate[]; readonly because?: string };
 

@@ -132,7 +132,7 @@ export type ExecutionMemory = {
   readonly hooked: ReadonlySet<string>;
   /** Ids of old containers that the engine may still be stopping after the call has ended. */
   readonly stopsInDoubt: 'any' | ReadonlySet<string>;
-  /** Ids of old containers that were watched for the longest duration of such a stop. */
+  /** Ids of old containers that were watched for the longest duration of a pending stop. */
   readonly outwaited: ReadonlySet<string>;
   /** Ids of old containers that a prune removed together with their successors. */
   readonly pruned: ReadonlySet<string>;

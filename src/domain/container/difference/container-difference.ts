@@ -66,7 +66,7 @@ function addresses({ IPAMConfig }: Endpoint): readonly string[] {
     .sort();
 }
 
-/** Sysctls are compared with those of the container. */
+/** The options without sysctls, which `sysctlDifferences` compares. */
 function driverOptions({ DriverOpts }: Endpoint): object {
   return Object.fromEntries(Object.entries(DriverOpts ?? {}).filter(([name]) => name !== endpointSysctls));
 }

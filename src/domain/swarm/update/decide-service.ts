@@ -41,10 +41,10 @@ export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: 
  */
 export const lostNodeMs = 30_000;
 
-/** The swarm waits a minute for a task that never ran. The old version must then be pulled and started. */
+/** Time for a rollback: the swarm waits a minute for a task that never ran, then pulls and starts the old version. */
 export const backMs = 300_000;
 
-/** The swarm's rollback restores the earlier labels, so the mark is gone. */
+/** Whether the swarm rolled our update back. Its rollback restores the earlier labels, so the spec has no mark. */
 function isRolledBack({ update, previous }: SwarmService, id: string, watch: ServiceWatch): boolean {
   if (update === undefined || !isRollback(update.state)) return false;
   return watch.isBegun || previous?.labels[updateIdLabel] === id || update.startedAtMs !== watch.beforeStartedAtMs;

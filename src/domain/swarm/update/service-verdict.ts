@@ -10,7 +10,7 @@ import type { SwarmNode, SwarmService } from '../swarm-service.ts';
 
 const noImage = { image: undefined } as const;
 
-/** The verdict without a registry. Undefined if one must be asked. */
+/** The verdict without a registry. Undefined if a registry request is needed. */
 export function judgeServiceAlone(service: SwarmService): Verdict | undefined {
   const { update } = service;
   const image = readServiceImage(service.image, service.labels);

@@ -7,7 +7,7 @@ import type { TransactionMemory } from './transaction-memory.ts';
 /**
  * The facts that the engine must show after a completed step, so that they need not be read. Undefined if only the
  * engine knows them. Expectations are used only by an update on its way forward. A rollback and a recovery read the
- * facts each time, because something has gone wrong there.
+ * facts each time.
  */
 export function expectedFactsAfter(
   facts: TransactionFacts,
@@ -32,7 +32,7 @@ function isForeseeable({ needsAutoRemoveReplica, spare, isReplica, old, wasRunni
 
 /**
  * Whether a decision may be based on expected facts. Its step must not affect anything that runs, must be reversible,
- * and the engine must refuse it if its object has gone or a name is taken. The facts are always read just before a
+ * and the engine must refuse it if its object is missing or its name is taken. The facts are always read just before a
  * stop, a start, a removal, and the removal of a mark.
  */
 export function mayUseExpectedFacts(decision: Decision): boolean {

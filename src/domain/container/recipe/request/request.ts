@@ -29,7 +29,7 @@ export type RecipeRequest = {
   readonly freshVolumes?: boolean;
   /** The engine cannot change a restart policy later, so the successor is created with its final one. */
   readonly policyFromStart?: boolean;
-  /** Fields of `HostConfig` that must be left out. */
+  /** Fields of `HostConfig` to omit. */
   readonly leftOut?: ReadonlySet<string>;
 };
 
