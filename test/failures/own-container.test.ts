@@ -45,8 +45,8 @@ describe('its own container', () => {
   test.each([
     ['self-update is off', { selfUpdate: 'off' }, true, 'It is Upkeep itself, and self-update is off'],
     ['an update by hand', { selfUpdate: 'not-by-this-command' }, true, 'which only the running service replaces'],
-    ['not its main process', {}, false, 'which is not what the container was started for'],
-    ['no-restart', { noRestart: true }, true, 'which is not left stopped'],
+    ['not its main process', {}, false, 'which is not the main process of the container'],
+    ['no-restart', { noRestart: true }, true, 'which must not stay stopped'],
   ] as const)(
     'failure 32: is asked for by name, and %s: it is told so, and not touched',
     async (_, set, isMain, reason) => {

@@ -96,7 +96,7 @@ describeInLab('labels that come from an image', (lab) => {
     });
     const { run: said, outcomes } = await upkeep.update();
     expect(outcomes['web'], said.stderr).toMatchObject({ outcome: 'updated' });
-    expect(said.stderr).toMatch(/Label \W+upkeep\.stop-timeout\W+ counts as 1h/);
+    expect(said.stderr).toMatch(/Label \W+upkeep\.stop-timeout\W+ is limited to 1h/);
   });
 
   test('of compose, on a container of another folder, restart nothing and wait for nothing', async () => {

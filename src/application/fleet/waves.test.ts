@@ -64,7 +64,7 @@ describe('waves', () => {
     await scene.clock.sleep(20 * minute);
     const second = await outcomes(scene);
     for (const name of ['one', 'two', 'three', 'four'])
-      expect(second[name]).toBe('deferred Was taken back on "canary-1"');
+      expect(second[name]).toBe('deferred Was rolled back on "canary-1"');
     expect(scene.events.filter(({ kind }) => kind === 'update_started').map(({ engine }) => engine)).toEqual(
       expect.not.arrayContaining(['one', 'two', 'three', 'four']),
     );

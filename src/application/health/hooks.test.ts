@@ -158,8 +158,8 @@ describe('hooks of a run', () => {
     const session = await application.update(full);
     expect(outcomes(session)).toEqual({ aa: 'updated', bb: 'updated', cc: 'updated' });
     expect(warnings(lines).toSorted()).toEqual([
-      'The pre-check hook of "aa" did not end within 1m; it cannot be ended and may go on',
-      'The pre-check hook of "bb" did not end within 1m; it cannot be ended and may go on',
+      'The pre-check hook of "aa" did not end within 1m; it cannot be stopped and may still run',
+      'The pre-check hook of "bb" did not end within 1m; it cannot be stopped and may still run',
     ]);
     expect(session.durationMs).toBeLessThan(80_000);
     expect(lines).toContainEqual({
@@ -175,7 +175,7 @@ describe('hooks of a run', () => {
     const { application, lines } = service(scene);
     expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
     expect(warnings(lines)).toEqual([
-      'The pre-check hook of "web" ended with code 126: the command, or the shell "sh" that is to run it, is not there or cannot be run',
+      'The pre-check hook of "web" ended with code 126: the command, or the shell "sh", is missing or cannot be run',
     ]);
   });
 
@@ -216,7 +216,7 @@ describe('the pre-update hook', () => {
   test.each([
     ['later', 'deferred', 'the pre-update hook of "web" asks to wait (exit code 75)'],
     ['bad', 'failed', 'the pre-update hook of "web" ended with code 3'],
-    ['hangs', 'failed', 'the pre-update hook of "web" did not end within 1m; it cannot be ended and may go on'],
+    ['hangs', 'failed', 'the pre-update hook of "web" did not end within 1m; it cannot be stopped and may still run'],
     ['nothing', 'failed', expect.stringContaining('ended with code 127: the command, or the shell "sh"')],
   ])('that says %j: the update is %s, and nothing was touched', async (command, outcome, reason) => {
     const scene = createSandboxScene();
@@ -346,7 +346,7 @@ describe('the post-update hook', () => {
   test.each([
     ['bad', 'The post-update hook of "web" ended with code 3'],
     ['later', 'The post-update hook of "web" asks to wait (exit code 75)'],
-    ['hangs', 'The post-update hook of "web" did not end within 1m; it cannot be ended and may go on'],
+    ['hangs', 'The post-update hook of "web" did not end within 1m; it cannot be stopped and may still run'],
   ])('that says %j is a warning: the new version stays', async (command, warning) => {
     const scene = createSandboxScene();
     await stale(scene, 'web', { 'post-update': command });

@@ -29,11 +29,11 @@ describe('readContainerReference()', () => {
   );
 
   test.each<readonly [string, readonly string[], string]>([
-    ['no tag', [], 'Created from an image id, and the image has no tag to ask about'],
+    ['no tag', [], 'Created from an image id, and the image has no tag to check'],
     [
       'two tags',
       ['app:1', 'app:latest'],
-      'Created from an image id, and the image has several tags to ask about: "app:1", "app:latest"',
+      'Created from an image id, and the image has several tags to check: "app:1", "app:latest"',
     ],
     ['a broken tag', ['<none>:<none>'], 'Created from an image id, and its tag "<none>:<none>" cannot be read'],
   ])('cannot with %s', (_, tags, reason) => {

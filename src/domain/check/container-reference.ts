@@ -40,9 +40,9 @@ export function readContainerReference(source: ReferenceSource): ContainerRefere
   }
   const [tag, another] = image === undefined ? [] : userTags(image);
   if (tag === undefined)
-    return { kind: 'unknown', text, reason: 'Created from an image id, and the image has no tag to ask about' };
+    return { kind: 'unknown', text, reason: 'Created from an image id, and the image has no tag to check' };
   if (another !== undefined) {
-    const reason = `Created from an image id, and the image has several tags to ask about: ${quoted(tag)}, ${quoted(another)}`;
+    const reason = `Created from an image id, and the image has several tags to check: ${quoted(tag)}, ${quoted(another)}`;
     return { kind: 'unknown', text, reason };
   }
   return (
@@ -55,8 +55,8 @@ export function readContainerReference(source: ReferenceSource): ContainerRefere
 }
 
 /**
- * Whether the text is the image's id or the beginning of it. The engine's list also shows the id for a container whose
- * tag has moved.
+ * Whether the text is the image's id or its beginning. The engine's list also shows the id for a container whose tag
+ * has moved.
  */
 export function isImageId(text: string, imageId: string): boolean {
   const digits = text.replace(/^sha256:/, '');

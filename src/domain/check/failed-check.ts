@@ -4,7 +4,7 @@ import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { holdOfFailure } from '../decision/hold.ts';
 import { type CheckSubject, unknownVerdict, type Verdict } from './verdict.ts';
 
-/** The verdict on a question that failed. `platform` is given if the question was about content for a platform. */
+/** The verdict on a failed request. `platform` is given if the request was for a platform's content. */
 export function judgeFailure(
   subject: Pick<CheckSubject, 'image'> & Partial<CheckSubject>,
   error: unknown,

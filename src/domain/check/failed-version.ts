@@ -4,9 +4,9 @@ import { isTransactionMarkTag, markRepository } from '../transaction/transaction
 import { parseTransactionName } from '../transaction/transaction-names.ts';
 
 /**
- * A new version that failed in a container by its own fault, so that it is not tried there again. A tag on the image
- * that the container was rolled back to stores it: such a tag costs nothing, outlives every restart, and a person can
- * see and remove it.
+ * A new version that failed in a container by its own fault, and is not retried there. A tag on the image that the
+ * container was rolled back to stores it: the tag costs nothing, outlives every restart, and a person can see and
+ * remove it.
  */
 export type FailedVersion = {
   /** `repository:tag` as the engine prints it. */
@@ -70,7 +70,7 @@ export function obsoleteFailures(
   });
 }
 
-/** An image's tags without those that Upkeep stores notes in. */
+/** An image's tags without Upkeep's own. */
 export function userTags({ tags }: Pick<ImageSummary, 'tags'>): readonly string[] {
   return tags.some(isOwnTag) ? tags.filter((tag) => !isOwnTag(tag)) : tags;
 }

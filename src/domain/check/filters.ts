@@ -69,7 +69,7 @@ export function refuseUnmatched(
   const message = unmatched
     .map(({ filter, reason }) => `Cannot ${verb} ${quoted(filter)}: ${lowerFirst(reason)}`)
     .join('\n');
-  throw new ServiceError('not-found', message, { remedy: '"upkeep check" without names lists what is watched' });
+  throw new ServiceError('not-found', message, { remedy: '"upkeep check" without names lists the watched containers' });
 }
 
 function lowerFirst(sentence: string): string {

@@ -16,7 +16,7 @@ describe('otherUpdaters()', () => {
   test('names the container, why it is dangerous, and the remedy, in one line', () => {
     expect(saidOf({ image: 'containrrr/watchtower:1.7.1' }, { name: 'watchtower' })).toEqual([
       'Container "watchtower" is an updater of the Watchtower family on the same engine: it removes a container ' +
-        'before there is a successor, also one that is being updated here. Stop it, or divide their containers by ' +
+        'before it creates the successor, even during an update by Upkeep. Stop it, or divide their containers by ' +
         'scopes or labels: docs/operations.md, "Two updaters on one engine?"',
     ]);
   });

@@ -18,8 +18,8 @@ export type OtherUpdaterSource = {
 export type OtherUpdater = { readonly container: ContainerSummary; readonly warning: string };
 
 /**
- * Running containers of known updaters that may replace the same containers. A kind that respects scopes is left out if
- * its own label has another scope. An updater that only watches, or only updates Swarm services, is harmless.
+ * Running containers of known updaters that may replace the same containers. An updater that respects scopes is ignored
+ * if its label has another scope. An updater that only watches, or only updates Swarm services, is harmless.
  */
 export function otherUpdaters({
   containers,
@@ -48,12 +48,12 @@ type Kind = {
   readonly unscoped?: 'all' | 'unscoped';
 };
 
-const stopOrPart =
+const stopOrDivide =
   'Stop it, or divide their containers by scopes or labels: docs/operations.md, "Two updaters on one engine?"';
 
 const removing: Omit<Kind, 'called'> = {
-  danger: 'it removes a container before there is a successor, also one that is being updated here',
-  remedy: stopOrPart,
+  danger: 'it removes a container before it creates the successor, even during an update by Upkeep',
+  remedy: stopOrDivide,
 };
 
 /** Kinds that update only with a configured trigger. */

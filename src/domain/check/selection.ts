@@ -44,7 +44,7 @@ export type SelectionSettings = Pick<
   readonly scope: string;
 };
 
-/** Divides the engine's containers into watched ones and others, each of these with the reason. */
+/** Divides the engine's containers into watched and unwatched ones, the latter with the reason. */
 export function selectContainers(
   containers: readonly ContainerSummary[],
   settings: SelectionSettings,
@@ -126,7 +126,7 @@ export type ScopeSource = {
 };
 
 /**
- * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else that of the updater's own
+ * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else the scope of Upkeep's own
  * container.
  */
 export function scopeInForce({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {

@@ -99,7 +99,7 @@ describe('judgeAlone()', () => {
       const old = imageSummary(digestOf('old build'));
       expect(judge(subject({ noPull: true, image: old }), old, built)).toMatchObject({
         status: 'stale',
-        reason: 'The tag "app:1" is another image in the engine now',
+        reason: 'The tag "app:1" points at another image in the engine now',
         latestImageId: built.id,
         latestDigest: undefined,
       });
@@ -285,7 +285,7 @@ describe('judgeContent()', () => {
     const age = { ms: 3 * 3_600_000, since: 'first seen' } as const;
     const verdict = judge(subject({ cooldownMs: day }), content({ createdAtMs: undefined }, { age }));
     expect(verdict.reason).toBe(
-      'A newer image of "app:1" is available, but too young: first seen 3h ago, and does not say when it was built, and the cooldown is 1d: not before 2026-02-01T09:00Z',
+      'A newer image of "app:1" is available, but too young: first seen 3h ago, without a build time, and the cooldown is 1d: not before 2026-02-01T09:00Z',
     );
   });
 

@@ -11,7 +11,7 @@ import { quoted } from '../text/printable.ts';
 import type { Age, Sighting } from './sightings.ts';
 import { registryDigest, type CheckSubject, unknownVerdict, type Verdict, verdict } from './verdict.ts';
 
-/** The verdict without a registry. Undefined if the registry must be asked for the tag's digest. */
+/** The verdict without a registry. Undefined if the tag's digest must be requested from the registry. */
 export function judgeWithoutRegistry(subject: CheckSubject, images: ImageIndex): Verdict | undefined {
   const { digest } = subject.reference;
   if (digest !== undefined) return verdict('pinned', `Pinned to the digest ${shortDigest(digest)}`, subject);
@@ -87,14 +87,14 @@ function judgeByLocalTag(subject: CheckSubject, images: ImageIndex): Verdict {
   }
   const latest = { latestImageId: tagged.id, latestDigest: registryDigest(tagged, subject.reference) };
   if (tagged.id === subject.imageId) {
-    return { ...verdict('fresh', `Runs what ${name} is in the engine; no-pull is on`, subject), ...latest };
+    return { ...verdict('fresh', `Runs the engine’s image of ${name}; no-pull is on`, subject), ...latest };
   }
-  const newer = `The tag ${name} is another image in the engine now`;
+  const newer = `The tag ${name} points at another image in the engine now`;
   const failedVersion = failureOf(subject, [tagged.id]);
   return { ...judgeBySettings(subject, newer, failedVersion), ...latest, failedVersion };
 }
 
-/** The last failure of the image with one of these names. Its id is one of them in every image store. */
+/** The last failure of the image with one of these digests. Every image store uses one of them as the image's id. */
 function failureOf({ failedVersions }: CheckSubject, names: readonly string[]): FailedVersion | undefined {
   return failedVersions
     .filter(({ imageId }) => names.includes(imageId))
@@ -155,7 +155,7 @@ function judgeNewer(
   const cooldown = { ageMs: age.ms, delayMs: cooldownMs };
   if (age.ms >= cooldownMs) return subject.ignoresCooldown ? stale : { ...stale, cooldown };
   const eligibleAtMs = nowMs + cooldownMs - age.ms;
-  const undated = latest.createdAtMs === undefined ? ', and does not say when it was built' : '';
+  const undated = latest.createdAtMs === undefined ? ', without a build time' : '';
   const why = `${age.since} ${formatDuration(wholeUnits(age.ms))} ago${undated}, and the cooldown is ${formatDuration(cooldownMs)}`;
   const reason = `${newer}, but too young: ${why}: not before ${printTime(eligibleAtMs)}`;
   if (subject.ignoresCooldown)
@@ -181,7 +181,7 @@ export function judgeOlderDigest(
   if (status === 'held' && failedVersion !== undefined) return { ...young, failedVersion };
   if (status !== 'stale' || !isNewer(earlier.latest, order)) return undefined;
   const name = quoted(familiarReference(subject.reference));
-  const reason = `The newest image of ${name} is too young for the cooldown, and the tag keeps moving: ${shortDigest(earlier.latest.digest)} has been out for long enough`;
+  const reason = `The newest image of ${name} is too young for the cooldown, and the tag keeps moving: ${shortDigest(earlier.latest.digest)} is old enough`;
   const chosen = { insteadDigest: earlier.latest.digest, eligibleAtMs: undefined, cooldown, failedVersion };
   const { hold: _, ...rest } = young;
   return { ...rest, status: 'stale', reason, ...chosen };

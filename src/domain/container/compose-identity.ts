@@ -27,7 +27,7 @@ export type ComposeCondition = (typeof conditions)[number];
 
 const conditions = ['service_started', 'service_healthy', 'service_completed_successfully'] as const;
 
-/** Undefined for a container outside of compose projects. Unreadable parts are left out. */
+/** Undefined for a container outside of compose projects. Ignores unreadable parts. */
 export function readComposeIdentity(labels: Labels): ComposeIdentity | undefined {
   const read = (name: string) => labelOf(labels, composePrefix + name) ?? '';
   const [project, service] = [read('project'), read('service')];
@@ -47,7 +47,8 @@ export function readComposeIdentity(labels: Labels): ComposeIdentity | undefined
 
 /**
  * Whether two containers with the same project name can belong to one project: their folder is the same, and they have
- * a compose file in common. Compose names all files of a call, which may be more for one service than for another.
+ * a compose file in common. The label lists the files of one compose call; the other container may come from a call
+ * with more or fewer.
  */
 export function mayBelongTogether(one: ComposeIdentity, other: ComposeIdentity): boolean {
   if (one.project !== other.project || one.folder !== other.folder) return false;

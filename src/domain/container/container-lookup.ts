@@ -8,8 +8,8 @@ export type ContainerLookup = {
   readonly byIdOrName: (text: string) => LinkedContainer | undefined;
   readonly byName: (name: string) => LinkedContainer | undefined;
   /**
-   * The replicas of a compose service, from the view of `asking`, which is undefined outside of compose. Empty if
-   * unlike containers claim to be the service. Containers of `compose run` are not replicas.
+   * The replicas of a compose service. If unlike projects share its name, `asking` sees its own project; any other
+   * container, or undefined (outside of compose), sees none. Containers of `compose run` are not replicas.
    */
   readonly byService: (
     project: string,
@@ -60,8 +60,8 @@ export function createContainerLookup(containers: readonly LinkedContainer[]): C
 }
 
 /**
- * Compose writes more labels to a container than to an image that it builds. Without labels beyond its image's, a
- * container is not compose's.
+ * A container whose compose labels all come from its image was not created by compose: compose writes more labels to a
+ * container than to an image that it builds.
  */
 function composeLabels({ settings, imageLabels = {} }: LinkedContainer): Labels {
   const labels = settings.Config.Labels ?? {};

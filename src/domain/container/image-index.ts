@@ -51,7 +51,7 @@ export const digestsOf: (image: Pick<ImageSummary, 'digests'>) => readonly Diges
   ...new Set(digests.flatMap((text) => parseDigest(text.slice(text.indexOf('@') + 1)) ?? [])),
 ]);
 
-/** An image may be in thousands of repositories, and is asked for with each container that runs it. */
+/** Caches: an image may be in thousands of repositories, and each container that runs it needs its digests. */
 function oncePerList<Result extends object>(read: (digests: readonly string[]) => Result) {
   const known = new WeakMap<readonly string[], Result>();
   return ({ digests }: Pick<ImageSummary, 'digests'>): Result => {

@@ -2,12 +2,12 @@
 export const ownPrefix = 'upkeep.';
 
 /**
- * Prefix of Watchtower's labels, such as `com.centurylinklabs.watchtower.enable`. They have the same meaning, so that
- * containers keep their labels.
+ * Prefix of Watchtower's labels, such as `com.centurylinklabs.watchtower.enable`. They have the same meaning as
+ * Upkeep's own.
  */
 export const dropInPrefix = 'com.centurylinklabs.watchtower.';
 
-/** Prefix of every label of an update's journal, and of no label for users. */
+/** Prefix of the labels of an update's journal. No label for users has it. */
 export const journalPrefix = 'upkeep.tx.';
 
 /** Prefix of every label with a meaning in the Watchtower family. */

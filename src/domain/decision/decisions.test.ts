@@ -52,14 +52,14 @@ describe('takeDecision()', () => {
     expect(takeDecision(request, candidate, { id: 'd1', nowMs })).toEqual(decided);
     expect(takeDecision(request, { ...candidate, digest: digestOf('b') }, { id: 'd1', nowMs })).toEqual({
       kind: 'conflict',
-      fault: `its newer version is another one by now, ${digestOf('b')}`,
+      fault: `its newer version has changed to ${digestOf('b')}`,
     });
     expect(takeDecision(request, undefined, { id: 'd1', nowMs })).toMatchObject({ kind: 'conflict' });
   });
 
   test.each([
     [{ digest: 'latest' }, '"latest" is not a digest'],
-    [{ kind: 'snooze' }, 'it takes a time to snooze for'],
+    [{ kind: 'snooze' }, 'the time to snooze is missing'],
     [{ kind: 'snooze', untilMs: nowMs }, 'its end has passed already'],
     [{ kind: 'snooze', untilMs: Number.NaN }, 'its end has passed already'],
     [{ kind: 'skip', untilMs: nowMs + 367 * 86_400_000 }, 'it ends in more than 366d'],

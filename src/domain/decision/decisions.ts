@@ -51,14 +51,14 @@ export function takeDecision(
   if (!isDigest(digest)) return { kind: 'invalid', fault: `${quoted(digest)} is not a digest` };
   if (candidate === undefined) return { kind: 'conflict', fault: 'no newer version of it is known' };
   if (candidate.digest !== digest)
-    return { kind: 'conflict', fault: `its newer version is another one by now, ${candidate.digest}` };
+    return { kind: 'conflict', fault: `its newer version has changed to ${candidate.digest}` };
   const fault = faultOfEnd(kind, untilMs, nowMs);
   if (fault !== undefined) return { kind: 'invalid', fault };
   return { id, kind, container, digest, tag: candidate.tag, by, atMs: nowMs, untilMs };
 }
 
 function faultOfEnd(kind: DecisionKind, untilMs: number | undefined, nowMs: number): string | undefined {
-  if (untilMs === undefined) return kind === 'snooze' ? 'it takes a time to snooze for' : undefined;
+  if (untilMs === undefined) return kind === 'snooze' ? 'the time to snooze is missing' : undefined;
   if (!(untilMs > nowMs)) return 'its end has passed already';
   return untilMs - nowMs > longestMs ? `it ends in more than ${formatDuration(longestMs)}` : undefined;
 }

@@ -9,7 +9,7 @@ import type { VersionKind } from '../tags/tag-policy.ts';
  * The kind of reason why a newer image waits (the first nine), or why the check failed (the others). `failed`: this
  * version was rolled back in this container. `approval`: it waits for a person. `window`: its window is closed, or
  * cannot be read. `wave`: engines of earlier waves have not proven it. `no-pull`: the engine has no image of the tag,
- * and no registry may be asked.
+ * and `no-pull` forbids a registry request.
  */
 export type Hold = (typeof holds)[number];
 
@@ -60,14 +60,14 @@ export type HoldQuestion = {
   readonly approval: ApprovalFrom;
   /** The decision that counts for the candidate. */
   readonly decision: Decision | undefined;
-  /** Undefined: an update may begin at any time, or a person has asked for it now. */
+  /** Undefined: an update may begin at any time, or a person has requested it now. */
   readonly windows: Windows | { readonly fault: string } | undefined;
   readonly nowMs: number;
 };
 
 /**
- * A hold that a person must end takes precedence over one that ends by itself, so that nobody waits for a window in
- * vain.
+ * A hold that a person must end takes precedence over one that ends by itself, so that the reason names the action that
+ * is needed.
  */
 export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): HoldReason | undefined {
   if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
@@ -89,7 +89,7 @@ export function describeHold(
     case 'unsigned':
       return {
         reason: `not signed by ${hold.keys.map((key) => quoted(key)).join(' or ')}: ${hold.why}`,
-        remedy: 'sign the image with a key of --verify-key, or take the label upkeep.verify away',
+        remedy: 'sign the image with a key of --verify-key, or remove the label upkeep.verify',
       };
     case 'skipped': {
       const end = hold.releasedAtMs === undefined ? '' : ` until ${printTime(hold.releasedAtMs)}`;

@@ -16,10 +16,10 @@ test.each([
   ['=tcp://server:2376', 'its name is not'],
   ['-nas=tcp://server:2376', 'its name is not'],
   [`${'n'.repeat(64)}=tcp://server:2376`, 'its name is not'],
-  ['nas=', 'no address'],
-  ['nas=server:2376', 'no address'],
+  ['nas=', 'not an address'],
+  ['nas=server:2376', 'not an address'],
   ['tcp://[::1]:2376', 'write NAME=URL'],
-  ['', 'no address'],
+  ['', 'not an address'],
 ])('parseEngineAddress() says why it cannot read %j', (text, fault) => {
   expect(parseEngineAddress(text)).toMatchObject({ fault: expect.stringContaining(fault) });
 });

@@ -36,11 +36,11 @@ export function parseEngineAddress(
   const [, given, host = text] = /^([^=:/]*)=(.*)$/s.exec(text) ?? [];
   if (given !== undefined && !isEngineName(given)) return { fault: `its name is not ${engineNameGrammar}`, of: 'name' };
   if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))
-    return { fault: 'it is no address such as tcp://server:2376, or name=tcp://server:2376', of: 'address' };
+    return { fault: 'it is not an address such as tcp://server:2376, or name=tcp://server:2376', of: 'address' };
   const name = given ?? nameOf(host);
   return isEngineName(name)
     ? { name, host }
-    : { fault: 'its host is no name for an engine: write NAME=URL', of: 'name' };
+    : { fault: 'its host is not a valid engine name: write NAME=URL', of: 'name' };
 }
 
 export const engineNameGrammar = '1 to 63 letters, digits, dots, dashes and underscores, a letter or digit first';

@@ -2,7 +2,8 @@
 export type EngineRun = {
   readonly name: string;
   /**
-   * `busy`: another run was under way, so it was left out. `failed`: it answered, but the run as a whole failed there.
+   * `busy`: another run was under way, so the engine was skipped. `failed`: it answered, but the run as a whole failed
+   * there.
    */
   readonly result: 'ran' | 'busy' | 'unreachable' | 'failed';
   /** A sentence without a final period; absent with `ran`. */

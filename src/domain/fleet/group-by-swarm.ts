@@ -1,4 +1,4 @@
-/** A swarm with the engines that manage it, in configured order: the first of them owns its services in name. */
+/** A swarm with the engines that manage it, in configured order. Its services count as the first one's. */
 export type SwarmOfEngines<Engine> = { readonly id: string; readonly managers: readonly [Engine, ...Engine[]] };
 
 /** The swarms of engines in configured order, in the order of their owners. `swarmOf`: undefined for an engine that manages none. */

@@ -123,7 +123,7 @@ describe('judgeHook()', () => {
   test('fails what did not end, was refused, or cannot be told', () => {
     expect(judgeHook({ kind: 'timed-out', output: '' }, command)).toEqual({
       kind: 'failed',
-      reason: 'did not end within 1m30s; it cannot be ended and may go on',
+      reason: 'did not end within 1m30s; it cannot be stopped and may still run',
     });
     expect(judgeHook({ kind: 'refused', status: 409, message: 'is paused' }, command)).toEqual({
       kind: 'failed',
@@ -155,7 +155,7 @@ describe('outputLines()', () => {
   test('keeps the last 200 lines, and says so', () => {
     const lines = outputLines(Array.from({ length: 500 }, (_, index) => `line ${index}`).join('\n'));
     expect(lines).toHaveLength(201);
-    expect(lines[0]).toBe('(300 lines before these are left out)');
+    expect(lines[0]).toBe('(300 earlier lines are omitted)');
     expect(lines.at(-1)).toBe('line 499');
   });
 });

@@ -26,14 +26,14 @@ export function hookCommand(
 ): ContainerCommand | undefined {
   if (!settings.lifecycleHooks) return undefined;
   const { Config } = container.settings;
-  const wishes = labelValuesOf(container);
-  const wish = wishes.hooks[hook];
-  if (wish === undefined) return undefined;
+  const labelValues = labelValuesOf(container);
+  const hookLabel = labelValues.hooks[hook];
+  if (hookLabel === undefined) return undefined;
   return {
-    command: ['sh', '-c', wish.command],
-    environment: [`WT_CONTAINER=${describeForHook(container, wishes)}`],
-    user: wish.isFromImage ? undefined : userOf(effectiveSettings(settings, wishes), Config.User ?? ''),
-    timeoutMs: (wish.timeoutMs ?? defaultTimeoutMs) || longestWaitMs,
+    command: ['sh', '-c', hookLabel.command],
+    environment: [`WT_CONTAINER=${describeForHook(container, labelValues)}`],
+    user: hookLabel.isFromImage ? undefined : userOf(effectiveSettings(settings, labelValues), Config.User ?? ''),
+    timeoutMs: (hookLabel.timeoutMs ?? defaultTimeoutMs) || longestWaitMs,
   };
 }
 
@@ -57,7 +57,7 @@ export function judgeHook(outcome: CommandOutcome, { timeoutMs }: ContainerComma
     case 'ended':
       return judgeExitCode(outcome.exitCode);
     case 'timed-out':
-      return failed(`did not end within ${formatDuration(timeoutMs)}; it cannot be ended and may go on`);
+      return failed(`did not end within ${formatDuration(timeoutMs)}; it cannot be stopped and may still run`);
     case 'refused':
       return failed(`could not be run: ${isForbidden(outcome.status) ? forbidden : outcome.message}`);
     case 'unknown':
@@ -68,9 +68,9 @@ export function judgeHook(outcome: CommandOutcome, { timeoutMs }: ContainerComma
 /** Output lines of a hook, safe to print: the last 200 lines that are not blank, each cut at 1,000 characters. */
 export function outputLines(output: string): readonly string[] {
   const lines = output.split(/[\r\n]+/).filter((line) => line.trim() !== '');
-  const left = lines.length - mostLines;
+  const omitted = lines.length - mostLines;
   const shown = lines.slice(-mostLines).map((line) => printable(line, longestLine));
-  return left > 0 ? [`(${left} lines before these are left out)`, ...shown] : shown;
+  return omitted > 0 ? [`(${omitted} earlier lines are omitted)`, ...shown] : shown;
 }
 
 const defaultTimeoutMs = 60_000;
@@ -90,14 +90,14 @@ function judgeExitCode(exitCode: number): HookResult {
   if (exitCode === 0) return { kind: 'passed' };
   if (exitCode === 75) return { kind: 'deferred', reason: 'asks to wait (exit code 75)' };
   const cannotRun = exitCode === 126 || exitCode === 127;
-  const why = ': the command, or the shell "sh" that is to run it, is not there or cannot be run';
+  const why = ': the command, or the shell "sh", is missing or cannot be run';
   return failed(`ended with code ${exitCode}${cannotRun ? why : ''}`);
 }
 
 /** Characters, of up to three bytes each; Linux takes at most 128 kB: https://man7.org/linux/man-pages/man2/execve.2.html */
 const longestDescription = 40_000;
 
-/** Has the fields of the Watchtower family. The container's environment is not included. */
+/** The fields are those of the Watchtower family. The container's environment is not included. */
 function describeForHook(container: Container, { stopSignal }: LabelValues): string {
   const { id, name, imageLabels } = container;
   const { Config } = container.settings;

@@ -24,12 +24,12 @@ export function exitOf(
   container: Container | undefined,
   events: readonly EngineEvent[],
 ): ProcessExit | undefined {
-  const told = endInEvents(id, events);
-  if (container === undefined) return told;
+  const reported = endInEvents(id, events);
+  if (container === undefined) return reported;
   const { status, startedAt, finishedAt, exitCode, error, oomKilled } = container.state;
   const isOver = startedAt !== '' && !isAlive(status);
-  if (!isOver || container.restartCount > 0) return told;
-  const wasRequested = told?.wasRequested === true;
+  if (!isOver || container.restartCount > 0) return reported;
+  const wasRequested = reported?.wasRequested === true;
   return { atMs: preciseMs(finishedAt), exitCode, outOfMemory: oomKilled, error, wasRequested };
 }
 

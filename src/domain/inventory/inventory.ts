@@ -52,7 +52,7 @@ export type TrackedContainer = LastCheck & {
   readonly health: HealthStatus;
   /** By the engine's clock, in whole seconds. */
   readonly createdAtMs: number;
-  /** By the engine's clock; absent where it has no process, or where that is not known. */
+  /** By the engine's clock; absent without a process, or if unknown. */
   readonly startedAtMs?: number;
   /** Whether we run in it ourselves. */
   readonly self: boolean;
@@ -107,7 +107,7 @@ export type LastCheck = {
   readonly candidateDigest?: string;
   /** Held until then, milliseconds since the epoch. */
   readonly eligibleAtMs?: number;
-  /** The time at which the registry may be asked again, after a failed check. */
+  /** After a failed check: the time of the next permitted registry request. */
   readonly retryAtMs?: number;
   /** Facts about the newer image, if there is one: see `ImageVersions`. */
   readonly latestVersion?: string;

@@ -23,7 +23,7 @@ export function readListedDependencies(
   };
 }
 
-/** True if both lists give the same dependencies: no container has come, gone or been renamed. */
+/** True if both lists give the same dependencies: no container was added, removed or renamed. */
 export function haveSameLinks(one: readonly ContainerSummary[], other: readonly ContainerSummary[]): boolean {
   return (
     one.length === other.length &&

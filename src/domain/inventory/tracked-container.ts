@@ -15,7 +15,7 @@ import type { WatchedContainer } from '../check/selection.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 import { registryDigest } from '../check/verdict.ts';
 
-/** A tracked container as the engine's lists tell it. */
+/** A tracked container from the engine's lists alone. */
 export type UncheckedContainer = Omit<TrackedContainer, keyof LastCheck | 'last' | 'startedAtMs'>;
 
 export type TrackingFacts = {

@@ -30,14 +30,14 @@ export type EngineReader = {
    */
   readonly pastEvents: (query: PastEventsQuery) => Promise<readonly EngineEvent[]>;
   /**
-   * Reconnects by itself, and reports it with `connected`. Ends when the signal aborts. Calls `onBreak` when the stream
-   * breaks or cannot be opened, with the reason if there is one.
+   * Reconnects automatically, and reports it with `connected`. Ends when the signal aborts. Calls `onBreak` when the
+   * stream breaks or cannot be opened, with the reason if there is one.
    */
   readonly events: (signal: AbortSignal, onBreak?: (failure?: unknown) => void) => AsyncIterable<EngineEvent>;
 };
 
 export type ContainerFilter = {
-  /** Containers with one of these whole ids. Removed ones are left out. */
+  /** Containers with one of these whole ids. Removed ones are omitted. */
   readonly ids?: readonly string[];
   /** Containers whose name begins with this text; not a pattern. */
   readonly namePrefix?: string;
@@ -54,7 +54,10 @@ export type PastEventsQuery = {
 };
 
 export type EngineInfo = {
-  /** Given at its installation, so that clones of a machine share it; Podman tells another one each time. Empty where untold. */
+  /**
+   * Set at its installation, so clones of a machine share it. Podman reports another one each time. Empty if not
+   * reported.
+   */
   readonly id: string;
   readonly kind: 'docker' | 'podman';
   /** The product's version, e.g. `20.10.24`. */

@@ -30,7 +30,7 @@ export type EngineWriter = {
    * waiting caller.
    */
   readonly restartContainer: (id: string, options: StopOptions) => Promise<CallOutcome>;
-  /** Runs the HEALTHCHECK once, on an engine that does not run it by itself. The next inspection shows the result. */
+  /** Runs the HEALTHCHECK once, on an engine that does not schedule it. The next inspection shows the result. */
   readonly probeHealth: (id: string) => Promise<void>;
   /** Resolves to true when the container has stopped, to false if `timeoutMs` has passed first. */
   readonly waitUntilStopped: (id: string, timeoutMs: number, signal?: AbortSignal) => Promise<boolean>;
@@ -41,8 +41,8 @@ export type EngineWriter = {
   /** Never forced: refused (409) while a container uses it, running or not. `noop` if it does not exist. */
   readonly removeVolume: (name: string) => Promise<CallOutcome>;
   /**
-   * Runs a command beside the container's own process and waits for its end. No engine can end such a command: after
-   * `timeoutMs`, or an abort (which throws its reason), the command continues.
+   * Runs a command beside the container's own process and waits for its end. No engine can end it: after `timeoutMs`,
+   * or an abort (which throws its reason), the command continues.
    */
   readonly runCommand: (id: string, command: ContainerCommand, signal?: AbortSignal) => Promise<CommandOutcome>;
 };
@@ -64,7 +64,7 @@ export type Refusal = {
   readonly message: string;
   /**
    * A start failed because the container's command does not exist or cannot run. Engines that record it in the
-   * container's state leave this out.
+   * container's state omit this.
    */
   readonly commandUnusable?: true;
   /** A start failed because a legacy link leads to a container that does not run. */

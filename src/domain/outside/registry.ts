@@ -69,7 +69,7 @@ export type RemoteImage = {
   readonly platform: Platform | undefined;
   /** The build time, milliseconds since the epoch. Undefined where unknown, or before the second day of 1980. */
   readonly createdAtMs: number | undefined;
-  /** Version label of the image's config; absent where it has none. */
+  /** Version label of the image's config; absent without one. */
   readonly version?: string;
   /** An `http` or `https` URL, at most 500 characters. */
   readonly sourceUrl?: string;

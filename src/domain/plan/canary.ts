@@ -9,9 +9,9 @@ import { quoted } from '../text/printable.ts';
 import type { CanaryGroup, PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
 
 /**
- * Adds canaries to a plan: where three or more stale containers get the same new image, or where one of several has the
- * label. A canary is updated before the rest of its group. The waits cannot form a circle, because those of all groups
- * and dependencies follow the one order of the plan.
+ * Adds canaries to a plan: if three or more stale containers get the same new image, or if one of several has the
+ * label. A canary is updated before the rest of its group. The waits cannot form a cycle, because groups and
+ * dependencies both follow the order of the plan.
  */
 export function withCanaries(plan: UpdatePlan, { canary }: Pick<ServiceSettings, 'canary'>): UpdatePlan {
   const groups = canary ? groupsIn(plan.transactions) : [];
@@ -110,7 +110,7 @@ function wantsCanary(members: readonly PlannedMember[]): boolean {
   return members.length >= fewestForCanary || members.some(isLabelled);
 }
 
-/** Of two, only a person can choose the canary, with the label. */
+/** A group of two gets a canary only by label. */
 const fewestForCanary = 3;
 
 const ranks = { labelled: 0, other: 1, unproven: 2 } as const;
@@ -124,7 +124,7 @@ function isLabelled({ container }: PlannedMember): boolean {
   return labelValuesOf(container).canary === true;
 }
 
-/** A container that is left stopped proves nothing about its image. */
+/** A container that stays stopped proves nothing about its image. */
 function provesItself({ cause, desiredEndState }: PlannedMember): boolean {
   return cause === 'stale' && desiredEndState !== 'stopped';
 }

@@ -16,9 +16,9 @@ export type DependencyGraph = {
 };
 
 /**
- * A dependency on another container *object*: when that is replaced, the dependent keeps the network of the removed
- * one, or cannot start, until it is re-created too. `link` is the legacy link of the default bridge, which follows the
- * object under any name.
+ * A dependency on another container *object*: when that object is replaced, the dependent keeps the removed object's
+ * network, or cannot start, until it is re-created too. `link` is the legacy link of the default bridge, which follows
+ * the object under any name.
  */
 export type HardDependency = {
   readonly kind: HardKind;

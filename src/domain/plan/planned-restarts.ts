@@ -28,8 +28,8 @@ export type RestartsInput = {
 
 /**
  * Containers with `restart: true` on a dependency that is started again, directly or indirectly, dependencies first:
- * https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on. Containers with their own update
- * are included, because that update may fail.
+ * https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on. Includes containers with their own
+ * update, because it may fail.
  */
 export function planRestarts(startedAnew: readonly string[], input: RestartsInput): readonly PlannedRestart[] {
   const { graph } = input;

@@ -58,16 +58,16 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
  */
 function whyNotByAutoRemoveReplica(container: Container, { moved, settings }: ReplacementContext): string | undefined {
   const { updateAutoRemove } = effectiveSettings(settings, labelValuesOf(container));
-  const what = 'is removed by the engine as soon as it stops (--rm)';
+  const cause = 'is removed by the engine as soon as it stops (--rm)';
   if (!updateAutoRemove) {
-    return `${what}, so it is updated only where update-auto-remove is on`;
+    return `${cause}, so it is updated only where update-auto-remove is on`;
   }
-  if (moved.size > 1) return `${what}, and the containers that depend on it could not join its replacement`;
+  if (moved.size > 1) return `${cause}, and the containers that depend on it could not join its replacement`;
   const isService = container.state.status === 'running' && moved.get(container.id) === 'running';
-  return isService ? undefined : `${what}, and does not run now or after the update`;
+  return isService ? undefined : `${cause}, and does not run now or after the update`;
 }
 
-const whatIsShared: Readonly<Record<HardDependency['kind'], string>> = {
+const sharedResources: Readonly<Record<HardDependency['kind'], string>> = {
   network: 'network',
   ipc: 'IPC namespace',
   pid: 'process namespace',
@@ -86,7 +86,7 @@ function whyLost(
   { kind, names, targetId }: HardDependency,
   { graph, moved }: ReplacementContext,
 ): string | undefined {
-  const whose = `uses the ${whatIsShared[kind]} of ${quoted(names, 64)}`;
+  const whose = `uses the ${sharedResources[kind]} of ${quoted(names, 64)}`;
   const target = targetId === undefined ? undefined : graph.containers.get(targetId);
   if (target === undefined) return `${whose}, a container that does not exist any more`;
   if (isParkedName(target.name)) return `${whose}, which belongs to an update that is not finished`;
@@ -97,5 +97,5 @@ function whyLost(
   if (container.state.status !== 'running') return undefined;
   const { status } = target.state;
   const willRun = status === 'running' || status === 'paused' || (status === 'restarting' && moved.has(target.id));
-  return willRun ? undefined : `${whose}, which is not running, so that it could not be started again`;
+  return willRun ? undefined : `${whose}, which is not running, so it could not be started again`;
 }

@@ -21,10 +21,10 @@ export type StartOrder =
  * The label also allows shared writable volumes, because its author knows the program.
  */
 export function startOrderOf(container: Container, settings: Pick<ServiceSettings, 'startFirst'>): StartOrder {
-  const wishes = labelValuesOf(container);
-  if (!effectiveSettings(settings, wishes).startFirst) return { kind: 'stop-first' };
+  const labelValues = labelValuesOf(container);
+  if (!effectiveSettings(settings, labelValues).startFirst) return { kind: 'stop-first' };
   const reason =
-    whyNotSideBySide(container) ?? (wishes.startFirst === true ? undefined : whyNotBesideItself(container));
+    whyNotSideBySide(container) ?? (labelValues.startFirst === true ? undefined : whyNotBesideItself(container));
   return reason === undefined ? { kind: 'start-first' } : { kind: 'impossible', reason };
 }
 

@@ -289,12 +289,12 @@ describe('planUpdate() refuses', () => {
     [
       'a stopped target',
       { host: { PidMode: 'container:down' } },
-      'It uses the process namespace of "down", which is not running, so that it could not be started again',
+      'It uses the process namespace of "down", which is not running, so it could not be started again',
     ],
     [
       'a stopped link',
       { host: { Links: ['/down:/app/down'] } },
-      'It uses the link of "down", which is not running, so that it could not be started again',
+      'It uses the link of "down", which is not running, so it could not be started again',
     ],
   ])('%s', (_, parts, reason) => expect(reasonFor(parts)).toBe(reason));
 
@@ -308,7 +308,7 @@ describe('planUpdate() refuses', () => {
     [{ host: { PublishAllPorts: true } }, 'unless-published', 'the container publishes ports'],
     [{ host: { PortBindings: { '80/tcp': [{}] } } }, 'unless-published', 'the container publishes ports'],
     [{}, 'not-by-this-command', 'which only the running service replaces'],
-    [{}, 'not-main-process', 'which is not what the container was started for'],
+    [{}, 'not-main-process', 'which is not the main process of the container'],
   ] as const)('the container that Upkeep itself runs in, made with %j, self-update %s', (parts, selfUpdate, why) => {
     const settings = { ...defaultSettings, selfUpdate, updateAutoRemove: true };
     const reason = reasonFor(parts, { ownId: id('app'), settings });

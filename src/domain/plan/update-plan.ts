@@ -40,7 +40,7 @@ export type RefusedContainer = {
   readonly isDeferred?: true;
 };
 
-/** Several transactions with one new image. The first that can prove the image is the canary of the others. */
+/** Several transactions with one new image. The first one that can prove the image is the canary. */
 export type CanaryGroup = {
   /** See `newImageOf`. */
   readonly image: string;
@@ -79,7 +79,7 @@ export type PlannedMember = NewImage & {
 /** The image that a container gets. */
 export type NewImage = {
   /**
-   * `Config.Image` of the new container, such as `nginx:1.27`: that of the old one, verbatim (from an inspection if the
+   * `Config.Image` of the new container, such as `nginx:1.27`: the old container's, verbatim (from an inspection if the
    * list showed a bare id), unless the update changes the tag.
    */
   readonly reference: string;

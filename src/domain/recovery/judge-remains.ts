@@ -26,7 +26,7 @@ export type JournaledContainer = {
 export type Remains = {
   /** All containers except kept ones. */
   readonly containers: readonly ContainerSummary[];
-  /** The old containers that carriers name, by id, with those that are kept. */
+  /** The old containers that carriers name, by id, kept ones included. */
   readonly olds: ReadonlyMap<string, Container>;
   /** Ids of old containers that the engine cannot inspect. */
   readonly unreadable: ReadonlySet<string>;
@@ -34,7 +34,7 @@ export type Remains = {
   readonly marks: readonly TransactionMark[];
 };
 
-/** Members of one transaction that is believed. */
+/** Members of one confirmed transaction. */
 export type ConfirmedTransaction = {
   /** Empty for a parked container without a journal. */
   readonly id: string;
@@ -44,7 +44,7 @@ export type ConfirmedTransaction = {
 export type ConfirmedMember = {
   readonly name: string;
   readonly oldId: string;
-  /** Both are undefined if the journal is gone; the mark then has the facts. */
+  /** Both are undefined without a journal; the mark then has the facts. */
   readonly successor: JournaledContainer | undefined;
   readonly autoRemoveReplica: JournaledContainer | undefined;
   readonly mark: TransactionMark | undefined;
@@ -61,17 +61,20 @@ export type RemainsVerdict = {
 };
 
 export function judgeRemains(remains: Remains): RemainsVerdict {
-  const left = new Map<string, UnconfirmedContainer>();
+  const unconfirmed = new Map<string, UnconfirmedContainer>();
   const believed: JournaledContainer[] = [];
   for (const carrier of remains.carriers) {
     const { id, name } = carrier.container;
     const verdict = judge(carrier, remains);
     if (verdict === 'believed') believed.push(carrier);
-    else if (verdict !== 'over') left.set(id, { name, ...verdict });
+    else if (verdict !== 'over') unconfirmed.set(id, { name, ...verdict });
   }
   const chosen = chooseOnePerPart(believed);
   for (const { container } of believed.filter((one) => !chosen.includes(one)))
-    left.set(container.id, { name: container.name, reason: 'claims the part of another container in the same update' });
+    unconfirmed.set(container.id, {
+      name: container.name,
+      reason: 'claims the part of another container in the same update',
+    });
   const open = groupByTransaction([...chosen, ...successorsOfLeftOver(chosen, remains)], remains.marks);
   const ours = new Set([...open.flatMap(({ members }) => members.flatMap(idsOf))]);
   for (const { id, name } of remains.containers) {
@@ -82,14 +85,17 @@ export function judgeRemains(remains: Remains): RemainsVerdict {
       ours.add(id);
       const member = { name: standing.name, oldId: id, successor: undefined, autoRemoveReplica: undefined, mark };
       open.push({ id: '', members: [member] });
-    } else if (!left.has(id)) {
-      left.set(id, { name, reason: 'has the name of a replaced container, but nothing shows that Upkeep gave it' });
+    } else if (!unconfirmed.has(id)) {
+      unconfirmed.set(id, {
+        name,
+        reason: 'has the name of a replaced container, but nothing shows that Upkeep gave it',
+      });
     }
   }
-  for (const id of ours) left.delete(id);
+  for (const id of ours) unconfirmed.delete(id);
   const used = new Set(open.flatMap(({ members }) => members.map(({ mark }) => mark?.tag)));
   const stray = remains.marks.filter(({ tag }) => !used.has(tag));
-  return { open, left: [...left.values()], stray };
+  return { open, left: [...unconfirmed.values()], stray };
 }
 
 function idsOf({ oldId, successor, autoRemoveReplica }: ConfirmedMember): readonly string[] {
@@ -97,7 +103,7 @@ function idsOf({ oldId, successor, autoRemoveReplica }: ConfirmedMember): readon
 }
 
 /**
- * `over`: history without effect, not reported. Otherwise the reason why it is not believed, which follows the
+ * `over`: history without effect, not reported. Otherwise the reason why it is not confirmed, which follows the
  * carrier's name.
  */
 type Verdict = 'believed' | 'over' | { readonly reason: string };
@@ -112,11 +118,10 @@ function judge(
   const isMarked = ofOld.some((mark) => isMarkOf(mark, journal.transaction));
   const standing = parseTransactionName(container.name);
   if (journal.role === 'standin' && old !== undefined && !removesItself(old))
-    return { reason: 'claims to stand in for a container that outlives its stop' };
+    return { reason: 'claims to stand in for a container without --rm' };
   if (!isInPlace(container.name, journal) && !isMarked)
-    return old === undefined ? 'over' : { reason: 'carries the journal of an update that gives other names' };
-  if (isExcluded(old ?? container))
-    return { reason: 'is disabled by its label, so that no update of it can have begun' };
+    return old === undefined ? 'over' : { reason: 'has a name that does not match its journal' };
+  if (isExcluded(old ?? container)) return { reason: 'is disabled by its label, so no update of it can have begun' };
   if (isMarked) return 'believed';
   if (old !== undefined && parseKeptName(old.name) !== undefined)
     return { reason: `claims to replace "${old.name}", which is kept` };
@@ -159,16 +164,17 @@ function whyUnconfirmed(
 ): string | undefined {
   const parked = parseTransactionName(old.name);
   const isParked = parked?.name === name && (parked.role === 'old' || parked.role === 'drop');
-  // A container aside may be removed: that does not change the other container.
+  // A successor that is not in its place may be removed without a change to the old container.
   const isAside = own?.role === 'new' || own?.role === 'bad';
   if (old.name !== name && !isParked && (parked !== undefined || !isAside))
     return `claims to replace "${old.name}", which no update has renamed`;
   if (isParked && (!samePolicy(parked.policy, policy) || parked.wasRunning !== wasRunning))
-    return `claims to replace "${old.name}" with another restart policy than that has in its name`;
+    return `claims to replace "${old.name}" with another restart policy than its name contains`;
   if (isParked && parked.role === 'drop' && own !== undefined && role === 'successor')
     return `claims to replace "${old.name}", which has been replaced already`;
   if (old.createdAtMs > container.createdAtMs) return `claims to replace "${old.name}", which is younger`;
-  if (!isMadeFor(container, reference, old)) return `claims to replace "${old.name}", which was made of another image`;
+  if (!isMadeFor(container, reference, old))
+    return `claims to replace "${old.name}", which was created from another image`;
   return undefined;
 }
 

@@ -81,7 +81,7 @@ export function digestOfRepository(repoDigests: readonly string[], reference: Im
   return byRepository.get(repositoryKey(reference)) ?? [];
 }
 
-/** An image may be in thousands of repositories, and is asked for with each container that runs it. */
+/** A cache: an image may be in thousands of repositories, and each container that runs it needs its digests. */
 const digestsByRepository = new WeakMap<readonly string[], ReadonlyMap<string, readonly Digest[]>>();
 
 function readByRepository(repoDigests: readonly string[]): ReadonlyMap<string, readonly Digest[]> {

@@ -1,4 +1,4 @@
-/** Platform of an OCI index; `variant` is empty where there is none. */
+/** Platform of an OCI index; `variant` is empty if there is none. */
 export type Platform = { readonly os: string; readonly architecture: string; readonly variant: string };
 
 /** A platform from outside, in one of several spellings, with parts missing. */
@@ -15,7 +15,7 @@ export function formatPlatform({ os, architecture, variant }: Platform): string 
 
 /**
  * The normal form of a platform, as in https://pkg.go.dev/github.com/containerd/platforms: the default variant of arm64
- * (v8) and amd64 (v1) is left out, that of arm (v7) is written. Also reads the machine names of `uname`, which an
+ * (v8) and amd64 (v1) is omitted, the default of arm (v7) is written. Also reads the machine names of `uname`, which an
  * engine's info shows.
  */
 export function normalisePlatform(platform: ForeignPlatform): Platform {

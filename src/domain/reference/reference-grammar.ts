@@ -54,7 +54,7 @@ const pathGrammar = new RegExp(`^${component}(?:/${component})*$`);
 
 const tagGrammar = /^\w[\w.-]{0,127}$/;
 
-/** Checks the length first, so that the other rules read no more than that. */
+/** Checks the length first, so that the other rules read no longer text. */
 function faultOfWhole(text: string): string | undefined {
   if (text.length > longestReference) return `it has more than ${longestReference} characters`;
   if (text === '') return 'it is empty';

@@ -30,8 +30,8 @@ export type KeptContext = {
 };
 
 /**
- * Reason for removing a kept container now; undefined while it stays. A kept container that a person has started is
- * left to them. While an update of its name is unfinished, nothing is removed.
+ * Reason for removing a kept container now; undefined while it stays. A kept container that a person has started stays.
+ * While an update of its name is unfinished, nothing is removed.
  */
 export function whyRemovable(one: KeptContainer, world: KeptContext): string | undefined {
   const { container, kept } = one;

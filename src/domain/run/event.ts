@@ -78,7 +78,7 @@ type OneEvent =
       readonly images: readonly RemovedImage[];
       readonly atMs: number;
     }
-  /** After a check, `failed` is the number of containers that could not be checked. */
+  /** After a check, `failed` counts the containers that could not be checked. */
   | ({
       readonly kind: 'scan_completed';
       readonly runId: string;
@@ -109,7 +109,7 @@ export type CheckedFacts = {
   readonly change?: string;
 };
 
-/** A check only asks, an update may replace containers. Both begin with the same listing. */
+/** A check changes nothing, an update may replace containers. Both begin with the same listing. */
 export type ScanPurpose = 'check' | 'update';
 
 export type RemovedImage = {

@@ -19,7 +19,7 @@ export type RecoveredTransaction = {
   readonly reason: string;
   /** With `left`: an interrupted update that must still be repaired. */
   readonly isPending?: true;
-  /** With `left`: it only looks like an update. The reason says why it is not believed. */
+  /** With `left`: it only looks like an update. The reason explains why it is not confirmed. */
   readonly looksAlike?: true;
   /** The notification targets of a container's label, by the container's name. */
   readonly recipients?: Readonly<Record<string, readonly string[]>>;

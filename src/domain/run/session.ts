@@ -46,17 +46,19 @@ export type ContainerOutcome = {
    * Undefined when nothing was stopped.
    */
   readonly downtimeMs?: number;
-  /** The part of it in which the old process was stopping. Undefined when it is not known. */
+  /** The part of `downtimeMs` in which the old process was stopping. Undefined if unknown. */
   readonly stoppingMs?: number;
-  /** The last log lines of a successor that failed, as `lastWords` shows them. */
+  /** The last log lines of a successor that failed, from `logTail`. */
   readonly log?: string;
   /** The time in each phase. Undefined when nothing was begun. */
   readonly phases?: PhaseTimes;
-  /** The newer version was rolled back in this container and is remembered: no run tries it again by itself. */
+  /**
+   * The newer version was rolled back in this container, and the failure is stored: no run retries it automatically.
+   */
   readonly isTakenBack?: true;
   /** Undefined: the image has no cooldown, or there is no newer version. */
   readonly cooldown?: Cooldown;
-  /** Present where services of a swarm are watched too. The ids are then those of the service. */
+  /** Present if services of a swarm are watched too. For a service, the ids are the service's. */
   readonly kind?: EntryKind;
 };
 

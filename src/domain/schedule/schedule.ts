@@ -5,7 +5,7 @@ export type Schedule = {
   | { readonly kind: 'interval'; readonly everyMs: number }
   | {
       readonly kind: 'calendar';
-      /** The first run after a time, both in milliseconds since the epoch. Undefined when there is none left. */
+      /** The first run after a time, both in milliseconds since the epoch. Undefined after the last one. */
       readonly nextRunAfter: (ms: number) => number | undefined;
     }
 );

@@ -15,7 +15,7 @@ export function whyNotSelfUpdated(
   if (why !== undefined) return `is Upkeep itself, ${why}`;
   if (moved.size > 1) return 'is Upkeep itself, which is only replaced alone';
   if (removesItself(container)) return 'is Upkeep itself, and is removed by the engine as soon as it stops (--rm)';
-  if (moved.get(container.id) !== 'running') return 'is Upkeep itself, which is not left stopped';
+  if (moved.get(container.id) !== 'running') return 'is Upkeep itself, which must not stay stopped';
   return undefined;
 }
 
@@ -33,5 +33,5 @@ const whyOff: Readonly<Record<SelfUpdate, (container: Container) => string | und
       : undefined,
   off: () => 'and self-update is off',
   'not-by-this-command': () => 'which only the running service replaces',
-  'not-main-process': () => 'which is not what the container was started for: re-create it by hand',
+  'not-main-process': () => 'which is not the main process of the container: re-create it by hand',
 };

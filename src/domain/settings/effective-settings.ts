@@ -8,11 +8,11 @@ import { labelledEntries } from './table/service-options.ts';
  */
 export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
   settings: Settings,
-  wishes: Partial<LabelValues>,
+  labelValues: Partial<LabelValues>,
 ): Settings {
   const effective: Record<string, unknown> = { ...settings };
   for (const [key, { label }] of labelledEntries) {
-    const value = wishes[key];
+    const value = labelValues[key];
     if (value === undefined || !Object.hasOwn(settings, key)) continue;
     const isRestraint = label.effect === 'restrains' && settings.labelTakesPrecedence !== true;
     effective[key] = isRestraint ? settings[key] === true || value === true : value;

@@ -5,7 +5,7 @@ import type { Labels } from '../container/label-names.ts';
 import { labelNames } from './table/label-table.ts';
 import { labelsInEffect, type LabelValues, readLabels as readLabelsOf, labelValuesOf } from './labels.ts';
 
-/** By default of an image without labels. */
+/** By default, the image has no labels. */
 const readLabels = (labels: Labels, imageLabels: Labels | undefined = {}) => readLabelsOf(labels, imageLabels);
 
 const nothing: LabelValues = {
@@ -310,14 +310,14 @@ describe('readLabels() of a duration that is too long', () => {
   ] as const)('takes %s=%s for the longest there is, and says so', (name, text, field, expected) => {
     const { wishes, warnings } = readLabels({ [`upkeep.${name}`]: text });
     expect(wishes[field]).toBe(expected);
-    expect(warnings).toEqual([expect.stringContaining(`Label "upkeep.${name}" counts as `)]);
+    expect(warnings).toEqual([expect.stringContaining(`Label "upkeep.${name}" is limited to `)]);
   });
 
   test('also for the time that a hook may take', () => {
     const labels = { 'upkeep.lifecycle.post-check': 'x', 'upkeep.lifecycle.post-check-timeout': '90' };
     const { wishes, warnings } = readLabels(labels);
     expect(wishes.hooks.postCheck).toEqual({ command: 'x', timeoutMs: 3_600_000 });
-    expect(warnings).toEqual([expect.stringContaining('"upkeep.lifecycle.post-check-timeout" counts as 1h')]);
+    expect(warnings).toEqual([expect.stringContaining('"upkeep.lifecycle.post-check-timeout" is limited to 1h')]);
   });
 
   test.each(['stop-timeout', 'health-window', 'health-timeout'])('takes %s of an hour as it is', (name) => {

@@ -46,7 +46,7 @@ export type LabelReading = { readonly wishes: LabelValues; readonly warnings: re
 
 /**
  * Reads the `upkeep.*` labels of a container and the supported labels of other updaters. If two labels set the same
- * thing, the container's own wins over its image's, and then `upkeep.*` wins. A label of the image counts only if it
+ * thing, the container's own wins over its image's, and then `upkeep.*` wins. An image's label counts only if it
  * affects nothing but the image's own container. If the image is unknown (undefined), every label may come from it.
  * Never fails: an invalid value counts as absent and, like a mistyped name, causes a warning.
  */
@@ -62,8 +62,8 @@ export function labelValuesOf({ settings, imageLabels }: Pick<Container, 'settin
 }
 
 /**
- * Whether the container's own label excludes it from updates. A label of its image does not count here: it also
- * prevents an update, but the new image may be the first to have it.
+ * Whether the container's own label excludes it from updates. A label of its image does not count: an update may have
+ * brought that image.
  */
 export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): boolean {
   return (
@@ -71,7 +71,7 @@ export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings'
   );
 }
 
-/** Labels that `readLabels` uses, with full names and verbatim values. Overridden labels are omitted. */
+/** Labels that `readLabels` uses, with full names and verbatim values. Overridden ones are omitted. */
 export function labelsInEffect(labels: Labels, imageLabels: Labels | undefined): Labels {
   return Object.fromEntries(
     readEffectiveLabels(labels, imageLabels).effective.map(({ label }) => [label, labels[label] ?? '']),
@@ -152,7 +152,7 @@ function warningAboutOrigin(ignored: readonly string[], imageLabels: Labels | un
   const names = ignored.map((label) => quoted(label.startsWith(journalPrefix) ? `${journalPrefix}*` : label));
   const why =
     imageLabels === undefined ? 'may come from the image, which is gone from the engine' : 'come from the image';
-  return [`Labels are ignored because they ${why}; they count only on the container itself: ${names.join(', ')}`];
+  return [`Labels are ignored because they ${why}, and count only on the container itself: ${names.join(', ')}`];
 }
 
 /** Enough for any command. An engine accepts labels of many megabytes. */
@@ -192,7 +192,7 @@ function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
       const { atMostMs } = kind;
       if (atMostMs === undefined || typeof value !== 'number' || value <= atMostMs) return { value, isFromImage };
       const most = formatDuration(atMostMs);
-      warnings.push(`Label ${quoted(label)} counts as ${most}, the maximum: ${quoted(text)} is more`);
+      warnings.push(`Label ${quoted(label)} is limited to ${most}: ${quoted(text)} is longer`);
       return { value: kind.parse(most) ?? value, isFromImage };
     }
     warnings.push(`Label ${quoted(label)} is ignored: ${quoted(text)} is not ${kind.accepted}`);

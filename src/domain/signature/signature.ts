@@ -77,7 +77,7 @@ type SignedPayload = { readonly digest: Digest; readonly name: string };
  */
 function readSignedPayload(payload: Uint8Array): SignedPayload | { readonly fault: string } {
   const critical = fieldOf(parse(payload), 'critical');
-  if (fieldOf(critical, 'type') !== cosignType) return { fault: 'its signature is not that of an image' };
+  if (fieldOf(critical, 'type') !== cosignType) return { fault: 'its signature is not for an image' };
   const digest = fieldOf(fieldOf(critical, 'image'), 'docker-manifest-digest');
   const name = fieldOf(fieldOf(critical, 'identity'), 'docker-reference');
   if (typeof digest !== 'string' || !isDigest(digest)) return { fault: 'its signature names no digest' };

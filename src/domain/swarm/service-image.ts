@@ -42,7 +42,7 @@ export function readServiceImage(image: string, labels: Labels): ServiceImage {
   return { kind: 'tagged', text, digest, reference: { ...parsed, digest: undefined } };
 }
 
-/** The tag is the default one only if there is no digest. */
+/** A reference with a digest gets no default tag, so its tag was written. */
 const exampleDigest = `sha256:${'0'.repeat(64)}`;
 
 /** The digest of an image's text; undefined without one. */
@@ -56,8 +56,8 @@ export const updateIdLabel = 'upkeep.tx.id';
 export const updateFromLabel = 'upkeep.tx.from';
 
 /**
- * The image that a rollback of a service writes into its spec, verbatim: the one before its last update by Upkeep, else
- * that of `PreviousSpec`. Undefined if neither differs from the present one.
+ * The image that a rollback of a service writes into its spec, verbatim: the image before its last update by Upkeep,
+ * else the image of `PreviousSpec`. Undefined if neither differs from the present one.
  */
 export function rollbackImageOf({ image, labels, previous }: SwarmService): string | undefined {
   return [labels[updateFromLabel], previous?.image].find((known) => known !== undefined && known !== image);

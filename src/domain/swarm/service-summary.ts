@@ -6,7 +6,7 @@ import type { SwarmService } from './swarm-service.ts';
 
 /**
  * A service in the form of a container, for the rules of selection, without an image of this engine. Its own labels
- * take precedence over those of its containers. Labels without effect on a service are left out.
+ * take precedence over those of its containers. Labels without effect on a service are omitted.
  */
 export function summaryOfService(service: SwarmService): ContainerSummary {
   const { id, name, image, createdAtMs } = service;
@@ -17,14 +17,14 @@ export function summaryOfService(service: SwarmService): ContainerSummary {
     imageId: '',
     status: isRestarting(service) ? 'restarting' : 'running',
     health: 'none',
-    labels: Object.fromEntries(Object.entries(labelsOfService(service)).filter(([label]) => isHeard(label))),
+    labels: Object.fromEntries(Object.entries(labelsOfService(service)).filter(([label]) => hasEffect(label))),
     // Docker's lists have whole seconds.
     createdAtMs: Math.floor(createdAtMs / 1000) * 1000,
     networkMode: '',
   };
 }
 
-/** Its tasks end as soon as they start. During an update there may be none for a moment. */
+/** Whether its tasks end as soon as they start. During an update, no task may run for a moment. */
 function isRestarting({ count, replicas, update }: SwarmService): boolean {
   if (count === undefined || count.running > 0 || replicas === 0) return false;
   return update === undefined || update.state === 'completed' || update.state === 'rollback_completed';
@@ -33,7 +33,7 @@ function isRestarting({ count, replicas, update }: SwarmService): boolean {
 /** Warnings about its labels without effect on a service, with the reasons; safe to print. */
 export function labelsWithoutEffect(service: SwarmService): readonly string[] {
   return Object.keys(labelsOfService(service))
-    .filter((label) => !isHeard(label) && !label.startsWith(journalPrefix))
+    .filter((label) => !hasEffect(label) && !label.startsWith(journalPrefix))
     .slice(0, mostWarnings)
     .map((label) => `The label ${quoted(label)} has no effect on a service: ${whyNot(label)}`);
 }
@@ -44,9 +44,9 @@ function labelsOfService({ labels, containerLabels }: SwarmService): Labels {
   return { ...containerLabels, ...labels };
 }
 
-function isHeard(label: string): boolean {
+function hasEffect(label: string): boolean {
   const name = nameOf(label);
-  return name === undefined || heardNames.includes(name);
+  return name === undefined || supportedNames.includes(name);
 }
 
 /** Without its prefix. Undefined for a label of another tool. */
@@ -55,7 +55,7 @@ function nameOf(label: string): string | undefined {
   return label.startsWith(familyPrefix) ? label.slice(label.lastIndexOf('.') + 1) : undefined;
 }
 
-const heardNames: readonly string[] = [
+const supportedNames: readonly string[] = [
   'enable',
   'monitor-only',
   'scope',
@@ -72,5 +72,5 @@ function whyNot(label: string): string {
   if (/start-first|stop-|keep-old|no-restart|auto-remove/.test(label))
     return "the swarm replaces its tasks, by the service's own update_config";
   if (label.endsWith('no-pull')) return 'the nodes pull its image themselves';
-  return 'only enable, monitor-only, scope, cooldown-delay, depends-on, health-window, health-timeout and notify have';
+  return 'a service supports only enable, monitor-only, scope, cooldown-delay, depends-on, health-window, health-timeout and notify';
 }

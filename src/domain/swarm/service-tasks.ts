@@ -6,7 +6,7 @@ export type TaskCount = { readonly wanted: number; readonly running: readonly Sw
 
 /**
  * Only tasks that should run on a ready node count: for some time the manager shows a task on a lost node as running. A
- * global service should run on every ready node that has a task of it.
+ * global service should run on every ready node that has one of its tasks.
  */
 export function countTasks(
   { mode, replicas = 0 }: Pick<SwarmService, 'mode' | 'replicas'>,
@@ -39,7 +39,7 @@ export function hasFailed({ state }: SwarmTask): boolean {
 
 /**
  * Whether an end is the image's own fault. A rejected task lacks something on its node: "No such image" means that the
- * registry is away, requires a login or has lost the digest.
+ * registry is unreachable, requires a login or has lost the digest.
  */
 export function isImagesOwnFault({ state, error }: Pick<SwarmTask, 'state' | 'error'>): boolean {
   return (state === 'failed' || state === 'complete') && !ofTheNode.test(error);
@@ -50,7 +50,7 @@ const ofTheNode = /no such image|port is already|address already in use|no suita
 /** The error text of a task, with its node. */
 export function describeTaskError(task: SwarmTask, nodes: readonly SwarmNode[]): string {
   const node = nodes.find(({ id }) => id === task.nodeId)?.hostname;
-  const said =
+  const error =
     task.error || (task.exitCode === undefined ? task.state : `${task.state} with exit code ${task.exitCode}`);
-  return node === undefined || node === '' ? said : `${said} on ${node}`;
+  return node === undefined || node === '' ? error : `${error} on ${node}`;
 }

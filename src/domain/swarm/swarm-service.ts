@@ -29,7 +29,7 @@ export type SwarmService = {
   readonly failureAction: 'pause' | 'continue' | 'rollback';
   /** The time for which the swarm's updater watches a new task. */
   readonly monitorMs: number;
-  /** It publishes a port on the node itself, so a node runs one task of it. */
+  /** It publishes a port on the node itself, so each node runs at most one of its tasks. */
   readonly hasHostPorts: boolean;
   /** `node.role==worker`, as in the spec. */
   readonly constraints: readonly string[];

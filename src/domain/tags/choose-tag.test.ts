@@ -74,7 +74,7 @@ describe('chooseTag() with filters', () => {
 describe('chooseTag() where nothing is chosen', () => {
   test.each([
     ['digest', '1.0.0', 'its policy follows the digest of its tag'],
-    ['major', 'latest', 'its tag "latest" names no version, so that only its digest is followed'],
+    ['major', 'latest', 'its tag "latest" names no version, so only its digest is followed'],
   ])('with policy %s and tag %s says why', (policy, current, because) => {
     expect(chooseTag({ current, tags: ['1.0.0', '2.0.0', 'latest'], policy: policyOf(policy) })).toEqual({
       candidates: [],

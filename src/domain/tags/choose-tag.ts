@@ -16,7 +16,8 @@ export type TagQuestion = {
 };
 
 /**
- * Best first, so that the next one can be used if an image is missing for a platform. `because` says why there is none.
+ * Best first, so that the next one can be used if an image is missing for a platform. `because` is the reason if no
+ * tags were compared.
  */
 export type TagChoice = { readonly candidates: readonly TagCandidate[]; readonly because?: string };
 
@@ -35,7 +36,7 @@ export function chooseTag({ current, tags, policy, include, exclude }: TagQuesti
 function whyNone(current: string, policy: TagPolicy): string {
   return policy.kind === 'regex'
     ? `the pattern of its policy does not match its own tag ${quoted(current)}`
-    : `its tag ${quoted(current)} names no version, so that only its digest is followed`;
+    : `its tag ${quoted(current)} names no version, so only its digest is followed`;
 }
 
 /**

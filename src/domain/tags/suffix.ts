@@ -3,8 +3,8 @@ import { compareNumbers } from './pre-release.ts';
 /** The end of a tag, `-alpine3.20` or `_9-jdk`, in parts that may change in different ways. */
 export type Suffix = {
   /**
-   * The suffix with `#` for the number of a base system, `*` for that of a build and `@` for a commit. It is the same
-   * for all successors.
+   * The suffix with `#` for the number of a base system, `*` for the number of a build and `@` for a commit. It is the
+   * same for all successors.
    */
   readonly shape: string;
   /** Numbers of base systems, in order. */

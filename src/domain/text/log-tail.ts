@@ -20,7 +20,9 @@ export function hideSecrets(text: string, env: readonly string[]): string {
   for (const secret of secretsIn(env)) shown = shown.replaceAll(secret, hidden);
   return shown
     .split('\n')
-    .map((line) => line.slice(0, longestRead).replace(passwordInUrl, `$1${hidden}@`).replace(toldSecret, `$1${hidden}`))
+    .map((line) =>
+      line.slice(0, longestRead).replace(passwordInUrl, `$1${hidden}@`).replace(labelledSecret, `$1${hidden}`),
+    )
     .join('\n');
 }
 
@@ -31,9 +33,9 @@ const longestLine = 500;
 /** The rest of a line is not read, so that no line takes long. */
 const longestRead = 2000;
 
-const tellingName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?key|private_?key|access_?key/i;
+const secretName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?key|private_?key|access_?key/i;
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/@]{1,1024}@/gi;
-const toldSecret =
+const labelledSecret =
   /((?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|authorization)["']?\s{0,3}[=:]\s{0,3}["']?(?:(?:bearer|basic)\s{1,3})?)[^\s"',;&]{1,1024}/gi;
 
 /**
@@ -44,7 +46,7 @@ function secretsIn(env: readonly string[]): readonly string[] {
   const secrets = env.flatMap((variable) => {
     const separator = variable.indexOf('=');
     const [name, value] = [variable.slice(0, separator), variable.slice(separator + 1)];
-    if (separator > 0 && tellingName.test(name)) return [value, ...value.split('\n')];
+    if (separator > 0 && secretName.test(name)) return [value, ...value.split('\n')];
     return [...(/:\/\/[^\s/@:]{0,256}:([^\s/@]{1,1024})@/.exec(value)?.slice(1) ?? [])];
   });
   return [...new Set(secrets)].filter(({ length }) => length >= 4).toSorted((one, other) => other.length - one.length);

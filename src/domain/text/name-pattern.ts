@@ -15,7 +15,7 @@ export function namePattern(text: string): NamePattern {
   return pattern === undefined ? (name) => name === exact : (name) => name === exact || pattern.testExact(name);
 }
 
-/** Whether any of them means the name. */
+/** Whether any of them matches the name. */
 export function anyOf(patterns: readonly NamePattern[]): NamePattern {
   return (name) => patterns.some((matches) => matches(name));
 }
@@ -64,7 +64,7 @@ function nameIn(text: string): string {
   return text.trim().replace(/^\//, '');
 }
 
-/** Names of containers are rarely anything else as a pattern. */
+/** Most container names are plain: they match only themselves. */
 function isPlain(text: string): boolean {
   return /^[\w-]*$/.test(text);
 }

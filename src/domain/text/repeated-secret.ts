@@ -6,7 +6,7 @@ export function withoutSecrets(words: string, secrets: Iterable<string>): string
   return repeatsOne(words, secrets) ? withheld : words;
 }
 
-const withheld = 'its message is withheld, because it repeats what was sent to it';
+const withheld = 'its message is withheld, because it repeats a secret that was sent';
 
 function repeatsOne(words: string, secrets: Iterable<string>): boolean {
   const clear = decoded(words);

@@ -7,8 +7,8 @@ export function removesItself({ settings }: Container): boolean {
 }
 
 /**
- * Whether the container's successor must be `--rm`: the container is, or it is a replica without `--rm` that replaced
- * such a container in a rollback. Such containers cannot have a restart policy.
+ * Whether the container's successor must be `--rm`: the container is `--rm`, or it is a replica that replaced one in a
+ * rollback and still has no restart policy. A container with `--rm` cannot have a policy.
  */
 export function hasSelfRemovingSuccessor(container: Container): boolean {
   const { settings, imageLabels } = container;

@@ -7,8 +7,8 @@ type Choose = (member: MemberFacts) => Step | false | undefined;
 type ChooseFirst = (members: readonly MemberFacts[], choose: Choose) => Decision | undefined;
 
 /**
- * Each chooses the first step that a member needs in one phase. `next` leaves out steps that were given up. `must` is for
- * steps that precede all others: nothing is possible after such a step was given up.
+ * Each chooses the first step that a member needs in one phase. `next` skips a step that was given up. `must` returns
+ * `stuck` for it, because no later step is possible without it.
  */
 export function choicesIn(
   phase: UpdatePhase,

@@ -21,9 +21,10 @@ import {
 import { noRestart, samePolicy } from './policy.ts';
 import type { Decision } from './step.ts';
 
-/** Every step may already have been performed by an earlier life of this process. */
+/** An earlier process may already have performed any of these steps. */
 export function commit({ members: all, memory }: TransactionFacts): Decision {
-  // A commit has parked every old container first. One at its plain name is not part of it, whatever a journal says.
+  // A commit parks every old container first. An old container at its plain name is not part of it, even if a journal
+  // names it.
   const members = all.filter(
     (member) => !isFoundInPlace(member, memory) || (member.isMarked && member.new === undefined),
   );

@@ -478,7 +478,7 @@ type ModelContainer = {
   imageId: string;
   startedAt: string;
   manuallyStopped: boolean;
-  /** The engine is still performing a stop whose caller is gone. */
+  /** The engine is still performing a stop after its caller died. */
   dying: boolean;
 };
 
@@ -800,7 +800,7 @@ function isKept(container: ModelContainer | undefined): container is ModelContai
   return container !== undefined && parseKeptName(container.name) !== undefined;
 }
 
-/** Hooks run before anything is touched, and again after a success before it is final. */
+/** Pre-update hooks run before the first change, post-update hooks after the proof and before the commit. */
 function whatIsUntimely(step: Step, world: World, { hooked, direction }: ExecutionMemory): string | undefined {
   const { old, new: successor } = world;
   if (step.kind === 'unmark') return whatIsOwed(world);

@@ -15,19 +15,19 @@ import { type Decision, type Step, stepKey } from './step.ts';
  *
  * The steps forward, for all members of a group, targets first, because other members depend on them:
  *
- * 0. Mark each member: a tag, which needs the right to tag images. It lets a recovery tell our work from a forgery.
- * 1. Create each successor under a temporary name, and a stand-in for an old container that its stop would remove.
- *    Connect the networks, compare successor and old container, run the pre-update hooks. So far nothing is touched.
+ * 0. Mark each member: a tag, which needs the right to tag images. It distinguishes our work from a forgery.
+ * 1. Create each successor under a temporary name, and a replica for an old container that its stop would remove.
+ *    Connect the networks, compare successor and old container, run the pre-update hooks. No old container changes.
  * 2. Rename each old container, then each successor to the name. A rename announces that a stop may be in flight.
  * 3. Give each old container the restart policy that starts it again after a power cut.
- * 4. Stop the old containers (after the commit where two may run at once). Start the successors, unless they are
- *    to stay stopped. Wait for the health gate. Run the post-update hooks.
+ * 4. Stop the old containers (after the commit where two may run at once). Start the successors, unless they must
+ *    stay stopped. Wait for the health gate. Run the post-update hooks.
  * 5. Rename the leader's old container again: this is the commit. Before it everything is rolled back, after it
  *    everything is completed.
  * 6. Move the restart policies over and remove the marks. Then remove the old containers, or keep them for a while.
  *
  * A kept container is no longer part of a transaction, except for a rollback to it: then it is parked again, as
- * before the commit, and everything is rolled back from there.
+ * before the commit, and the transaction is rolled back.
  */
 export function decide({ members, ...rest }: TransactionFacts): Decision {
   const facts = { ...rest, members: rest.memory.reopens ? members : members.map(withoutKept) };
@@ -61,7 +61,7 @@ function removeDead({ members, memory }: TransactionFacts): Decision | undefined
   );
 }
 
-/** A prune is meant for unused containers. A container that was about to start is created again unchanged. */
+/** Creates a replica for an old container that a prune removed, and connects it to its networks. */
 function recreateReplica({ members, memory }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
   const steps = members.flatMap(
     ({ old, isReplica, lacksAutoRemoveReplica, missingOfAutoRemoveReplica }, member): Step[] => {

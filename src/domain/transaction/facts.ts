@@ -52,16 +52,16 @@ export type Member = JournaledMember & {
 };
 
 /**
- * A member with the engine's facts about it. In a recovery `reference` is the old container's, because no journal is
- * believed about tags.
+ * A member with the engine's facts about it. In a recovery `reference` is the old container's, because a journal is not
+ * trusted about tags.
  */
 export type MemberFacts = Member & {
-  /** The engine has the mark of this transaction for it: see `OpenMark`. */
+  /** The engine has the mark of this transaction for it: see `TransactionMark`. */
   readonly isMarked: boolean;
   /** The old container, or its replica once a stop has made the engine remove it (`--rm`). */
   readonly old: ContainerFacts | undefined;
   readonly new: ContainerFacts | undefined;
-  /** The other one of the old container and its replica. It is removed at the end. */
+  /** The redundant one of the old container and its replica. It is removed at the end. */
   readonly spare: ContainerFacts | undefined;
   /** The old container needs a replica that does not exist yet: its stop would remove it, or it was pruned. */
   readonly lacksAutoRemoveReplica: boolean;
@@ -92,7 +92,7 @@ export type ContainerFacts = {
   readonly finishedAt: string;
   readonly policy: RestartPolicy;
   readonly imageId: string;
-  /** Whether it has a command for this update: an old container before, a new one after. */
+  /** Whether it has a hook for this update: pre-update in an old container, post-update in a new one. */
   readonly hasHook: boolean;
 };
 
@@ -111,7 +111,7 @@ export function placeOf(actual: string, name: string): Place {
 export type ExecutionMemory = {
   /** `recover`: a transaction found at a start. The facts decide its direction. */
   readonly direction: 'forward' | 'back' | 'recover';
-  /** An earlier life of this process, or another instance, has begun it. */
+  /** An earlier process or another instance began it. */
   readonly isRecovery: boolean;
   /** A kept container of an earlier commit must come back. */
   readonly reopens: boolean;
@@ -119,7 +119,10 @@ export type ExecutionMemory = {
   readonly seenParked: ReadonlySet<string>;
   /** Ids of old containers with a successor created by this transaction. Others must not be changed. */
   readonly created: 'all' | ReadonlySet<string>;
-  /** Ids of old containers that this transaction has renamed. Those of other updaters must not be moved back. */
+  /**
+   * Ids of old containers that this transaction has renamed. Containers that another updater renamed must not be moved
+   * back.
+   */
   readonly parked: 'any' | ReadonlySet<string>;
   /** Ids of successors that match their old containers. */
   readonly compared: ReadonlySet<string>;
@@ -127,9 +130,9 @@ export type ExecutionMemory = {
   readonly proven: ReadonlySet<string>;
   /** Ids of containers whose hook was run in this transaction. */
   readonly hooked: ReadonlySet<string>;
-  /** Ids of old containers whose stop may still be under way in the engine without a waiting caller. */
+  /** Ids of old containers that the engine may still be stopping after the call has ended. */
   readonly stopsInDoubt: 'any' | ReadonlySet<string>;
-  /** Ids of old containers that were watched for the longest duration of such a stop. */
+  /** Ids of old containers that were watched for the longest duration of a pending stop. */
   readonly outwaited: ReadonlySet<string>;
   /** Ids of old containers that a prune removed together with their successors. */
   readonly pruned: ReadonlySet<string>;

@@ -9,10 +9,10 @@ export function forward(facts: TransactionFacts): Decision {
   return (
     firstOf(facts.members, (member) => whyNotForward(member, facts)) ??
     prepare(facts) ??
-    askFirst(facts) ??
+    runPreUpdateHooks(facts) ??
     swap(facts) ??
     prove(facts) ??
-    tellAfterwards(facts) ??
+    runPostUpdateHooks(facts) ??
     firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? {
       kind: 'end',
       result: 'committed',
@@ -30,7 +30,7 @@ function whyNotForward(member: MemberFacts, { members, memory }: TransactionFact
   if (member.old?.place === 'name' && member.policy !== undefined && !samePolicy(member.old.policy, member.policy))
     return rollBack(`the restart policy of "${member.name}" was changed meanwhile`, true);
   if (member.old?.place === 'elsewhere') return rollBack(`somebody renamed "${member.name}" meanwhile`, true);
-  // In a group it cannot be undone alone: its successor depends on those of the others.
+  // A member of a group cannot be undone alone: its successor depends on the other successors.
   const isCarriedAlong = member.new?.place === 'name' || (member.new !== undefined && members.length > 1);
   if (member.old === undefined && !isCarriedAlong) return rollBack(`somebody removed "${member.name}" meanwhile`);
   if (member.new === undefined) {
@@ -88,11 +88,8 @@ function connectOrCompare(
   return compared.has(id) ? undefined : stepOf('preparing', { kind: 'compare', id, member });
 }
 
-/**
- * Each old container may refuse or defer the update, and with it that of the group. All are asked before the first
- * change.
- */
-function askFirst({ members, memory }: TransactionFacts): Decision | undefined {
+/** Runs every pre-update hook before the first change. Each may refuse or defer the update of the whole group. */
+function runPreUpdateHooks({ members, memory }: TransactionFacts): Decision | undefined {
   return firstStep(
     'preparing',
     members.toReversed(),
@@ -149,7 +146,7 @@ function prove({ members, memory }: TransactionFacts): Decision | undefined {
   return unproven.length === 0 ? undefined : stepOf('checking health', { kind: 'gate', ids: unproven });
 }
 
-function tellAfterwards({ members, memory }: TransactionFacts): Decision | undefined {
+function runPostUpdateHooks({ members, memory }: TransactionFacts): Decision | undefined {
   return firstStep(
     'checking health',
     members,

@@ -45,7 +45,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}role`]: journal.role,
     [`${journalPrefix}rm`]: journal.autoRemoves ? '1' : '0',
     [`${journalPrefix}ref`]: journal.reference,
-    // Left out when undefined, so that the seals of earlier versions stay valid.
+    // Omitted when undefined, so that the seals of earlier versions stay valid.
     ...(journal.formerReference !== undefined && { [`${journalPrefix}old-ref`]: journal.formerReference }),
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
@@ -134,7 +134,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
   };
 }
 
-/** The journal that is a container's own, not its image's. */
+/** The container's own journal. Undefined if its labels come from the image. */
 export function ownJournal(labels: Labels, imageLabels: Labels | undefined): Journal | undefined {
   if (!(transactionLabel in labels)) return undefined;
   const reading = readJournal(containerOwnLabels(labels, imageLabels));

@@ -29,14 +29,14 @@ export function mayTakeName(member: MemberFacts): boolean {
   return !isNameTaken(member);
 }
 
-/** The plan may have been made during another updater's work, so only containers that we have parked are repaired. */
+/** Another updater may have been at work during the planning, so only containers that we have parked are repaired. */
 export function wasParkedHere({ old }: MemberFacts, { parked }: ExecutionMemory): boolean {
   return parked === 'any' || (old !== undefined && parked.has(old.id));
 }
 
 /**
- * Whether a recovery finds the old container under its own name, or one that a person gave it, so that its state may be
- * its owner's choice. Only the mark shows that it is to be restored, and only where no fact indicates a person.
+ * Whether a recovery finds the old container at its plain name or renamed from outside. Its state may then be its
+ * owner's choice: it is restored only with a mark, and only if no fact indicates a person.
  */
 export function isFoundInPlace({ old }: MemberFacts, { isRecovery, seenParked }: ExecutionMemory): boolean {
   const isPlain = old?.place === 'name' || old?.place === 'elsewhere';
@@ -71,7 +71,7 @@ export function restorePolicy(member: MemberFacts): Step | false {
   return !samePolicy(member.old.policy, policy) && setPolicy(member.old, policy);
 }
 
-/** A successor waits with no policy. After a crash, any other policy was set by a person. */
+/** Until the commit a successor has the policy `no`. After a crash, any other policy was set by a person. */
 export function setFinalPolicy(
   { new: successor, policy }: MemberFacts,
   { isRecovery }: ExecutionMemory,
@@ -93,7 +93,8 @@ export const stop = ({ id }: ContainerFacts): Step => ({ kind: 'stop', id });
 export const remove = ({ id }: ContainerFacts): Step => ({ kind: 'remove', id });
 
 /**
- * A container that we have parked must still come back, even if its name is taken or the engine refuses to rename it.
+ * Keeps the mark while a container that we have parked must come back, even if its name is taken or the engine refuses
+ * to rename it.
  */
 export function unmark(member: MemberFacts, memory: ExecutionMemory): Step | false {
   const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasParkedHere(member, memory);

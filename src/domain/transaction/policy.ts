@@ -2,8 +2,8 @@ import type { RestartPolicy } from '../container/container.ts';
 
 /**
  * The policy of an old container while its successor is unproven. Without live-restore, `always` is the one policy that
- * survives every death of an engine. With live-restore a parked `always` would be started beside the survivor, so the
- * policy is `no`.
+ * survives every crash of an engine. With live-restore the engine would start a parked `always` container beside the
+ * survivor, so the policy is `no`.
  */
 export function policyWhileUnproven(policy: RestartPolicy, liveRestore: boolean): RestartPolicy {
   const never = policy.Name === '' || policy.Name === 'no';

@@ -64,7 +64,10 @@ function isBesideItsSuccessor(member: MemberFacts): boolean {
   return member.new?.place === 'new' && member.old?.place === 'old';
 }
 
-/** Only a parked container has its successor under this name. At its plain name a container belongs to its owner. */
+/**
+ * A container at its plain name belongs to its owner, unless the mark and a successor with the failed name show that it
+ * was parked.
+ */
 function mayStart(member: MemberFacts, memory: ExecutionMemory): boolean {
   if (!isFoundInPlace(member, memory)) return true;
   const { old, new: successor, isMarked } = member;
@@ -79,20 +82,20 @@ function maySetPolicy(member: MemberFacts, memory: ExecutionMemory, liveRestore:
   return samePolicy(old.policy, policyWhileUnproven(policy, liveRestore));
 }
 
-/** True if the old container is gone and the successor therefore stays. */
+/** True if only the successor exists, which therefore stays. */
 function isStranded({ old, new: successor }: MemberFacts): boolean {
   return old === undefined && successor !== undefined;
 }
 
 /**
- * While a copy of a successor has its name, the successor itself shows which one is ours. Without it the next start
- * would mistake the copy.
+ * While a copy of a successor has its name, the successor itself shows which one is ours. Without it the next recovery
+ * would take the copy for ours.
  */
 function isRemovable(member: MemberFacts): member is MemberFacts & { readonly new: ContainerFacts } {
   return member.new !== undefined && !(member.nameHeldBy === 'copy' && member.old?.place === 'old');
 }
 
-/** From here on the engine starts the kept container after a power cut, like any parked one. */
+/** With this policy the engine starts the kept container after a power cut, like any parked one. */
 function setWaitingPolicy(
   { old, new: successor, policy, wasRunning }: MemberFacts,
   liveRestore: boolean,
@@ -103,7 +106,7 @@ function setWaitingPolicy(
   return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
 }
 
-/** Somebody has removed the old container, so only its successor is left. It stays, unless the name is taken. */
+/** The old container was removed from outside. Its successor stays, unless the name is taken. */
 function finishStranded(stranded: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
   const isForeign = (member: MemberFacts) => member.nameHeldBy === 'rival' || isNameTaken(member);
   const { next, must } = choicesIn('rolling back', memory);

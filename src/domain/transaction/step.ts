@@ -31,7 +31,7 @@ export type StepArguments = {
   readonly start: { readonly id: string };
   readonly gate: { readonly ids: readonly string[] };
   readonly hook: { readonly id: string; readonly hook: 'preUpdate' | 'postUpdate' };
-  /** Watch a running container until no stop of an earlier life can still end it. */
+  /** Watch a running container until no stop request of an earlier process can still end it. */
   readonly waitOutPendingStop: { readonly id: string };
   readonly tag: { readonly imageId: string; readonly reference: string };
   readonly remove: { readonly id: string };

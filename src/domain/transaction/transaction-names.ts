@@ -27,7 +27,7 @@ export function successorName(name: string): string {
   return `${name}.upkeep-new`;
 }
 
-/** The name of a replica of a container that ran and, being `--rm`, has no restart policy. */
+/** The name of a replica. Its container ran, and has no restart policy because of `--rm`. */
 export function autoRemoveReplicaName(name: string): string {
   return `${name}.upkeep-standin`;
 }

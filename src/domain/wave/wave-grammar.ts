@@ -50,19 +50,19 @@ function readNames(text: string): WaveStep | Fault {
  * configuration always gives the same waves. Engines that no step matches form the last wave. No wave is empty.
  */
 export function assignWaves(steps: readonly WaveStep[], engines: readonly string[]): readonly (readonly string[])[] {
-  const taken = new Set<string>();
+  const assigned = new Set<string>();
   const waves: string[][] = [];
-  const take = (wave: readonly string[]): void => {
+  const add = (wave: readonly string[]): void => {
     if (wave.length === 0) return;
-    for (const engine of wave) taken.add(engine);
+    for (const engine of wave) assigned.add(engine);
     waves.push([...wave]);
   };
-  const left = (): readonly string[] => engines.filter((engine) => !taken.has(engine));
+  const remaining = (): readonly string[] => engines.filter((engine) => !assigned.has(engine));
   for (const step of steps) {
-    if (step.kind === 'names') take(left().filter((engine) => step.matches(engine)));
-    else take(left().slice(0, Math.max(0, Math.ceil((engines.length * step.percent) / 100) - taken.size)));
+    if (step.kind === 'names') add(remaining().filter((engine) => step.matches(engine)));
+    else add(remaining().slice(0, Math.max(0, Math.ceil((engines.length * step.percent) / 100) - assigned.size)));
   }
-  take(left());
+  add(remaining());
   return waves;
 }
 

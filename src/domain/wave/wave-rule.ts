@@ -52,9 +52,9 @@ export type WaveAnswer =
   | { readonly kind: 'waits'; readonly reason: string; readonly eligibleAtMs?: number };
 
 /**
- * A wave is a rule of staleness. The first wave with a reference follows the registry. A later wave gets the digest
- * that all reachable engines of earlier waves run for that reference, up and healthy for the length of the pause. All
- * facts are read from engines, so a restart of the service changes nothing.
+ * The first wave with a reference follows the registry. A later wave gets the digest that all reachable engines of
+ * earlier waves run for that reference, up and healthy for the length of the pause. All facts are read from engines, so
+ * a restart of the service changes nothing.
  */
 export function judgeWave(question: WaveQuestion): WaveAnswer {
   const { newest, current, earlier } = question;
@@ -62,15 +62,15 @@ export function judgeWave(question: WaveQuestion): WaveAnswer {
   const unproven = earlier.findIndex(provesNothing);
   if (unproven >= 0) return { kind: 'waits', reason: nobodyReachable(unproven, earlier[unproven] ?? []) };
   const provers = earlier.flat().filter(({ isReachable, containers }) => isReachable && hasAny(containers));
-  if (provers.length === 0) return takenBack(newest, question) ?? { kind: 'may-run', digest: newest };
+  if (provers.length === 0) return rolledBack(newest, question) ?? { kind: 'may-run', digest: newest };
   const digest = commonDigest(provers, newest);
   if (digest === undefined) return waitsForVersion(provers, question);
-  if (current.includes(digest)) return takenBack(newest, question) ?? waitsForVersion(provers, question);
+  if (current.includes(digest)) return rolledBack(newest, question) ?? waitsForVersion(provers, question);
   if (digest !== newest && !isNewer(provers, question)) return waitsForVersion(provers, question);
-  return takenBack(digest, question) ?? waitsForProof(provers, question) ?? { kind: 'may-run', digest };
+  return rolledBack(digest, question) ?? waitsForProof(provers, question) ?? { kind: 'may-run', digest };
 }
 
-/** True for a wave that has the reference, or may have it, but no engine that could prove anything. */
+/** True for a wave that has the reference, or may have it, on unreachable engines only. */
 function provesNothing(wave: readonly ProvingEngine[]): boolean {
   const concerned = wave.filter(({ containers }) => containers === undefined || hasAny(containers));
   return concerned.length > 0 && concerned.every(({ isReachable }) => !isReachable);
@@ -84,13 +84,13 @@ function nobodyReachable(index: number, wave: readonly ProvingEngine[]): string 
   return `wave ${index + 1} proves nothing, because ${namesOf(wave)} cannot be reached`;
 }
 
-function takenBack(digest: Digest, { earlier, beside, retryFailed }: WaveQuestion): WaveAnswer | undefined {
+function rolledBack(digest: Digest, { earlier, beside, retryFailed }: WaveQuestion): WaveAnswer | undefined {
   if (retryFailed) return undefined;
   const where = [...earlier.flat(), ...beside].find(({ failed }) => failed.includes(digest));
-  return where && { kind: 'waits', reason: `was taken back on ${quoted(where.name)}` };
+  return where && { kind: 'waits', reason: `was rolled back on ${quoted(where.name)}` };
 }
 
-/** The one digest that all of them run; the newest, if they run that. */
+/** A digest that all of them run, preferably the newest. */
 function commonDigest(provers: readonly ProvingEngine[], newest: Digest): Digest | undefined {
   const all = provers.flatMap(({ containers = [] }) => containers);
   const [first, ...others] = all;
@@ -102,7 +102,10 @@ function waitsForVersion(provers: readonly ProvingEngine[], question: WaveQuesti
   const { newest } = question;
   const behind = provers.filter(({ containers = [] }) => containers.some(({ digests }) => !digests.includes(newest)));
   return (
-    takenBack(newest, question) ?? { kind: 'waits', reason: `waits for ${namesOf(behind)} to run the same new version` }
+    rolledBack(newest, question) ?? {
+      kind: 'waits',
+      reason: `waits for ${namesOf(behind)} to run the same new version`,
+    }
   );
 }
 

@@ -136,7 +136,7 @@ describe('judgeWave()', () => {
 
   test('a version that was taken back is held on engines of the same and of later waves, until a person says otherwise', () => {
     const back = engine('canary-1', [running(old, 99 * minute)], { failed: [next] });
-    const held = { kind: 'waits', reason: 'was taken back on "canary-1"' };
+    const held = { kind: 'waits', reason: 'was rolled back on "canary-1"' };
     expect(ask({ earlier: [[back]] })).toEqual(held);
     expect(ask({ beside: [back] })).toEqual(held);
     expect(ask({ beside: [back], retryFailed: true })).toEqual({ kind: 'may-run', digest: next });

@@ -3,7 +3,7 @@ import type { Window } from './window-grammar.ts';
 
 /**
  * The times at which updates may begin: while the wall clock of the time zone shows a time inside a window. A window is
- * longer when the clocks repeat one of its hours, and does not open when they skip all of it.
+ * longer when the clocks repeat one of its hours, and does not open when they skip the whole window.
  */
 export type Windows = {
   /** Both in milliseconds since the epoch. */

@@ -54,7 +54,7 @@ describeInLab('waves', (lab) => {
     const before = await ofEach(later, identityOf);
     await release(catalogue['crash']);
 
-    const isHeld = Object.fromEntries(later.map((name) => [name, 'deferred Was taken back on "canary-1"']));
+    const isHeld = Object.fromEntries(later.map((name) => [name, 'deferred Was rolled back on "canary-1"']));
     expect(await updateOnce()).toEqual({
       'canary-1': expect.stringMatching(/^rolled_back /),
       'canary-2': expect.stringMatching(/^rolled_back /),

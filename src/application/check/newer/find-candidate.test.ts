@@ -72,8 +72,8 @@ test('lists a repository once for all containers of a run, and anew for the next
 
 test.each([
   [':1.0', 'digest', '-'],
-  [':latest', 'major', 'its tag "latest" names no version, so that only its digest is followed'],
-  ['', 'major', 'its tag "latest" names no version, so that only its digest is followed'],
+  [':latest', 'major', 'its tag "latest" names no version, so only its digest is followed'],
+  ['', 'major', 'its tag "latest" names no version, so only its digest is followed'],
   [`:1.0@sha256:${'a'.repeat(64)}`, 'major', '-'],
   [`@sha256:${'a'.repeat(64)}`, 'major', '-'],
   [':1.0', 'regex:v(\\d+)', 'the pattern of its policy does not match its own tag "1.0"'],

@@ -15,7 +15,7 @@ import {
   secretlyDifferent,
 } from './difference.ts';
 
-/** Values from the old image must have become those of the new image; all others must be unchanged. */
+/** Values inherited from the old image must now come from the new one; all others must be unchanged. */
 export function configDifferences(pair: Pair): readonly Difference[] {
   const [before, after] = configsOf(pair);
   return allKeys(before, after).flatMap((field) => {
@@ -49,17 +49,14 @@ const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
   ['ArgsEscaped', () => []],
 ]);
 
-/** A digest or an id differs for another image. */
+/** Ignores a digest or an id: it differs for another image. */
 function imageDifference(pair: Pair): readonly Difference[] {
   const [before, after] = configsOf(pair);
   const { reference = before.Image } = pair;
   return /@|^(?:sha256:)?[0-9a-f]{12,64}$/.test(before.Image) ? [] : compare('Config.Image', reference, after.Image);
 }
 
-/**
- * Each container has its own short id as its host name, unless another one was given. In the network of another
- * container it has that one's host name.
- */
+/** The default host name is the container's short id. A container in another's network has the other's host name. */
 function hostnameDifference({ before, after }: Pair): readonly Difference[] {
   if (sharesNetwork(before)) return [];
   const [old, successor] = [before, after].map(({ id, settings }) => {
@@ -116,8 +113,8 @@ function commandDifferences({ before, after, oldImage, newImage }: Pair): readon
 }
 
 /**
- * A journal counts as a whole, so labels that an image shares with it by chance do not matter. Other labels of an image
- * with that prefix could be read as ours.
+ * Journal labels are not compared. Any other label with their prefix from the new image is a difference: it could be
+ * read as ours.
  */
 function labelDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
   const [old, successor] = fieldOf('Labels', before, after);

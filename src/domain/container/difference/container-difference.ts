@@ -26,8 +26,8 @@ export function differences(before: Container, after: Container, context: Differ
 const mostDifferences = 50;
 
 /**
- * Both must be connected to the same networks with the same configuration. A MAC address in use does not show whether
- * it was configured.
+ * Both must be connected to the same networks with the same configuration. MAC addresses are not compared: an address
+ * in use may be generated.
  */
 function networkDifferences({ before, after }: Pair): readonly Difference[] {
   const [old, successor] = [before.settings.Networks, after.settings.Networks];
@@ -66,7 +66,7 @@ function addresses({ IPAMConfig }: Endpoint): readonly string[] {
     .sort();
 }
 
-/** Sysctls are compared with those of the container. */
+/** The options without sysctls, which `sysctlDifferences` compares. */
 function driverOptions({ DriverOpts }: Endpoint): object {
   return Object.fromEntries(Object.entries(DriverOpts ?? {}).filter(([name]) => name !== endpointSysctls));
 }

@@ -18,7 +18,7 @@ export type DifferenceContext = {
   readonly newImage: Image;
   /** The reference that the successor was to be created from; default: the predecessor's. */
   readonly reference?: string;
-  /** The same values as in the recipe's request. Fields that were left out are expected to be missing. */
+  /** The same values as in the recipe's request. Fields in `leftOut` are not compared. */
   readonly replacedIds: ReadonlyMap<string, string>;
   readonly freshVolumes?: boolean;
   readonly leftOut?: ReadonlySet<string>;
@@ -48,7 +48,7 @@ export function secretlyDifferent(field: string, before: unknown, after: unknown
   };
 }
 
-/** The own fields of two objects, each once. */
+/** The own fields of all records, each once. */
 export function allKeys(...records: readonly (object | null | undefined)[]): readonly string[] {
   return [...new Set(records.flatMap((record) => Object.keys(record ?? {})))];
 }

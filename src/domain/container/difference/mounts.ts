@@ -18,8 +18,8 @@ export function mountDifferences(pair: Pair): readonly Difference[] {
   return [...paths].flatMap((path) => {
     const [was, is] = [old?.get(path), successor?.get(path)];
     const isNew = was === undefined && is?.Type === 'volume' && declared.has(cleanPath(path));
-    const gone = renewed.get(cleanPath(path));
-    const isRenewed = gone !== undefined && (is === undefined || isAnother(after, was, is, gone));
+    const replacedVolume = renewed.get(cleanPath(path));
+    const isRenewed = replacedVolume !== undefined && (is === undefined || isAnother(after, was, is, replacedVolume));
     return isNew || isRenewed ? [] : compare(`Mounts.${path}`, described(before, was), described(after, is));
   });
 }
@@ -29,17 +29,17 @@ function renewedVolumes({ before, freshVolumes }: Pair): ReadonlyMap<string, str
   return freshVolumes ? anonymousVolumeNames(before) : new Map();
 }
 
-function isAnother(after: Container, was: MountPoint | undefined, is: MountPoint, gone: string): boolean {
-  return is.Type === 'volume' && is.RW === was?.RW && volumeAt(after, is.Destination) !== gone;
+function isAnother(after: Container, was: MountPoint | undefined, is: MountPoint, replacedVolume: string): boolean {
+  return is.Type === 'volume' && is.RW === was?.RW && volumeAt(after, is.Destination) !== replacedVolume;
 }
 
-/** Compared fields of a mount. Mode `z` is left out for a volume: engines add it to a named one. */
+/** Compared fields of a mount. Mode `z` of a volume is ignored: engines add it to a named one. */
 function described(container: Container, mount: MountPoint | undefined): readonly unknown[] | undefined {
   if (mount === undefined) return undefined;
   const { Type, Source, Destination, Mode, RW } = mount;
-  const what = Type === 'volume' ? volumeAt(container, Destination) : Source;
+  const origin = Type === 'volume' ? volumeAt(container, Destination) : Source;
   const mode = Type === 'volume' && Mode === 'z' ? '' : Mode;
-  return [Type, what, mount['Driver'] ?? '', mode ?? '', RW ?? true, mount['Propagation'] ?? ''];
+  return [Type, origin, mount['Driver'] ?? '', mode ?? '', RW ?? true, mount['Propagation'] ?? ''];
 }
 
 /** Compares configured mounts. A successor may name a volume that was anonymous before. */

@@ -283,7 +283,7 @@ describe('Volumes (anonymous)', () => {
     expect(recipe(nameless, plain).body.HostConfig?.Binds).toEqual([`${Name}:/lone`]);
     const lost = withSettings(container, { Mounts: [{ ...mount, Source: '/elsewhere' }] });
     expect(() => recipe(lost, plain)).toThrow(
-      'Cannot update "web": the engine does not tell the name of the anonymous volume',
+      'Cannot update "web": the engine does not report the name of the anonymous volume',
     );
   });
 

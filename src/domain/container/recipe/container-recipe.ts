@@ -5,7 +5,7 @@ import { type KnownRequest, type RecipeRequest, type ContainerRecipe, refusal } 
 import { normalisePlatform, type Platform } from '../../reference/platform.ts';
 
 /**
- * The container's settings without the values inherited from its old image, so that it inherits those of the new one:
+ * The container's settings without the values inherited from its old image, so that it inherits the new image's:
  * https://docs.docker.com/reference/api/engine/#tag/Container/operation/ContainerCreate. Unknown fields are copied. The
  * restart policy is `no`, and the commit sets the real one if the engine can change it. Throws `invalid-input` for a
  * container that cannot be reproduced.

@@ -67,7 +67,10 @@ function consoleSize({ settings }: Container): unknown {
   return Array.isArray(size) && size.every((side) => side === 0) ? undefined : size;
 }
 
-/** The API no longer has this limit: https://docs.docker.com/reference/api/engine/version-history/ */
+/**
+ * Drops a limit that later versions of the API do not have:
+ * https://docs.docker.com/reference/api/engine/version-history/
+ */
 function untilApi(version: `1.${number}`, field: string): FieldRule {
   return ({ container, apiVersion }) =>
     supportsApi(apiVersion, version) ? undefined : container.settings.HostConfig[field];
@@ -107,8 +110,8 @@ const cpuFields = [
 export type ConfinedPaths = 'MaskedPaths' | 'ReadonlyPaths';
 
 /**
- * A default list of the engine is left out, so that a newer engine applies its own list. An empty list is the user's
- * (`systempaths=unconfined`), like any other list. For a privileged container the engine shows null.
+ * Omits a default list, so that a newer engine applies its own. Any other list is the user's, even an empty one
+ * (`systempaths=unconfined`). For a privileged container the engine shows null.
  */
 function confinedPaths({ settings }: Container, field: ConfinedPaths): unknown {
   const paths = settings.HostConfig[field];

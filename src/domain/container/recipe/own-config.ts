@@ -48,8 +48,8 @@ function unlessInherited(field: 'User' | 'WorkingDir' | 'StopSignal'): FieldRule
 }
 
 /**
- * The default is the short id, or the engine's own name on its own network. In the network of another container the
- * host name is given.
+ * Undefined for a default: the short id, the engine's name on the host network, or the host name of the container whose
+ * network this one uses.
  */
 function ownHostname({ container, engineName }: KnownRequest): string | undefined {
   const { Config, HostConfig } = container.settings;
@@ -59,7 +59,7 @@ function ownHostname({ container, engineName }: KnownRequest): string | undefine
   return hasHostNetwork(container) && hostname === engineName ? undefined : hostname;
 }
 
-/** In the network of another container the engine writes that one's domain name at each start. */
+/** At each start the engine gives a container in another's network the other's domain name. */
 function ownDomainname({ container }: KnownRequest): string | undefined {
   return sharesNetwork(container) ? undefined : container.settings.Config.Domainname;
 }
@@ -133,7 +133,7 @@ export function entrypointOf({ config }: Image): Words {
  */
 export const composeImageLabel = 'com.docker.compose.image';
 
-/** The user's labels, compose's labels and the new journal. An earlier journal is left out. */
+/** The user's labels, compose's labels and the new journal, without an earlier one. */
 function ownLabels(request: KnownRequest): Readonly<Record<string, string>> {
   const { container, oldImage, journal, newImageId } = request;
   const kept = givenLabels(container, oldImage)
@@ -144,7 +144,7 @@ function ownLabels(request: KnownRequest): Readonly<Record<string, string>> {
   return Object.fromEntries([...kept, ...pinned, ...Object.entries(journal)]);
 }
 
-/** The labels that a successor will have, without its journal: the user's own, and those of its image. */
+/** The labels that a successor will have, without its journal: the user's and its image's. */
 export function labelsToBe(container: Container, oldImage: Image | undefined, image: Image): Labels {
   return { ...image.config.Labels, ...Object.fromEntries(givenLabels(container, oldImage)) };
 }
@@ -155,8 +155,8 @@ function givenLabels({ settings }: Container, oldImage: Image | undefined): read
 }
 
 /**
- * Without exposure, a published port is silently not published. It stays exposed even if the new image does not expose
- * it.
+ * A published port stays exposed even if the new image does not expose it: the engine silently ignores a published port
+ * that is not exposed.
  */
 function ownExposedPorts({ container, oldImage }: KnownRequest): unknown {
   const { Config, HostConfig } = container.settings;

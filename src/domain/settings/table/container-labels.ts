@@ -39,7 +39,8 @@ export const containerLabels = {
     name: 'canary',
     value: kinds.booleanValue,
     fromImage: 'ignored',
-    meaning: 'Update this container first; the others with the same new image follow after its health check',
+    meaning:
+      'Update this container before the others that get the same new image, and the others only if its health check passes',
     example: 'true',
   },
   /** Names of the targets that get messages; empty: none. */

@@ -16,7 +16,7 @@ export type DeclaredOption =
 export type BooleanOption = Shared<boolean> & {
   readonly kind: 'boolean';
   readonly default: boolean;
-  /** Any value of the variable means true, as https://no-color.org asks. */
+  /** Any value of the variable means true, as https://no-color.org requires. */
   readonly anyValueIsTrue?: boolean;
 };
 
@@ -175,5 +175,5 @@ export type ValuesOf<Table> = { readonly [Key in keyof Table]: ValueOf<Table[Key
  */
 export type ServiceOption = DeclaredOption & { readonly usedBy: 'check' | 'selection' | 'update' | 'replacement' };
 
-/** A table of these options; the key of each is the name of its value in `ServiceSettings`. */
+/** A table of options; the key of each is the name of its value in `ServiceSettings`. */
 export type ServiceOptions = Readonly<Record<string, ServiceOption>>;

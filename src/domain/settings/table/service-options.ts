@@ -6,7 +6,7 @@ import { selectionRules } from './selection.ts';
 import { tagRules, holdingBackRules } from './versions.ts';
 import { updateRules } from './update.ts';
 
-/** Every option of checks and updates. A new option needs an entry here, and the code of its effect. */
+/** Every option of checks and updates. A new one needs an entry here and the code of its effect. */
 export const serviceOptions = {
   ...selectionRules,
   ...checkOptions,

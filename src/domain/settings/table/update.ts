@@ -169,7 +169,7 @@ export const updateRules = {
     min: 0,
     max: 256,
     meaning:
-      'Number of updated groups that may wait for their health check while others begin; any more count towards --update-concurrency',
+      'Number of updated groups that may wait for their health check while others begin; beyond it, a waiting group counts towards --update-concurrency',
     example: '8',
     usedBy: 'update',
   },
@@ -180,7 +180,7 @@ export const updateRules = {
     env: ['CANARY'],
     default: true,
     meaning:
-      'Update one container first if three or more get the same new image, or if one of several has the label canary. The others follow after its health check; if it is rolled back, they are not updated',
+      'Update one container first if three or more get the same new image, or if one of several has the label canary. The others follow after it has passed its health check, and are not updated if it is rolled back',
     example: 'false',
     usedBy: 'update',
   },

@@ -3,7 +3,7 @@ import type { ValueKind } from './label-values.ts';
 import { type ApprovalFrom, readApproval } from '../../decision/hold.ts';
 import { parseWindows, type Window } from '../../window/window-grammar.ts';
 
-/** A label that cannot be read. It stays a value, so that no less strict option replaces it. */
+/** An unreadable label. It counts as a value, so that the option does not replace it. */
 export type UnreadableRule = { readonly kind: 'unreadable'; readonly text: string; readonly fault: string };
 
 export type PolicySetting = TagPolicy | UnreadableRule;

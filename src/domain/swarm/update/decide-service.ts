@@ -24,15 +24,15 @@ export type ServiceLimits = {
  */
 export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: ServiceLimits): ServiceStep {
   const { service, update } = facts;
-  if (service === undefined) return left('The service was removed in the meantime');
+  if (service === undefined) return defer('The service was removed in the meantime');
   if (service.image === update.to && service.labels[updateIdLabel] === update.id) {
     return decideForward(facts, service, watch, limits);
   }
-  if (service.image === update.from && isTakenBack(service, update.id, watch)) {
+  if (service.image === update.from && isRolledBack(service, update.id, watch)) {
     return decideBack(facts, service, watch, limits);
   }
   if (!watch.isBegun && service.image === update.from) return { kind: 'update' };
-  return left('Somebody else changed the service in the meantime, and that change is kept');
+  return defer('Somebody else changed the service in the meantime, and that change is kept');
 }
 
 /**
@@ -41,11 +41,11 @@ export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: 
  */
 export const lostNodeMs = 30_000;
 
-/** The swarm waits a minute for a task that never ran. The old version must then be pulled and started. */
+/** Time for a rollback: the swarm waits a minute for a task that never ran, then pulls and starts the old version. */
 export const backMs = 300_000;
 
-/** The swarm's rollback restores the earlier labels, so the mark is gone. */
-function isTakenBack({ update, previous }: SwarmService, id: string, watch: ServiceWatch): boolean {
+/** Whether the swarm rolled our update back. Its rollback restores the earlier labels, so the spec has no mark. */
+function isRolledBack({ update, previous }: SwarmService, id: string, watch: ServiceWatch): boolean {
   if (update === undefined || !isRollback(update.state)) return false;
   return watch.isBegun || previous?.labels[updateIdLabel] === id || update.startedAtMs !== watch.beforeStartedAtMs;
 }
@@ -78,11 +78,7 @@ function decideForward(
     return { kind: 'end', outcome: 'updated', reason: '' };
   }
   if (hasFailedAgain(watch)) {
-    return back(
-      facts,
-      service,
-      faultOf(watch, 'The swarm calls the update completed, but its tasks fail again and again'),
-    );
+    return back(facts, service, faultOf(watch, 'The swarm calls the update completed, but its tasks keep failing'));
   }
   if (nowMs - (watch.settledAtMs ?? nowMs) < limits.proofMs) return wait;
   const short = `The swarm calls the update completed, but ${running.length} of ${wanted} tasks run`;
@@ -112,21 +108,21 @@ function decideBack(
     return { kind: 'end', outcome: 'rolled_back', reason: fault.reason, fault };
   if (service.update?.state === 'rollback_paused') {
     if (nowMs - (watch.settledAtMs ?? nowMs) < limits.proofMs) return { kind: 'wait', phase: 'rolling back', progress };
-    const reason = `${fault.reason}; the way back failed too, and the swarm has paused it`;
+    const reason = `${fault.reason}; the rollback failed too, and the swarm has paused it`;
     return { kind: 'end', outcome: 'failed', reason, fault };
   }
   if (service.update?.state === 'rollback_completed' && running.length >= wanted) {
     return { kind: 'end', outcome: 'rolled_back', reason: fault.reason, fault };
   }
   if (nowMs - (watch.backSinceMs ?? nowMs) < backMs) return { kind: 'wait', phase: 'rolling back', progress };
-  const reason = `${fault.reason}; after ${formatDuration(backMs)} ${running.length} of ${wanted} tasks run the version before`;
+  const reason = `${fault.reason}; after ${formatDuration(backMs)} ${running.length} of ${wanted} tasks run the previous version`;
   return { kind: 'end', outcome: 'failed', reason, fault };
 }
 
-/** The rollback must restore what this update replaced. After another change `PreviousSpec` is something else. */
+/** A rollback is possible only while `PreviousSpec` has the image that this update replaced. */
 function back({ update }: ServiceFacts, service: SwarmService, fault: Fault): ServiceStep {
   if (service.previous?.image === update.from) return { kind: 'go back', ...fault };
-  const reason = `${fault.reason}; there is no way back, because the service has been changed since`;
+  const reason = `${fault.reason}; it cannot be rolled back, because the service has been changed since`;
   return { kind: 'end', outcome: 'failed', reason, fault };
 }
 
@@ -155,6 +151,6 @@ function lostNodes({ update, tasks, nodes }: ServiceFacts): string {
   return lost.map(({ hostname }) => hostname).join(', ') || 'a node';
 }
 
-function left(reason: string): ServiceStep {
+function defer(reason: string): ServiceStep {
   return { kind: 'end', outcome: 'deferred', reason };
 }

@@ -1,8 +1,8 @@
 import type { Platform } from '../../reference/platform.ts';
 
 /**
- * The platforms to write into a spec with its new image. Undefined if the spec keeps its own. Docker's client writes
- * those of an index when it pins an image, and the swarm then starts tasks only on such nodes:
+ * The platforms to write into a spec with its new image. Undefined if the spec keeps its own. Docker's client writes an
+ * index's platforms when it pins an image, and the swarm then starts tasks only on nodes with these platforms:
  * https://github.com/docker/cli/blob/master/vendor/github.com/moby/moby/client/service_create.go
  */
 export function newPlatforms(

@@ -56,7 +56,7 @@ export function isRolledBackBySwarm({ update, previous }: SwarmService, nowMs: n
 
 /**
  * The version that the swarm has rolled back by itself, from its newest task, which failed. Undefined if its history
- * has none. For another tag it means nothing to a check.
+ * has none. Tasks of another tag are ignored.
  */
 export function versionRolledBackBySwarm(
   { image, labels, update }: SwarmService,

@@ -11,7 +11,7 @@ export function whyNotUpdated(
   const { mode, update, order, hasHostPorts } = service;
   if (isJob(service)) return { outcome: 'skipped', reason: 'It is a job, and an update would run it again' };
   if (update?.state === 'updating' || update?.state === 'rollback_started') {
-    return { outcome: 'deferred', reason: 'The swarm executes an update of somebody else' };
+    return { outcome: 'deferred', reason: 'The swarm is executing another update of it' };
   }
   if (order === 'start-first' && hasHostPorts && service.replicas !== 0) {
     const taken = new Set(tasks.filter(({ desired }) => desired === 'running').map(({ nodeId }) => nodeId));

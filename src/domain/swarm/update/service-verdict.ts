@@ -10,15 +10,15 @@ import type { SwarmNode, SwarmService } from '../swarm-service.ts';
 
 const noImage = { image: undefined } as const;
 
-/** The verdict without a registry. Undefined if one must be asked. */
+/** The verdict without a registry. Undefined if a registry request is needed. */
 export function judgeServiceAlone(service: SwarmService): Verdict | undefined {
   const { update } = service;
   const image = readServiceImage(service.image, service.labels);
   if (image.kind === 'unreadable') return unknownVerdict(image.reason, noImage);
   const digest = image.digest;
   if (update?.state === 'paused' || update?.state === 'rollback_paused') {
-    const what = update.state === 'paused' ? 'its last update' : 'the way back from its last update';
-    return { ...verdict('held', `The swarm has paused ${what}: ${update.message}`, noImage), digest, hold: 'failed' };
+    const paused = update.state === 'paused' ? 'its last update' : 'the rollback of its last update';
+    return { ...verdict('held', `The swarm has paused ${paused}: ${update.message}`, noImage), digest, hold: 'failed' };
   }
   return image.kind === 'pinned' ? { ...verdict('pinned', image.reason, noImage), digest } : undefined;
 }
@@ -43,7 +43,7 @@ export function subjectOfService(
     isNamedByLabel: false,
     failedVersions: failures.map(asFailedVersion),
     ...settings,
-    // This engine does not pull, and its images say nothing about those of the nodes.
+    // This engine does not pull, and its images are not those of the nodes.
     inForce: { ...settings.inForce, noPull: false, tagPolicy: { kind: 'digest' } },
   };
 }
@@ -55,10 +55,10 @@ export function joinVerdicts(
   verdicts: readonly Verdict[],
   { failures, retryFailed }: Known,
 ): Verdict {
-  const told = verdicts.filter(({ hold }) => hold !== 'not-found');
-  const [first] = told.length > 0 ? told : verdicts;
+  const answered = verdicts.filter(({ hold }) => hold !== 'not-found');
+  const [first] = answered.length > 0 ? answered : verdicts;
   if (first === undefined) return unknownVerdict('The swarm has no node', noImage);
-  const worst = gravest.flatMap((each) => told.find(({ status }) => status === each) ?? [])[0];
+  const worst = gravest.flatMap((each) => answered.find(({ status }) => status === each) ?? [])[0];
   const joined = { ...(worst ?? first), digest: image.digest };
   if (joined.status !== 'stale') return joined;
   if (isJob(service)) {
@@ -96,7 +96,7 @@ const gravest: readonly Verdict['status'][] = ['unknown', 'held', 'stale'];
 type TaggedImage = Extract<ServiceImage, { kind: 'tagged' }>;
 
 /**
- * For a failure that could not be stored: the swarm has rolled its last update back, and the tag still points at that
+ * For a failure that could not be stored: the swarm rolled its last update back, and the tag still points at that
  * version. The swarm shows the version only if the rollback was requested.
  */
 function isTakenBack({ update, previous }: SwarmService, { latestDigest, newest }: Verdict): boolean {

@@ -119,11 +119,11 @@ function failuresOf(
 ): ServiceWatch['failures'] {
   const news = ofNew.filter((task) => hasFailed(task) && !watch.before.has(task.id) && !watch.failures.has(task.id));
   if (news.length === 0 || watch.failures.size >= mostFailures) return watch.failures;
-  const told = news.map((task): [string, TaskFailure] => [
+  const described = news.map((task): [string, TaskFailure] => [
     task.id,
     { place: placeOf(task), words: describeTaskError(task, nodes), isImagesOwn: isImagesOwnFault(task) },
   ]);
-  return new Map([...watch.failures, ...told]);
+  return new Map([...watch.failures, ...described]);
 }
 
 /** More failures add no information. */

@@ -7,7 +7,7 @@ import type { TransactionMemory } from './transaction-memory.ts';
 /**
  * The facts that the engine must show after a completed step, so that they need not be read. Undefined if only the
  * engine knows them. Expectations are used only by an update on its way forward. A rollback and a recovery read the
- * facts each time, because something has gone wrong there.
+ * facts each time.
  */
 export function expectedFactsAfter(
   facts: TransactionFacts,
@@ -22,8 +22,8 @@ export function expectedFactsAfter(
 }
 
 /**
- * A replica takes the place of the old container when that stops, which is too much to predict. The engine may start an
- * old container that has exited by itself at any time.
+ * False with a replica, which takes the place of the old container when that stops. Also false if the old container
+ * started or exited since the plan: the engine may restart it at any time.
  */
 function isForeseeable({ needsAutoRemoveReplica, spare, isReplica, old, wasRunning }: MemberFacts): boolean {
   if (needsAutoRemoveReplica || spare !== undefined || isReplica) return false;
@@ -32,7 +32,7 @@ function isForeseeable({ needsAutoRemoveReplica, spare, isReplica, old, wasRunni
 
 /**
  * Whether a decision may be based on expected facts. Its step must not affect anything that runs, must be reversible,
- * and the engine must refuse it if its object has gone or a name is taken. The facts are always read just before a
+ * and the engine must refuse it if its object is missing or its name is taken. The facts are always read just before a
  * stop, a start, a removal, and the removal of a mark.
  */
 export function mayUseExpectedFacts(decision: Decision): boolean {

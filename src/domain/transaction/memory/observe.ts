@@ -53,7 +53,7 @@ export function continueHandOver(
   };
 }
 
-/** True if a successor has gone while the update went forward. The engine's events may show the reason. */
+/** True if a successor disappeared on the way forward. The engine's events may show the reason. */
 export function hasLostSuccessor(
   { direction }: TransactionMemory,
   { members }: Pick<TransactionFacts, 'members'>,
@@ -61,7 +61,9 @@ export function hasLostSuccessor(
   return direction === 'forward' && members.some(({ old, new: successor }) => old?.place !== 'name' && !successor);
 }
 
-/** If the engine reports no events, a container removed by its stop leaves no trace of the reason. */
+/**
+ * For an engine without events: an undisturbed `--rm` successor that disappeared has exited, which counts as a failure.
+ */
 export function noteLostSuccessors(memory: TransactionMemory, facts: TransactionFacts): TransactionMemory {
   let known = memory;
   for (const { oldId, new: successor, autoRemoves } of facts.members) {

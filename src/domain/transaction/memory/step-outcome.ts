@@ -14,9 +14,9 @@ export type StepOutcome =
 
 export type HookAnswer =
   | { readonly kind: 'done' }
-  /** The container is gone. */
+  /** The container does not exist. */
   | { readonly kind: 'noop' }
   /** The old container refuses to be replaced, or (`deferred`) refuses it now. */
   | { readonly kind: 'declined'; readonly message: string; readonly deferred: boolean }
-  /** The hook failed in the new container, which is too late to matter. */
+  /** The hook failed in the new container. The update continues. */
   | { readonly kind: 'warned'; readonly message: string };

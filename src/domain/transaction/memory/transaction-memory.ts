@@ -4,10 +4,10 @@ import type { ExecutionMemory, MemberFacts, TransactionFacts } from '../facts.ts
  * The task of a process in a transaction:
  *
  * - `update`: moves a group to its new images
- * - `hand-over`: the same for our own container, up to the point where a helper has to go on
+ * - `hand-over`: the same for our own container, until a helper takes over
  * - `rehearse`: creates and compares the successors, then removes them again
  * - `recover`: ends a transaction of an earlier process
- * - `finish-as-helper`: goes on where a `hand-over` has ended
+ * - `finish-as-helper`: continues after a `hand-over`
  * - `return`: opens a committed transaction again, to bring the kept container back
  */
 export type TransactionMode = 'update' | 'hand-over' | 'rehearse' | 'recover' | 'finish-as-helper' | 'return';
@@ -38,7 +38,7 @@ export type TransactionMemory = ExecutionMemory & {
   readonly refusals: ReadonlyMap<string, string>;
   /** Ids of successors that were started here, and that nothing from outside has affected since. */
   readonly undisturbed: ReadonlySet<string>;
-  /** The other maps have the old container's id as their key. This one has the last id of each successor. */
+  /** The last id of each successor. This map and the following ones have the old container's id as their key. */
   readonly successorIds: ReadonlyMap<string, string>;
   /** The engine's timestamps: the last end of each old container, and the start of each successor. */
   readonly endedAt: ReadonlyMap<string, string>;
@@ -107,7 +107,7 @@ export function addReason(memory: TransactionMemory, why: string): TransactionMe
   return { ...memory, reason: memory.reason === '' ? why : `${memory.reason}; then ${why}` };
 }
 
-/** A member that is re-created from its present image has failed for another reason than its version. */
+/** Ignores a member that is re-created from its present image: its version is not the reason. */
 export function noteFailure(memory: TransactionMemory, successorId: string, { members }: TransactionFacts) {
   const isIt = ({ oldId }: MemberFacts) => memory.successorIds.get(oldId) === successorId;
   const member = members.find(isIt);

@@ -95,7 +95,7 @@ describe('check()', () => {
     expect(fake.out()).toBe('');
     expect(fake.err().split('\n')).toEqual([
       'upkeep: Cannot check "ngnix": no watched container runs this image; did you mean "nginx"?',
-      '  "upkeep check" without names lists what is watched',
+      '  "upkeep check" without names lists the watched containers',
       '',
     ]);
   });

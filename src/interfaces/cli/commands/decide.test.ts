@@ -82,9 +82,9 @@ test('a decision that cannot be taken or kept fails the command, and the others 
   expect(fake.err()).toBe('upkeep: Cannot approve "calm": no newer version of it is known\n');
 
   const refused = createCommandScene(['skip', 'web']);
-  const fault = { kind: 'conflict', fault: 'its newer version is another one by now' } as const;
+  const fault = { kind: 'conflict', fault: 'its newer version has changed' } as const;
   expect(await createDecide('skip', sourceOf({ fault }).source)(refused.context)).toBe(1);
-  expect(refused.fake.err()).toBe('upkeep: Cannot skip "web": its newer version is another one by now\n');
+  expect(refused.fake.err()).toBe('upkeep: Cannot skip "web": its newer version has changed\n');
 
   const lost = createCommandScene(['skip', 'web']);
   expect(await createDecide('skip', sourceOf({ isKept: false }).source)(lost.context)).toBe(1);

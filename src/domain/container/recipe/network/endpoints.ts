@@ -87,10 +87,7 @@ const operational: ReadonlySet<string> = new Set([
   'DNSNames',
 ]);
 
-/**
- * Aliases without the short id and host name that engines up to 24 (API 1.44) add. The engine also stores the short id
- * among the aliases.
- */
+/** Aliases without the short id and, below API 1.45, without the host name: the engine adds them. */
 function ownAliases({ container, apiVersion }: KnownRequest, { Aliases }: Endpoint): readonly string[] {
   const added = new Set([container.id.slice(0, 12)]);
   if (!supportsApi(apiVersion, '1.45')) added.add(container.settings.Config.Hostname ?? '');
@@ -113,8 +110,8 @@ type ObservedEndpoint = {
 
 /**
  * The configured MAC address of an endpoint. Undefined when the engine chose it. Below API 1.44 it is in `Config`. From
- * 1.44 to 1.51 `Config` shows only that of the main network. An endpoint shows the address in use, configured or not;
- * one that is not derived from the IP address is kept. Docker 28 and newer also generate such addresses, so a generated
+ * 1.44 to 1.51 `Config` has the main network's address. An endpoint shows the address in use, configured or not; it is
+ * kept unless it is derived from the IP address. Docker 28 and newer also generate underived addresses, so a generated
  * one may become fixed. That is harmless; losing a configured address is not.
  */
 function configuredMacAddress(

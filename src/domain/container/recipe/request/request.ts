@@ -29,14 +29,14 @@ export type RecipeRequest = {
   readonly freshVolumes?: boolean;
   /** The engine cannot change a restart policy later, so the successor is created with its final one. */
   readonly policyFromStart?: boolean;
-  /** Fields of `HostConfig` that must be left out. */
+  /** Fields of `HostConfig` to omit. */
   readonly leftOut?: ReadonlySet<string>;
 };
 
 /** A request with the old image. Inherited values can be recognised only with it. */
 export type KnownRequest = RecipeRequest & { readonly oldImage: Image };
 
-/** A rule for one field of the recipe. Undefined leaves the field out. */
+/** A rule for one field of the recipe. Undefined omits the field. */
 export type FieldRule = (request: KnownRequest) => unknown;
 
 /** The fields by their rules. A field without a rule is copied. */

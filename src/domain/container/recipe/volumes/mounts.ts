@@ -27,7 +27,7 @@ export function bindsWithFreshVolumes(container: Container): readonly string[] |
   });
 }
 
-/** Names of the container's anonymous volumes by path; a named volume that only looks anonymous is left out. */
+/** Names of the container's anonymous volumes by path, without named ones that only look anonymous. */
 export function anonymousVolumeNames(container: Container): ReadonlyMap<string, string> {
   const named = pinnedPaths(container).flatMap((path) => {
     const volume = volumeAt(container, path);
@@ -142,6 +142,6 @@ const longestLabel = 65_536;
 function nameless(container: Container, path: string): never {
   throw refusal(
     container,
-    `the engine does not tell the name of the anonymous volume at ${path}, so its data would be lost`,
+    `the engine does not report the name of the anonymous volume at ${path}, so its data would be lost`,
   );
 }
