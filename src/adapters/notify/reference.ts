@@ -18,7 +18,7 @@ A target is a URL in the form of Watchtower and Shoutrrr. Separate several targe
 
 - \`ops=discord://…\` gives a target a name. The default name is the service: \`discord\`, \`discord-2\`.
 - Keys of the query are case-insensitive. The first value of a key counts. Upkeep warns about an unknown key.
-- Escape in user names, passwords and tokens: \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. A \`+\` in the query is a space.
+- Escape in user names, passwords and tokens: \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`, a comma before a URL in a value as \`%2C\`. A \`+\` in the query is a space.
 - yes or no: \`yes\`, \`true\`, \`1\`, \`y\`, \`no\`, \`false\`, \`0\`, \`n\`. Colours: \`ffc441\`, \`0xffc441\` or \`%23ffc441\`.
 - Plain \`https://\` webhook addresses of Discord, Slack, Teams and Google Chat are recognised; any other \`https://\` address gets the plain text.
 
@@ -55,7 +55,7 @@ const homeAssistant: Described = {
   title: 'Home Assistant',
   form: homeAssistantForm,
   about:
-    'An `update` entity for each container, through the broker of the MQTT integration: installed and latest version, release notes, progress, and unavailable while Upkeep is away. Entities of removed containers are removed. With `install=yes`, each entity has a button, except for containers that are only monitored, and there is a button to check now. The user then needs permission to publish and read below `upkeep/`; Upkeep tests this before it adds buttons.',
+    'An `update` entity for each container, through the broker of the MQTT integration: installed and latest version, a link to the releases or the source of the newer image, progress, and unavailable while Upkeep is away. Entities of removed containers are removed. With `install=yes`, each entity has a button, except for containers that are only monitored, and there is a button to check now. The user then needs permission to publish and read below `upkeep/`; Upkeep tests this before it adds buttons.',
   example: 'homeassistant+mqtt://upkeep:br0ker-Pa55@broker.example.com?install=yes',
   parameters: homeAssistantParameters,
 };
