@@ -135,12 +135,12 @@ describe('options of old', () => {
     [
       ['-n', 'slack', '--notification-slack-hook-url', 'https://hunter2.test/x'],
       {},
-      'Cannot use --notification-slack-hook-url: its value is not the address of such a service',
+      'Cannot use --notification-slack-hook-url: its value is not an address of the service',
     ],
     [
       ['-n', 'msteams', '--notification-msteams-hook', 'http://hunter2.test'],
       {},
-      'Cannot use --notification-msteams-hook: its value is not the address of such a service',
+      'Cannot use --notification-msteams-hook: its value is not an address of the service',
     ],
   ])('%j stops the start, and tells no secret', (argv, environment, message) => {
     const loaded = loadConfiguration(['run', ...argv], environment);

@@ -1,8 +1,7 @@
 import { parsedOrUndefined } from '../wire/answer-text.ts';
 
 /**
- * One key of a service's query: its parser and its meaning. `read` throws an error whose message says what was
- * expected.
+ * One key of a service's query: its parser and its meaning. `read` throws an error with the expected form.
  */
 export type Parameter<Value> = {
   /** The kind of value, for the documentation. */

@@ -25,7 +25,7 @@ export type OutboxRecord =
       readonly dueAtMs: number;
       readonly hold?: Hold;
     }
-  /** Written before an attempt, so that after a crash the attempt counts as unanswered. */
+  /** Written before an attempt: after a crash, the attempt counts as unanswered. */
   | { readonly kind: 'try'; readonly target: string; readonly id: string }
   | {
       readonly kind: 'retry';
@@ -35,7 +35,7 @@ export type OutboxRecord =
       readonly dueAtMs: number;
       /** Without secrets of the target. */
       readonly reason: string;
-      /** The receiver may have it nevertheless. */
+      /** The receiver may have the message. */
       readonly mayHaveArrived: boolean;
     }
   | { readonly kind: 'end'; readonly target: string; readonly id: string; readonly end: EntryEnd }

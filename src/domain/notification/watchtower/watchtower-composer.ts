@@ -72,7 +72,7 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
 type OwnTemplate = (data: Value, now: Moment) => ReturnType<typeof renderTemplate>;
 
 /**
- * Reads the option, a name or a text, and tries it on samples, so that errors show at the start. Undefined without a
+ * Reads the option, a name or a text, and renders the samples to report errors at the start. Undefined without a
  * template.
  */
 function readOwnTemplate(
@@ -82,11 +82,11 @@ function readOwnTemplate(
 ): OwnTemplate | undefined {
   if (option === undefined || option.trim() === '') return undefined;
   const parsed = parseTemplate(builtInTemplates.get(option.trim()) ?? option);
-  let told = '';
+  let lastReason = '';
   const render: OwnTemplate = (data, now) => {
     const result = parsed.kind === 'failed' ? parsed : renderTemplate(parsed.template, data, { now });
-    if (result.kind === 'failed' && result.reason !== told) {
-      told = result.reason;
+    if (result.kind === 'failed' && result.reason !== lastReason) {
+      lastReason = result.reason;
       onFailure(result.reason);
     }
     return result;
