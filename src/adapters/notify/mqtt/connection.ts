@@ -79,7 +79,7 @@ async function connectAs(
     waiting.clear();
     ended.resolve(why);
   };
-  const abort = (): void => end(new Refused('network', 'it was stopped'));
+  const abort = (): void => end(new Refused('network', 'the connection was aborted'));
   const ping = setInterval(() => {
     if (!isAnswered) return end(new Refused('network', 'the broker no longer answers'));
     isAnswered = false;
