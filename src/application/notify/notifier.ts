@@ -160,7 +160,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   function put(target: Target, draft: Draft, of: About, release?: ReleaseTime): void {
-    // Only a merged message is split again later, so only it keeps its sections.
+    // Only a message on hold is merged later, so only it keeps its sections.
     const { sections, ...whole } = boundedDraft(draft);
     const parts = release?.hold === undefined || sections === undefined ? {} : { sections };
     const message: Message = { ...whole, ...parts, ...of, createdAtMs: clock.nowMs(), isRepeat: false };

@@ -33,7 +33,7 @@ export type HomeAssistantDeps = {
 };
 
 export type HomeAssistant = {
-  /** Shows this fleet from now on. Returns at once; the newest fleet wins. */
+  /** Publishes this fleet. Returns at once; the newest fleet wins. */
   readonly show: (fleet: Entities) => void;
   /** Publishes that Upkeep is offline. Resolves after that, within 2 s. */
   readonly close: () => Promise<void>;

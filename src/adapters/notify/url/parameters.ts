@@ -12,7 +12,7 @@ export type Parameter<Value> = {
   readonly isSecret: boolean;
   readonly fallback: Value;
   readonly read: (text: string) => Value;
-  /** The text for a value, which `read` accepts. It is a method, so that parameters of all types fit into one table. */
+  /** The text that `read` parses to the value. A method, because parameters of all types must fit into one table. */
   print(value: Value): string;
 };
 

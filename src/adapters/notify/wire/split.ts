@@ -57,7 +57,7 @@ function sizeOf(text: string, unit: TextLimit['unit']): number {
   return unit === 'bytes' ? new TextEncoder().encode(text).length : Array.from(text).length;
 }
 
-/** The number of UTF-16 units from the start that fit; at least one character, so that every loop ends. */
+/** The number of UTF-16 units from the start that fit; at least one character, because loops must end. */
 function lengthThatFits(text: string, max: number, unit: TextLimit['unit']): number {
   let size = 0;
   let end = 0;

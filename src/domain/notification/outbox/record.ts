@@ -9,7 +9,7 @@ import {
   type RunOccasion,
 } from '../message.ts';
 
-/** Why a message waits to be sent together with others. */
+/** Why a message is on hold, to be sent together with others. */
 export type Hold = 'quiet' | 'digest';
 
 /** The end of an entry: `merged` into another message, or `lost` because the outbox was full or the target is gone. */

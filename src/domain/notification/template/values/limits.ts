@@ -5,7 +5,7 @@ import { TemplateError } from './fault.ts';
 export type RenderLimits = {
   /** Actions, iterations and calls; handling 8 characters of text counts as one more. */
   readonly steps: number;
-  /** In UTF-16 units. Applies to intermediate texts too. */
+  /** In UTF-16 units. Also applies to intermediate texts. */
   readonly outputLength: number;
   /** Depth of nested blocks, parentheses and templates. */
   readonly depth: number;
