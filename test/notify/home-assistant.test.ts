@@ -35,7 +35,6 @@ const web: ContainerEntity = {
   installedVersion: '1.27 (01d110000000)',
   latestVersion: '1.27 (d0a110000000)',
   releaseUrl: 'https://example.com/notes',
-  releaseSummary: 'x'.repeat(400),
   isUpdating: false,
   mayInstall: true,
   attributes: { image: 'nginx:1.27', state: 'running' },
@@ -151,7 +150,6 @@ describe('Home Assistant', () => {
       latest_version: '1.27 (d0a110000000)',
       title: 'nginx',
       release_url: 'https://example.com/notes',
-      release_summary: 'x'.repeat(255),
       in_progress: false,
       update_percentage: null,
     });

@@ -26,7 +26,7 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
         const answer = await rejectOnAbort(
           'deliver' in delivery
             ? delivery.deliver(message, exchange, either)
-            : sendParts(delivery, message, { exchange, taken: progress.of(message.id), signal: either }),
+            : sendParts(delivery, message, { exchange, accepted: progress.of(message.id), signal: either }),
           either,
         );
         progress.forget(message.id);
@@ -56,30 +56,30 @@ function failed(failure: Refused['failure'], words: string, retryAfterMs?: numbe
 
 const remedies: Partial<Record<Refused['failure'], string>> = {
   auth: "check the token or password in the target's URL",
-  gone: 'the target is gone there, or we are not invited; give the URL of another',
+  gone: 'the service does not have the target, or has not invited the bot; give another URL',
 };
 
 function wordsOfError(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 200) : 'unknown';
 }
 
-type SendContext = { readonly exchange: Exchange; readonly taken: Set<number>; readonly signal: AbortSignal };
+type SendContext = { readonly exchange: Exchange; readonly accepted: Set<number>; readonly signal: AbortSignal };
 
 /** Sends parts one after the other, because receivers show them in the order of arrival. */
 async function sendParts(
   { requests, judge }: Extract<Delivery, { requests: unknown }>,
   message: Message,
-  { exchange, taken, signal }: SendContext,
+  { exchange, accepted, signal }: SendContext,
 ): Promise<string> {
   const parts = await requests(message, exchange, signal);
   const refusals = new Map<string, Refused>();
   let words = '';
   for (const [index, part] of parts.entries()) {
     const to = part.to ?? '';
-    if (taken.has(index) || refusals.has(to)) continue;
+    if (accepted.has(index) || refusals.has(to)) continue;
     try {
       words = await sendPart(part, judge, exchange, signal);
-      taken.add(index);
+      accepted.add(index);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       refusals.set(to, error);

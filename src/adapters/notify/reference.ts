@@ -18,7 +18,7 @@ A target is a URL in the form of Watchtower and Shoutrrr. Separate several targe
 
 - \`ops=discord://…\` gives a target a name. The default name is the service: \`discord\`, \`discord-2\`.
 - Keys of the query are case-insensitive. The first value of a key counts. Upkeep warns about an unknown key.
-- Escape in user names, passwords and tokens: \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. A \`+\` in the query is a space.
+- Escape in user names, passwords and tokens: \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`, a comma before a URL in a value as \`%2C\`. A \`+\` in the query is a space.
 - yes or no: \`yes\`, \`true\`, \`1\`, \`y\`, \`no\`, \`false\`, \`0\`, \`n\`. Colours: \`ffc441\`, \`0xffc441\` or \`%23ffc441\`.
 - Plain \`https://\` webhook addresses of Discord, Slack, Teams and Google Chat are recognised; any other \`https://\` address gets the plain text.
 
@@ -55,14 +55,14 @@ const homeAssistant: Described = {
   title: 'Home Assistant',
   form: homeAssistantForm,
   about:
-    'An `update` entity for each container, through the broker of the MQTT integration: installed and latest version, release notes, progress, and unavailable while Upkeep is away. Entities of removed containers are removed. With `install=yes`, each entity has a button, except for containers that are only monitored, and there is a button to check now. The user then needs permission to publish and read below `upkeep/`; Upkeep tests this before it adds buttons.',
+    'Each container has an `update` entity, through the broker of the MQTT integration. The entity shows the installed and the latest version, a link to the releases or the source of the newer image, and the progress. It is unavailable while Upkeep is offline. Entities of removed containers are removed. With `install=yes`, each entity has a button, except for containers that are only monitored, and there is a button to check now. The user then needs permission to publish and read below `upkeep/`; Upkeep tests this before it adds buttons.',
   example: 'homeassistant+mqtt://upkeep:br0ker-Pa55@broker.example.com?install=yes',
   parameters: homeAssistantParameters,
 };
 
 const webhookSchema = `## The body of a signed webhook
 
-A message that is sent again has the same \`webhook-id\`, so a receiver can ignore the repetition. \`webhook-timestamp\` is in Unix seconds: refuse a difference of more than five minutes. \`webhook-signature\` follows [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): for each secret \`v1,\` and the base64 of HMAC-SHA256 over \`ID.TIMESTAMP.BODY\`, separated by spaces. The key of a \`whsec_\` secret is its decoded base64. \`x-hub-signature-256\` is \`sha256=\` and the hexadecimal HMAC-SHA256 over the body alone, with the first secret. A message that gets the answer 410 is not sent again.
+A message that is sent again has the same \`webhook-id\`, so a receiver can ignore the repeat. \`webhook-timestamp\` is in Unix seconds: refuse a difference of more than five minutes. \`webhook-signature\` follows [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): for each secret \`v1,\` and the base64 of HMAC-SHA256 over \`ID.TIMESTAMP.BODY\`, separated by spaces. The key of a \`whsec_\` secret is its decoded base64. \`x-hub-signature-256\` is \`sha256=\` and the hexadecimal HMAC-SHA256 over the body alone, with the first secret. After the answer 410, a message is not sent again.
 
 \`\`\`json
 {
@@ -77,7 +77,7 @@ A message that is sent again has the same \`webhook-id\`, so a receiver can igno
     "version": { "type": "string", "description": "of Upkeep" },
     "level": { "enum": ["debug", "info", "warn", "error"] },
     "title": { "type": "string" },
-    "text": { "type": "string", "description": "what people read" },
+    "text": { "type": "string", "description": "the text for people" },
     "data": { "description": "of the event, as in the HTTP API" }
   }
 }

@@ -83,12 +83,12 @@ describe('parseTargets()', () => {
     expect(targets).toHaveLength(1);
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^Notification target discord "discord": "colour" in its URL means nothing to it; there are title, /,
+        /^Notification target discord "discord": "colour" in its URL is ignored; its keys are title, /,
       ),
     ]);
     expect(problems).toEqual([
       'Cannot use notification target 2: telegram: the key "chats" is missing; the form is telegram://TOKEN@telegram?chats=CHAT[,CHAT…]',
-      'Cannot use notification target 3: xmpp is not supported here, and neither in the usual builds of Shoutrrr',
+      'Cannot use notification target 3: xmpp is not supported, as in the usual builds of Shoutrrr',
       'Cannot use notification target 4: it is no URL of the form service://…',
     ]);
   });
@@ -113,7 +113,7 @@ describe('parseTargets()', () => {
 
 test('parseTargets() keeps a Home Assistant apart, which gets no messages', () => {
   const { targets, homeAssistants, warnings } = parsed('homeassistant+mqtts://me:s3cret@h?install=yes&x=1');
-  expect([targets, warnings]).toEqual([[], [expect.stringContaining('"x" in its URL means nothing to it')]]);
+  expect([targets, warnings]).toEqual([[], [expect.stringContaining('"x" in its URL is ignored')]]);
   expect(homeAssistants).toMatchObject([{ host: 'h', port: 8883, isSecure: true, mayInstall: true, base: 'upkeep' }]);
   expect(homeAssistants[0]?.shown).toBe('homeassistant+mqtts://[redacted]@h?install=yes');
   expect(parsed('homeassistant://h').problems).toEqual([

@@ -79,7 +79,7 @@ export function readTarget(url: string): Outcome {
     const service = serviceOf(scheme);
     if (service === undefined) return { kind: 'unusable', why: unknownService(scheme) };
     if (parts.variant !== '' && service.variants?.includes(parts.variant) !== true)
-      return { kind: 'unusable', why: `${scheme}: its scheme takes nothing after a +` };
+      return { kind: 'unusable', why: `${scheme}: its scheme allows nothing after a +` };
     hint = `; the form is ${service.form}`;
     return { kind: 'usable', scheme, service, read: service.read(parts) };
   } catch (error) {
@@ -110,9 +110,9 @@ function freeName(scheme: string, isTaken: (name: string) => boolean): string {
 }
 
 function unknownService(scheme: string): string {
-  if (scheme === 'xmpp') return 'xmpp is not supported here, and neither in the usual builds of Shoutrrr';
+  if (scheme === 'xmpp') return 'xmpp is not supported, as in the usual builds of Shoutrrr';
   const known = services.flatMap(({ schemes }) => schemes).toSorted();
-  return `${shownScheme(scheme)} is no service; there are ${known.join(', ')}`;
+  return `${shownScheme(scheme)} is no service; the services are ${known.join(', ')}`;
 }
 
 /** A text that is not a plain word may be a misplaced secret. */
@@ -123,6 +123,7 @@ function shownScheme(scheme: string): string {
 function unknownKeys(what: string, keys: readonly string[], parameters: ParameterTable): string {
   const isWord = keys.every((key) => /^[a-z_]{1,24}$/i.test(key));
   const shown = isWord ? keys.map((key) => `"${key}"`).join(', ') : 'some keys';
+  const verb = isWord && keys.length === 1 ? 'is' : 'are';
   const known = Object.keys(parameters).join(', ');
-  return `Notification target ${what}: ${shown} in its URL means nothing to it${known === '' ? '' : `; there are ${known}`}`;
+  return `Notification target ${what}: ${shown} in its URL ${verb} ignored${known === '' ? '' : `; its keys are ${known}`}`;
 }

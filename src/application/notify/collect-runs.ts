@@ -4,7 +4,7 @@ import type { ContainerOutcome } from '../../domain/run/session.ts';
 
 /** A finished run, before its links and versions are looked up. */
 export type CollectedRun = Omit<RunFacts, 'news' | 'imageLabels'> & {
-  /** The targets of each container's messages, by its name, where its label names any. */
+  /** Targets from the labels of containers, by container name. */
   readonly recipients: Readonly<Record<string, readonly string[]>>;
 };
 

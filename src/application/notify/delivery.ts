@@ -5,7 +5,7 @@ import { type Sender, type SenderParts, startSender } from './sender.ts';
 import { createDeliveryCounts } from './delivery-counts.ts';
 import { type StoredOutboxParts, openOutbox } from './stored-outbox.ts';
 
-/** Messages on their way to targets: queued at once, sent one after another, kept until they have arrived. */
+/** Queues messages for targets, sends them one after another, and keeps them until they have arrived. */
 export type Delivery = {
   /** Queues a message and returns at once. No caller waits for a service. */
   readonly put: (post: MessageToQueue) => void;
@@ -33,7 +33,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
   const outbox = await openOutbox(parts);
   const counts = createDeliveryCounts();
   dropUnknownTargets();
-  const couriers = new Map<string, Sender>(
+  const senders = new Map<string, Sender>(
     targets.map((target) => [target.name, startSender({ ...parts, target, outbox, counts })]),
   );
 
@@ -62,7 +62,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
   return {
     put({ target, message, dueAtMs = clock.nowMs(), hold }) {
       reportLost(outbox.change([{ kind: 'put', target, message, dueAtMs, ...(hold && { hold }) }]));
-      couriers.get(target)?.wake();
+      senders.get(target)?.wake();
     },
     foundAtMs: (key) => outbox.read().found.get(key),
     noteFound: (keys) => void outbox.change(keys.map((key) => ({ kind: 'found', key, atMs: clock.nowMs() }))),
@@ -78,19 +78,19 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
     },
     async close() {
       const isDone = new AbortController();
-      const all = [...couriers.values()];
+      const all = [...senders.values()];
       const late = clock.sleep(drainMs, isDone.signal).then(
-        () => all.forEach((courier) => courier.stop()),
+        () => all.forEach((sender) => sender.stop()),
         () => undefined,
       );
-      await Promise.all(all.map((courier) => courier.drain()));
-      const left = outbox.read().entries.size;
-      if (left > 0)
+      await Promise.all(all.map((sender) => sender.drain()));
+      const unsent = outbox.read().entries.size;
+      if (unsent > 0)
         log.warn(
           outbox.outlivesProcess
             ? 'Notifications stay in --state-dir for the next start, because they could not be sent'
-            : 'Notifications are lost that could not be sent before the end; with --state-dir they would be kept',
-          { messages: left },
+            : 'Notifications that could not be sent before the end are lost; --state-dir would keep them',
+          { messages: unsent },
         );
       // A disk that hangs must not delay the end.
       await Promise.race([outbox.close(), late]);

@@ -102,7 +102,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
 
   function notifyAboutRepairs(transactions: readonly RecoveredTransaction[]): void {
     const keys: string[] = [];
-    const told = transactions.filter((transaction) => {
+    const reported = transactions.filter((transaction) => {
       if (transaction.looksAlike) return false;
       const finding = findingOfRepair(transaction);
       if (finding === undefined) return true;
@@ -110,10 +110,10 @@ export function createNotifier(parts: NotifierParts): Notifier {
       if (isNew) keys.push(finding.key);
       return isNew || settings.repeat;
     });
-    if (told.length === 0) return;
+    if (reported.length === 0) return;
     const [atMs, id] = [clock.nowMs(), newId()];
     for (const target of targets) {
-      const own = told.filter((one) => isAbout(target, one));
+      const own = reported.filter((one) => isAbout(target, one));
       if (own.length > 0 && !watchesRuns(target))
         post(target, (least) => composer.repairs({ transactions: own, atMs }, least), { id });
     }
@@ -160,7 +160,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   function put(target: Target, draft: Draft, of: About, release?: ReleaseTime): void {
-    // Only a merged message is split again later, so only it keeps its sections.
+    // Only a message on hold is merged later, so only it keeps its sections.
     const { sections, ...whole } = boundedDraft(draft);
     const parts = release?.hold === undefined || sections === undefined ? {} : { sections };
     const message: Message = { ...whole, ...parts, ...of, createdAtMs: clock.nowMs(), isRepeat: false };
@@ -214,7 +214,7 @@ type News = {
 
 const emptyDraft: Draft = { title: '', text: 'Nothing new', level: 'info', lines: [] };
 
-/** Release notes of more images are too long to read. */
+/** Versions and links of more images are too long to read. */
 const mostImages = 100;
 
 /** Splits a run into one for each container with something to report. */

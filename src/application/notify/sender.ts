@@ -31,7 +31,7 @@ export type Sender = {
 };
 
 export function startSender({ target, outbox, counts, retryMs, clock, log, chance }: SenderParts): Sender {
-  const bell = createWakeableWait(clock);
+  const pause = createWakeableWait(clock);
   const ending = new AbortController();
   const sending = new AbortController();
   const stopped = new Promise<SendOutcome>((resolve) => {
@@ -42,7 +42,7 @@ export function startSender({ target, outbox, counts, retryMs, clock, log, chanc
   async function serve(): Promise<void> {
     while (!ending.signal.aborted) {
       const step = nextStep(outbox.read(), target.name, clock.nowMs());
-      if (step.kind === 'wait') await bell.wait(step.ms);
+      if (step.kind === 'wait') await pause.wait(step.ms);
       else await take(step);
     }
   }
@@ -106,10 +106,10 @@ export function startSender({ target, outbox, counts, retryMs, clock, log, chanc
   }
 
   return {
-    wake: bell.ring,
+    wake: pause.wake,
     async drain() {
       ending.abort();
-      bell.ring();
+      pause.wake();
       await loop;
       await sendTheRest();
     },
@@ -139,33 +139,33 @@ const unanswered: SendOutcome = {
 
 /** A wait that other code can end. */
 type WakeableWait = {
-  /** Resolves at a ring, or after `ms`; undefined means no limit. A ring without a waiter ends the next wait. */
+  /** Resolves at a `wake`, or after `ms`; undefined means no limit. A `wake` before a wait ends the next one. */
   readonly wait: (ms: number | undefined) => Promise<void>;
-  readonly ring: () => void;
+  readonly wake: () => void;
 };
 
 function createWakeableWait({ sleep }: Pick<Clock, 'sleep'>): WakeableWait {
-  let hasRung = false;
-  let wake: () => void = () => undefined;
+  let isWoken = false;
+  let endWait: () => void = () => undefined;
   return {
     async wait(ms) {
-      if (!hasRung) {
-        const rung = new AbortController();
-        const heard = new Promise<void>((resolve) => {
-          wake = () => {
-            rung.abort();
+      if (!isWoken) {
+        const woken = new AbortController();
+        const atWake = new Promise<void>((resolve) => {
+          endWait = () => {
+            woken.abort();
             resolve();
           };
         });
-        const late = ms === undefined ? heard : sleep(Math.max(1, ms), rung.signal).catch(() => undefined);
-        await Promise.race([heard, late]);
-        wake = () => undefined;
+        const late = ms === undefined ? atWake : sleep(Math.max(1, ms), woken.signal).catch(() => undefined);
+        await Promise.race([atWake, late]);
+        endWait = () => undefined;
       }
-      hasRung = false;
+      isWoken = false;
     },
-    ring() {
-      hasRung = true;
-      wake();
+    wake() {
+      isWoken = true;
+      endWait();
     },
   };
 }

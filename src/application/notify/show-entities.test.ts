@@ -58,6 +58,7 @@ test('containers are shown when they are known, and again when one of them is ot
     },
   ]);
   expect(shown[0]?.containers[0]?.latestVersion).toBeUndefined();
+  expect(shown[0]?.containers[0]).not.toHaveProperty('releaseUrl');
 
   next([{ ...web, staleness: 'fresh', checkedAtMs: 7 }]);
   await clock.advance(1000);
@@ -67,11 +68,21 @@ test('containers are shown when they are known, and again when one of them is ot
   });
 
   next([
-    { ...web, staleness: 'held', updateAvailable: true, latestDigest: digest('b'), monitorOnly: true, checkedAtMs: 9 },
+    {
+      ...{ ...web, staleness: 'held', updateAvailable: true, latestDigest: digest('b') },
+      ...{ monitorOnly: true, checkedAtMs: 9, sourceUrl: 'https://github.com/nginx/docker-nginx.git' },
+    },
   ]);
   await clock.advance(1000);
   expect(shown[2]).toMatchObject({
-    containers: [{ latestVersion: '1.27 (bbbbbbbbbbbb)', mayInstall: false, isUpdating: false }],
+    containers: [
+      {
+        latestVersion: '1.27 (bbbbbbbbbbbb)',
+        releaseUrl: 'https://github.com/nginx/docker-nginx/releases',
+        mayInstall: false,
+        isUpdating: false,
+      },
+    ],
   });
 
   const run = { runId: 'r', atMs: 0 };

@@ -55,8 +55,8 @@ function email(given: Given): Read {
     fromaddress: from,
     fromname: 'Watchtower',
     toaddresses: to,
-    // Watchtower turns TLS off for this option. Here only the verification is turned off, so that a password is not
-    // sent in the clear.
+    // Watchtower turns TLS off for this option. Upkeep only turns the verification off: the password is not sent in
+    // the clear.
     ...(values.emailServerTlsSkipVerify && { skiptlsverify: 'Yes' }),
   });
   return { url: `smtp://${login}${hostOf(server)}:${values.emailServerPort}/?${query.toString()}` };
@@ -130,7 +130,7 @@ function missing(kind: string, keys: readonly Key[], { values, sourceOf }: Given
 
 /** The whole value may be a secret, so it is not shown. */
 function notAnAddress(key: Key, { sourceOf }: Given): Read {
-  return { problem: `Cannot use ${sourceOf(key)}: its value is not the address of such a service` };
+  return { problem: `Cannot use ${sourceOf(key)}: its value is not an address of the service` };
 }
 
 function parseUrl(text: string): URL | undefined {

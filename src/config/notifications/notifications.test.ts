@@ -1,30 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadConfiguration } from '../read/load.ts';
-import { splitUrls } from './split-urls.ts';
 import { isDailyTime, isTimeSpan, readDailyTime, readTimeSpan } from '../schedule/times.ts';
-
-describe('splitUrls()', () => {
-  test.each([
-    ['', []],
-    [' \n\t, ', []],
-    ['a://b', ['a://b']],
-    ['a://b,c://d e://f', ['a://b', 'c://d', 'e://f']],
-    ['smtp://h/?to=a@x,b@y,ops=slack://t', ['smtp://h/?to=a@x,b@y', 'ops=slack://t']],
-    ['a://b\nc://d,\n', ['a://b', 'c://d']],
-    ['nonsense c://d', ['nonsense', 'c://d']],
-  ])('%j is %j', (text, expected) => {
-    expect(splitUrls(text)).toEqual(expected);
-  });
-
-  test('loses and invents nothing but separators', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', ':', '/', ',', ' ', '=') }), (text) => {
-        expect(splitUrls(text).join('').replaceAll(/[\s,]/g, '')).toBe(text.replaceAll(/[\s,]/g, ''));
-      }),
-    );
-  });
-});
 
 describe('times of the day', () => {
   test.each(['0:00', '08:00', '23:59', ' 8:30 '])('%j is one', (text) => expect(isDailyTime(text)).toBe(true));
@@ -133,6 +109,11 @@ describe('options of old', () => {
     );
   });
 
+  test('leave the values of a URL whole', () => {
+    const url = 'pagerduty://KEY?contexts=link:https://l.example.com,image:https://i.example.com';
+    expect(load(['--notification-url', url]).settings.notifications.urls).toEqual([url]);
+  });
+
   test('come after URLs, in their order, and each kind once', () => {
     const environment = {
       ...email,
@@ -154,12 +135,12 @@ describe('options of old', () => {
     [
       ['-n', 'slack', '--notification-slack-hook-url', 'https://hunter2.test/x'],
       {},
-      'Cannot use --notification-slack-hook-url: its value is not the address of such a service',
+      'Cannot use --notification-slack-hook-url: its value is not an address of the service',
     ],
     [
       ['-n', 'msteams', '--notification-msteams-hook', 'http://hunter2.test'],
       {},
-      'Cannot use --notification-msteams-hook: its value is not the address of such a service',
+      'Cannot use --notification-msteams-hook: its value is not an address of the service',
     ],
   ])('%j stops the start, and tells no secret', (argv, environment, message) => {
     const loaded = loadConfiguration(['run', ...argv], environment);

@@ -1,5 +1,5 @@
 import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
-import { splitUrls } from '../notifications/split-urls.ts';
+import { splitUrls } from '../../domain/notification/split-urls.ts';
 import type { DurationOption, IntegerOption, ListOption, ParsedOption } from '../../domain/settings/table/option.ts';
 import type { Option } from '../declaration/option.ts';
 

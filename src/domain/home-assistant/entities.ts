@@ -1,5 +1,6 @@
 import { shortId } from '../container/container.ts';
 import { tryParseImageReference } from '../reference/image-reference.ts';
+import { releasePageOf } from '../notification/upkeep/links.ts';
 import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
 
 /** One container in a home automation. Texts have any length. Equal versions mean that it is up to date. */
@@ -11,8 +12,8 @@ export type ContainerEntity = {
   /** `1.27 (01d110000000)`, or `1.27.3` if both versions have that form. Undefined: unknown. */
   readonly installedVersion: string | undefined;
   readonly latestVersion: string | undefined;
+  /** The release page of the newer image, or its source. */
   readonly releaseUrl?: string;
-  readonly releaseSummary?: string;
   readonly isUpdating: boolean;
   /** Whether a button may update it. False for a container that is only monitored. */
   readonly mayInstall: boolean;
@@ -38,18 +39,20 @@ export function entitiesOf(inventory: Inventory, updating: ReadonlySet<string>):
 }
 
 function entityOf(container: TrackedContainer, updating: ReadonlySet<string>): ContainerEntity {
-  const { engine, image, imageId, digest, latestDigest, updateAvailable, reason, checkedAtMs } = container;
+  const { engine, image, imageId, digest, latestDigest, updateAvailable, reason, checkedAtMs, sourceUrl } = container;
   const { monitorOnly, staleness, status, self } = container;
   const name = engine === undefined ? container.name : `${engine}/${container.name}`;
   const reference = tryParseImageReference(image);
   const installed = versionOf(reference?.tag, digest === '' ? imageId : digest);
   const newest = updateAvailable && latestDigest !== '' ? versionOf(reference?.tag, latestDigest) : installed;
-  const isTold = staleness !== undefined && staleness !== 'unknown';
+  const isChecked = staleness !== undefined && staleness !== 'unknown';
+  const releaseUrl = sourceUrl === undefined ? undefined : releasePageOf(sourceUrl);
   return {
     name,
     title: reference?.repository.split('/').at(-1) ?? image,
     installedVersion: installed,
-    latestVersion: isTold || updateAvailable ? newest : undefined,
+    latestVersion: isChecked || updateAvailable ? newest : undefined,
+    ...(releaseUrl !== undefined && { releaseUrl }),
     isUpdating: updating.has(name),
     mayInstall: !monitorOnly && !self,
     attributes: {

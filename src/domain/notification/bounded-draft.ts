@@ -1,7 +1,7 @@
 import type { MessageLine, MessageSection } from './message.ts';
 import type { Draft } from './run-facts.ts';
 
-/** The draft, cut at a line end if it is longer than any service shows. The last line then says how much is missing. */
+/** The draft, cut at a line end if it is longer than any service shows. The last line counts the omitted lines. */
 export function boundedDraft(draft: Draft): Draft {
   const { text, markdown, lines, title, sections } = draft;
   return {

@@ -46,10 +46,10 @@ export function findingOfRepair({ containers, result, reason }: RecoveredTransac
 }
 
 /** Whether a finding is to be reported, given the time of its last report. */
-export function isNews({ remindAfterMs }: Finding, toldAtMs: number | undefined, nowMs: number): boolean {
-  if (toldAtMs === undefined) return true;
+export function isNews({ remindAfterMs }: Finding, reportedAtMs: number | undefined, nowMs: number): boolean {
+  if (reportedAtMs === undefined) return true;
   // A clock that was set back must not suppress a failure.
-  return remindAfterMs !== undefined && (nowMs - toldAtMs >= remindAfterMs || nowMs < toldAtMs);
+  return remindAfterMs !== undefined && (nowMs - reportedAtMs >= remindAfterMs || nowMs < reportedAtMs);
 }
 
 const dayMs = 86_400_000;

@@ -36,7 +36,7 @@ export type Message = {
   readonly sections?: readonly MessageSection[];
   /** In Unix milliseconds. */
   readonly createdAtMs: number;
-  /** It was sent before and the answer was lost, so the receiver may already have it. */
+  /** An earlier attempt had no answer, so the receiver may already have the message. */
   readonly isRepeat: boolean;
   /** For services that watch runs (healthchecks.io, Uptime Kuma). Undefined for an ordinary message. */
   readonly run?: RunOccasion;
@@ -44,7 +44,7 @@ export type Message = {
   readonly event?: { readonly type: string; readonly data: unknown };
 };
 
-/** A moment of a run. `failure`: a container failed, or the run could not be made. */
+/** A moment of a run. `failure`: a container failed, or the run itself. */
 export type RunOccasion = {
   readonly kind: 'start' | 'success' | 'failure';
   /** A UUID that start and end share. */

@@ -38,7 +38,7 @@ export type NotificationSettings = {
   readonly timeZone: string | undefined;
 };
 
-/** The first such time after another, both in Unix milliseconds; undefined: never again. */
+/** The next time after the given one, both in Unix milliseconds; undefined: never again. */
 export type NextTime = (ms: number) => number | undefined;
 
 export type QuietHours = { readonly from: NextTime; readonly until: NextTime };

@@ -25,7 +25,7 @@ export function isFor(
   return known.length === 0 || known.some((name) => sameName(target.name, name));
 }
 
-/** Whether the target alarms when it hears nothing, so that every run is reported to it. */
+/** Whether the target raises an alarm if a run does not report to it. */
 export function watchesRuns({ service, wantsRunStart }: Pick<Target, 'service' | 'wantsRunStart'>): boolean {
   return wantsRunStart === true || service === 'kuma';
 }

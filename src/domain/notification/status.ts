@@ -3,7 +3,7 @@ import type { Target } from './message.ts';
 /** The counts of a target since the start. */
 export type TargetCounts = {
   readonly sent: number;
-  /** Attempts that are to be tried again. */
+  /** Failed attempts with a retry. */
   readonly retried: number;
   /** Messages that were given up. */
   readonly failed: number;

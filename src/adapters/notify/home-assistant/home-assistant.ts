@@ -18,7 +18,7 @@ export type HomeAssistantDeps = {
   readonly random: () => number;
   readonly contextFor: (host: string) => Promise<SecureContext>;
   readonly warn: (message: string) => void;
-  /** The container's button was pressed. Only called where the URL allows it. */
+  /** The button of a container was pressed. Only called if the URL allows it. */
   readonly onInstall: (container: string) => void;
   readonly onCheck: () => void;
   /**
@@ -33,7 +33,7 @@ export type HomeAssistantDeps = {
 };
 
 export type HomeAssistant = {
-  /** Shows this fleet from now on. Returns at once; the newest fleet wins. */
+  /** Publishes this fleet. Returns at once; the newest fleet wins. */
   readonly show: (fleet: Entities) => void;
   /** Publishes that Upkeep is offline. Resolves after that, within 2 s. */
   readonly close: () => Promise<void>;
@@ -87,19 +87,19 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     }
   }
 
-  /** One connection from its begin to its end. */
+  /** One connection. Throws the reason of its end. */
   async function session(onOpen: () => void): Promise<void> {
     const knownSlugs = new Set<string>();
     const shown = new Map<string, string>();
     const self = createDeferred<void>();
     let receivesCommands = false;
-    const hearCommand = createCommands({ ...deps, topics, containerOf: installable });
-    const hear = (message: Incoming): void => {
+    const handleCommand = createCommands({ ...deps, topics, containerOf: installable });
+    const handleMessage = (message: Incoming): void => {
       const slugged = wildcardLevel(topics.anyConfig, message.topic);
       if (message.topic === topics.selfTest) self.resolve();
       else if (slugged !== undefined) learn(slugged, message.payload);
       else if (message.topic === topics.birth) void handleBirth(message, shown);
-      else if (receivesCommands) hearCommand(message);
+      else if (receivesCommands) handleCommand(message);
     };
     const learn = (slugged: string, payload: string): void => {
       if (payload === '' || knownSlugs.has(slugged)) return;
@@ -114,7 +114,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
       secureContext: isSecure ? await deps.contextFor(`${host}:${port}`) : undefined,
       will: offline,
     };
-    const open = await connectMqtt(broker, stop.signal, hear);
+    const open = await connectMqtt(broker, stop.signal, handleMessage);
     connection = open;
     try {
       await open.publish(online);
@@ -134,17 +134,17 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     );
   }
 
-  /** A broker may accept a subscription and deliver nothing, so a message to ourselves must come back. */
-  async function receivesOwnMessage(open: MqttConnection, heard: Promise<void>): Promise<boolean> {
+  /** A broker may accept a subscription and deliver nothing, so Upkeep must receive its own message. */
+  async function receivesOwnMessage(open: MqttConnection, received: Promise<void>): Promise<boolean> {
     try {
       await open.subscribe(topics.anyInstall);
       await open.subscribe(topics.check);
       await open.publish({ topic: topics.selfTest, payload: 'self-test', qos: 1, retain: false });
-      const isHeard = await Promise.race([
-        heard.then(() => true),
+      const isReceived = await Promise.race([
+        received.then(() => true),
         delay(waits.selfTestMs, stop.signal).then(() => false),
       ]);
-      if (isHeard) return true;
+      if (isReceived) return true;
     } catch (error) {
       if (stop.signal.aborted) throw error;
     }
@@ -162,7 +162,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
 
   async function showWhileOpen(open: MqttConnection, { knownSlugs, shown, receivesCommands }: Session): Promise<void> {
     for (;;) {
-      const called = new Promise<void>((resolve) => {
+      const isWoken = new Promise<void>((resolve) => {
         wake = resolve;
       });
       if (fleet !== undefined) {
@@ -172,24 +172,23 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
           version: deps.version,
           receivesCommands,
         });
-        const here = new Set(slugsOf(fleet.containers.map(({ name }) => name)).values());
-        const gone = [...knownSlugs].filter((slugged) => !here.has(slugged));
+        const current = new Set(slugsOf(fleet.containers.map(({ name }) => name)).values());
+        const removed = [...knownSlugs].filter((slugged) => !current.has(slugged));
         const changed = [...wanted.values()].filter(({ topic, payload }) => shown.get(topic) !== payload);
-        const removals = gone.flatMap((slugged) => removalsOf(slugged, topics));
+        const removals = removed.flatMap((slugged) => removalsOf(slugged, topics));
         await forEachConcurrently([...removals, ...changed], mostInFlight, (publication) => open.publish(publication));
         for (const { topic, payload } of changed) shown.set(topic, payload);
         for (const { topic } of removals) shown.delete(topic);
-        for (const slugged of gone) knownSlugs.delete(slugged);
-        for (const slugged of here) knownSlugs.add(slugged);
+        for (const slugged of removed) knownSlugs.delete(slugged);
+        for (const slugged of current) knownSlugs.add(slugged);
       }
-      const why = await Promise.race([called, open.closed]);
+      const why = await Promise.race([isWoken, open.closed]);
       if (why !== undefined) throw why;
     }
   }
 
   /**
-   * Home Assistant has started and has lost all messages that are not retained. Every instance sends them again, each
-   * after its own delay.
+   * After a start of Home Assistant, sends all messages again. The random delay spreads the load of many instances.
    */
   async function handleBirth({ payload }: Incoming, shown: Map<string, string>): Promise<void> {
     if (payload !== 'online') return;
@@ -205,7 +204,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   }
 }
 
-/** Messages on the way to a broker at once. */
+/** Unconfirmed messages at a time. */
 const mostInFlight = 20;
 const closeMs = 2000;
 

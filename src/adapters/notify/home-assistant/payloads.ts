@@ -54,19 +54,16 @@ function discovery(container: ContainerEntity, slugged: string, shown: EntityCon
 
 /** The schema is closed: a message with an additional key, or with null instead of a text, is rejected as a whole. */
 function stateOf(container: ContainerEntity): object {
-  const { installedVersion, latestVersion, title, releaseUrl, releaseSummary, isUpdating } = container;
+  const { installedVersion, latestVersion, title, releaseUrl, isUpdating } = container;
   return {
     installed_version: installedVersion,
     latest_version: latestVersion,
     title,
     release_url: releaseUrl,
-    release_summary: releaseSummary?.slice(0, longestSummary),
     in_progress: isUpdating,
     update_percentage: null,
   };
 }
-
-const longestSummary = 255;
 
 /** https://www.home-assistant.io/integrations/sensor.mqtt/ and https://www.home-assistant.io/integrations/button.mqtt/ */
 function sensors({ lastCheckAtMs }: Entities, waiting: number, shown: EntityContext): readonly Publication[] {

@@ -17,12 +17,11 @@ export type HomeAssistantSettings = {
   readonly base: string;
   /** Empty: the host name. */
   readonly node: string;
-  /** Whether its buttons may update containers. */
+  /** Whether buttons may update containers. */
   readonly mayInstall: boolean;
   readonly skipsVerification: boolean;
   /** The URL without its secrets. */
   readonly shown: string;
-  /** Keys without a meaning. */
   readonly unknownKeys: readonly string[];
 };
 
@@ -31,18 +30,20 @@ export const homeAssistantForm = 'homeassistant+mqtt://[USER:PASSWORD@]HOST[:POR
 export const homeAssistantParameters = {
   prefix: text('discovery prefix of Home Assistant', { fallback: 'homeassistant' }),
   base: text('first level of our own topics', { fallback: 'upkeep' }),
-  node: text('name of this Upkeep in topics and ids; the host name unless given, so two on one host need one'),
-  install: flag('its buttons may update containers', false),
+  node: text(
+    'name of this Upkeep in topics and ids; the host name by default. Several on one host need different names',
+  ),
+  install: flag('buttons may update containers', false),
   disabletlsverification: flag('accept any certificate', false),
 };
 
-/** Throws a `UrlProblem`. */
+/** Throws an `InvalidUrlError`. */
 export function readHomeAssistant(parts: UrlParts): HomeAssistantSettings {
   if (parts.variant !== 'mqtt' && parts.variant !== 'mqtts')
     throw new InvalidUrlError('the scheme', 'has no +mqtt or +mqtts');
   const isSecure = parts.variant === 'mqtts';
   const endpoint = endpointOf(parts, isSecure ? 8883 : 1883);
-  if (parts.segments.length > 0) throw new InvalidUrlError('the path', 'means nothing; give prefix= and base=');
+  if (parts.segments.length > 0) throw new InvalidUrlError('the path', 'is not used; give prefix= and base=');
   const query = readQuery(homeAssistantParameters, parts.query);
   const { prefix, base, node, install, disabletlsverification } = query.values;
   for (const [key, value] of Object.entries({ prefix, base }))

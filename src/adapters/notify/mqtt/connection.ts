@@ -30,18 +30,17 @@ export type Incoming = { readonly topic: string; readonly payload: string; reado
 
 export type MqttConnection = {
   /**
-   * Resolves when the broker has the message; with QoS 0, which is not confirmed, when it is sent. Rejects with
-   * `Refused`.
+   * Resolves when the broker has confirmed the message; with QoS 0, when it is sent. Rejects with `Refused`.
    */
   readonly publish: (publication: Publication) => Promise<void>;
   readonly subscribe: (topic: string) => Promise<void>;
   /** Resolves when either side has ended the connection. Never rejects. */
   readonly closed: Promise<Refused>;
-  /** Ends the connection cleanly, so that the broker does not publish the will. */
+  /** Ends the connection cleanly: the broker does not publish the will. */
   readonly close: () => Promise<void>;
 };
 
-/** Speaks MQTT 5, or 3.1.1 if the broker requires it. Rejects with `Refused`. The signal ends it at any time. */
+/** Connects with MQTT 5, or with 3.1.1 if the broker rejects that. Rejects with `Refused`. The signal ends the connection. */
 export async function connectMqtt(
   broker: Broker,
   signal: AbortSignal,
@@ -80,7 +79,7 @@ async function connectAs(
     waiting.clear();
     ended.resolve(why);
   };
-  const abort = (): void => end(new Refused('network', 'it was stopped'));
+  const abort = (): void => end(new Refused('network', 'the connection was aborted'));
   const ping = setInterval(() => {
     if (!isAnswered) return end(new Refused('network', 'the broker no longer answers'));
     isAnswered = false;
@@ -175,7 +174,7 @@ async function connectAs(
   }
 }
 
-/** Time for the last packet to be sent. */
+/** Time to send the last packet. */
 const lingerMs = 1000;
 
 function openSocket({ host, port, secureContext, skipsVerification }: Broker): net.Socket {
@@ -190,7 +189,7 @@ type Deferred<Value> = {
   readonly reject: (error: Error) => void;
 };
 
-/** A promise with its ends. A rejection that nobody waits for is ignored. */
+/** A promise with its resolve and reject functions. An unhandled rejection is ignored. */
 export function createDeferred<Value>(): Deferred<Value> {
   let [resolve, reject]: [Deferred<Value>['resolve'], Deferred<Value>['reject']] = [() => undefined, () => undefined];
   const promise = new Promise<Value>((...both) => {

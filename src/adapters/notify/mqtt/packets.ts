@@ -98,7 +98,7 @@ function noProperties(version: MqttVersion): Buffer {
   return version === 5 ? Buffer.from([0]) : Buffer.alloc(0);
 }
 
-/** The bytes of a text, after their number. */
+/** The length of a text in bytes, and its bytes. */
 function text(value: string): Buffer {
   const content = Buffer.from(value);
   return Buffer.concat([uint16(content.length), content]);

@@ -1,9 +1,9 @@
 import { packetTypes, type MqttVersion, type Qos } from './packets.ts';
 
-/** The packets of a broker that are used here. A reason code below 0x80 is a success. */
+/** The packets that Upkeep handles. A reason code below 0x80 is a success. */
 export type ReceivedPacket =
   | { readonly kind: 'connack'; readonly reason: number }
-  /** PUBACK, PUBCOMP or SUBACK: the broker has dealt with our packet of that id. */
+  /** PUBACK, PUBCOMP or SUBACK: the broker has processed the packet with this id. */
   | { readonly kind: 'ack'; readonly id: number; readonly reason: number }
   | { readonly kind: 'pubrec'; readonly id: number; readonly reason: number }
   | { readonly kind: 'pubrel'; readonly id: number }

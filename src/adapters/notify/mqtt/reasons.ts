@@ -2,7 +2,7 @@ import type { SendFailure } from '../../../domain/notification/message.ts';
 import { Refused } from '../wire/refused.ts';
 import type { MqttVersion } from './packets.ts';
 
-/** A broker's reason as a failure. */
+/** The failure for a reason code of a broker. */
 export function refusedBy(version: MqttVersion, reason: number): Refused {
   const known = (version === 4 ? reasonsOfMqtt311[reason] : undefined) ?? reasons[reason];
   const [failure, words] = known ?? ['rejected', 'the broker refused'];

@@ -18,15 +18,15 @@ export type NotifyDeps = ExchangeOptions & {
   readonly deadlineMs?: number;
 };
 
-/** One request of several that a message becomes. */
+/** One of the requests for a message. */
 export type Part = HttpRequest & {
-  /** The recipient, if a message goes to several; the failure of one does not stop the others. */
+  /** The recipient, if a message has several. A failure of one does not stop the others. */
   readonly to?: string;
-  /** Another request after an answer that refuses this one. Undefined: it stays refused. */
+  /** The request to send after a refusal of this one. Undefined: none. */
   readonly otherwise?: (answer: HttpAnswer) => Part | undefined;
 };
 
-/** The way of a message: requests that are known beforehand, or a conversation of its own. */
+/** The delivery of a message: HTTP requests that `openTarget` sends, or a protocol of the service. */
 export type Delivery =
   | {
       /** Returns the same requests for the same message. May ask the service first. */
@@ -52,29 +52,29 @@ export type ServiceDefinition<Table extends ParameterTable, Address> = {
   readonly schemes: readonly [string, ...string[]];
   /** Words that may stand after a `+` in the scheme; none by default. */
   readonly variants?: readonly string[];
-  /** The name that its makers use. */
+  /** The product name. */
   readonly title: string;
   readonly form: string;
-  /** Lines for the documentation: where the parts of the URL come from, and what is special. */
+  /** For the documentation: the origin of the parts of the URL, and exceptions. */
   readonly about: string;
   readonly example: string;
   readonly parameters: Table;
-  /** Treatment of a key that is not in the table: a warning, ignored, or passed on to the receiver. */
-  readonly otherKeys?: 'told' | 'ignored' | 'forwarded';
+  /** Treatment of a key that is not in the table: a warning, ignored, or forwarded to the receiver. */
+  readonly otherKeys?: 'reported' | 'ignored' | 'forwarded';
   /** Whether it also gets a message at the start of a run. */
   readonly wantsRunStart?: true;
-  /** Reads the part before the query. Throws a `UrlProblem`. */
+  /** Reads the part before the query. Throws an `InvalidUrlError`. */
   readonly readAddress: (parts: UrlParts, values: ValuesOf<Table>) => Address;
-  /** Removed from every answer of the service, and hidden where the URL is shown. */
+  /** Removed from every answer of the service, and hidden in the shown URL. */
   readonly secrets: (given: Given<Table, Address>) => readonly string[];
-  /** Hidden where the URL is shown, though not secret. */
+  /** Not secret, but hidden in the shown URL. */
   readonly hidden?: (given: Given<Table, Address>) => readonly string[];
   readonly open: (given: Given<Table, Address>, deps: NotifyDeps) => Delivery;
 };
 
 /** A service without the types of its parameters and address. */
 export type Service = Omit<ServiceDefinition<ParameterTable, never>, 'readAddress' | 'secrets' | 'hidden' | 'open'> & {
-  /** Throws a `UrlProblem`. */
+  /** Throws an `InvalidUrlError`. */
   readonly read: (parts: UrlParts) => ReadTarget;
 };
 
@@ -82,7 +82,7 @@ export type Service = Omit<ServiceDefinition<ParameterTable, never>, 'readAddres
 export type ReadTarget = {
   readonly secrets: readonly string[];
   readonly shown: string;
-  /** Keys without a meaning for the service. Empty for keys that may be secrets. */
+  /** Keys that the service does not know. An empty text stands for a key that may be a secret. */
   readonly unknownKeys: readonly string[];
   readonly open: (deps: NotifyDeps) => Delivery;
 };
@@ -91,7 +91,7 @@ export function defineService<Table extends ParameterTable, Address>(
   definition: ServiceDefinition<Table, Address>,
 ): Service {
   const { readAddress, secrets: secretsOf, hidden: hiddenOf, open, ...described } = definition;
-  const { parameters, otherKeys = 'told' } = definition;
+  const { parameters, otherKeys = 'reported' } = definition;
   return {
     ...described,
     read(parts) {
@@ -102,14 +102,14 @@ export function defineService<Table extends ParameterTable, Address>(
       return {
         secrets,
         shown: redactedUrl({ ...parts, query: pairs }, [...secrets, ...(hiddenOf?.(given) ?? [])]),
-        unknownKeys: otherKeys === 'told' ? unknownKeysOf(query) : [],
+        unknownKeys: otherKeys === 'reported' ? unknownKeysOf(query) : [],
         open: (deps) => open(given, deps),
       };
     },
   };
 }
 
-/** A key without a value may be a misplaced secret, so its name is left out. */
+/** A key without a value may be a misplaced secret, so an empty text replaces it. */
 export function unknownKeysOf({ others }: Pick<Query<ParameterTable>, 'others'>): readonly string[] {
   return others.map(([key, value]) => (value === '' ? '' : key));
 }

@@ -1,6 +1,6 @@
 import type { Message } from '../../../domain/notification/message.ts';
 
-/** The message's own title, else that of the URL. */
+/** The title of the message, else of the URL. */
 export function titleOf(message: Message, ofUrl = ''): string {
   return message.title === '' ? ofUrl : message.title;
 }

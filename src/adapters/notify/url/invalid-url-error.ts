@@ -3,7 +3,7 @@
  * secret.
  */
 export class InvalidUrlError extends Error {
-  override readonly name = 'UrlProblem';
+  override readonly name = 'InvalidUrlError';
 
   constructor(part: string, why: string) {
     super(`${part} ${why}`);

@@ -1,8 +1,7 @@
 import { parsedOrUndefined } from '../wire/answer-text.ts';
 
 /**
- * One key of a service's query: its parser and its meaning. `read` throws an error whose message says what was
- * expected.
+ * One key of a service's query: its parser and its meaning. `read` throws an error with the expected form.
  */
 export type Parameter<Value> = {
   /** The kind of value, for the documentation. */
@@ -13,7 +12,7 @@ export type Parameter<Value> = {
   readonly isSecret: boolean;
   readonly fallback: Value;
   readonly read: (text: string) => Value;
-  /** The text for a value, which `read` accepts. It is a method, so that parameters of all types fit into one table. */
+  /** The text that `read` parses to the value. A method, because parameters of all types must fit into one table. */
   print(value: Value): string;
 };
 

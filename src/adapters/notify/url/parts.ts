@@ -21,7 +21,7 @@ export type UrlParts = {
 
 /**
  * Parses URLs like Shoutrrr, which uses Go's `url.Parse`: https://pkg.go.dev/net/url#Parse. A malformed escape stays as
- * it is. Throws a `UrlProblem`.
+ * it is. Throws an `InvalidUrlError`.
  */
 export function readParts(text: string): UrlParts {
   const [, scheme = '', variant = ''] = /^([a-z][a-z0-9.-]*)(?:\+([a-z0-9]+))?:\/\//i.exec(text) ?? [];

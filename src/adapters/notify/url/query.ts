@@ -11,7 +11,7 @@ export type Query<Table extends ParameterTable> = {
   readonly others: UrlParts['query'];
 };
 
-/** Keys are matched in any case, and the first value of a key counts. Throws a `UrlProblem`. */
+/** Keys are matched in any case, and the first value of a key counts. Throws an `InvalidUrlError`. */
 export function readQuery<Table extends ParameterTable>(table: Table, query: UrlParts['query']): Query<Table> {
   const keys = keysOf(table);
   const values: Record<string, unknown> = {};
@@ -31,7 +31,7 @@ export function readQuery<Table extends ParameterTable>(table: Table, query: Url
   return { values: values as ValuesOf<Table>, given, others };
 }
 
-/** The reverse: pairs that parse to the same values. The other keys are left out. */
+/** The reverse: pairs that parse to the same values, without the other keys. */
 export function queryPairs<Table extends ParameterTable>(
   table: Table,
   { given, values }: Pick<Query<Table>, 'given' | 'values'>,

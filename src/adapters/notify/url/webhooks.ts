@@ -34,7 +34,7 @@ function teams(url: URL): string | undefined {
 }
 
 /**
- * Whether the address is that of a Power Automate workflow:
+ * Whether the address belongs to a Power Automate workflow:
  * https://learn.microsoft.com/power-automate/triggers-introduction
  */
 export function isWorkflow({ protocol, hostname, pathname }: URL): boolean {

@@ -1,11 +1,11 @@
 import type { HttpRequest } from './exchange.ts';
 
-/** `{"a":1}` as a POST; fields that are undefined are left out. */
+/** `{"a":1}` as a POST, without undefined fields. */
 export function jsonPost(url: string, body: unknown, headers: Headers = {}): HttpRequest {
   return post(url, JSON.stringify(body), { 'content-type': 'application/json', ...headers });
 }
 
-/** `a=1&b=2` as a POST; fields that are undefined are left out. */
+/** `a=1&b=2` as a POST, without undefined fields. */
 export function formPost(url: string, fields: Fields, headers: Headers = {}): HttpRequest {
   const type = 'application/x-www-form-urlencoded';
   return post(url, String(formOf(fields)), { 'content-type': type, ...headers });
@@ -24,7 +24,7 @@ export function formOf(fields: Fields): URLSearchParams {
   return form;
 }
 
-/** Undefined for an empty text or list, so that its field is left out. */
+/** Undefined for an empty text or list: requests omit undefined fields. */
 export function orNone<Value extends string | readonly unknown[]>(value: Value): Value | undefined {
   return value.length === 0 ? undefined : value;
 }

@@ -3,18 +3,18 @@ import type { HttpAnswer } from './exchange.ts';
 import { fieldOf, jsonOf, answerText } from './answer-text.ts';
 import { Refused } from './refused.ts';
 
-/** Reads an answer first. Returns a refusal, `taken`, or undefined to decide by the status. */
-export type AnswerCheck = (answer: HttpAnswer) => Refused | 'taken' | undefined;
+/** Reads an answer first. Returns a refusal, `accepted`, or undefined to decide by the status. */
+export type AnswerCheck = (answer: HttpAnswer) => Refused | 'accepted' | undefined;
 
-/** Throws a `Refused` unless the service has accepted the message. Without a judge, any 2xx means that. */
+/** Throws a `Refused` unless the service has accepted the message. Without a judge, a 2xx status is acceptance. */
 export function expectAccepted(answer: HttpAnswer, judge: AnswerCheck = () => undefined): void {
   const verdict = judge(answer) ?? byStatus(answer);
-  if (verdict !== 'taken') throw verdict;
+  if (verdict !== 'accepted') throw verdict;
 }
 
-function byStatus(answer: HttpAnswer): Refused | 'taken' {
+function byStatus(answer: HttpAnswer): Refused | 'accepted' {
   const { status } = answer;
-  return status >= 200 && status < 300 ? 'taken' : refusal(answer, failureOf(status, answerText(answer)));
+  return status >= 200 && status < 300 ? 'accepted' : refusal(answer, failureOf(status, answerText(answer)));
 }
 
 /** A refusal with the status and the service's text, and for a rate limit with the time to wait. */
@@ -30,17 +30,17 @@ export function refusal(answer: HttpAnswer, failure: SendFailure, said = answerT
  */
 function retryAfterMs(answer: HttpAnswer): number | undefined {
   const json = jsonOf(answer);
-  const told = [
+  const delays = [
     seconds(Number.parseFloat(answer.headers['retry-after'] ?? '')),
     seconds(fieldOf(fieldOf(json, 'parameters'), 'retry_after')),
     fieldOf(json, 'retry_after_ms'),
     seconds(fieldOf(json, 'retry_after')),
   ];
-  const ms = told.find((value) => typeof value === 'number' && Number.isFinite(value) && value >= 0);
+  const ms = delays.find((value) => typeof value === 'number' && Number.isFinite(value) && value >= 0);
   return ms === undefined ? undefined : Math.min(Math.ceil(Number(ms)), longestMs);
 }
 
-/** The longest pause that an answer can cause. One request is tried after it. */
+/** The longest pause that an answer can cause. */
 const longestMs = 3_600_000;
 
 function seconds(value: unknown): number | undefined {
@@ -73,7 +73,7 @@ export function expectField(name: string, wanted: unknown): AnswerCheck {
     const json = jsonOf(answer);
     if (json === undefined) return foreignAnswer(answer);
     const value = fieldOf(json, name);
-    if (value === wanted) return 'taken';
+    if (value === wanted) return 'accepted';
     return refusalByWords(answer, answerText(answer) || `${name} is ${JSON.stringify(value) ?? 'missing'}`);
   };
 }

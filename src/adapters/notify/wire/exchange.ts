@@ -26,9 +26,9 @@ export type Exchange = (request: HttpRequest, signal: AbortSignal) => Promise<Ht
 
 export type ExchangeOptions = {
   readonly version: string;
-  /** The proxy for a URL by the environment variables; undefined: none. */
+  /** The proxy for a URL from the environment variables; undefined: none. */
   readonly proxyFor: (url: URL) => URL | undefined;
-  /** The authorities that verify a host's certificate. */
+  /** Authorities that a host's certificate is checked against. */
   readonly contextFor: (host: string) => Promise<SecureContext>;
 };
 
@@ -51,12 +51,12 @@ export function createExchange(options: ExchangeOptions): Exchange {
 const redirects = [301, 302, 307, 308];
 const mostHops = 3;
 
-/** The URL, its headers and the body are credentials, so they stay on their host and never leave TLS. */
+/** URL, headers and body are credentials: they stay on their host, and on TLS if the request began there. */
 function redirectedTo(from: URL, location: string): URL {
   if (!URL.canParse(location, from.href)) throw new Refused('rejected', 'it redirects to an invalid address');
   const to = new URL(location, from);
   if (to.hostname !== from.hostname || !/^https?:$/.test(to.protocol))
-    throw new Refused('rejected', 'it redirects to another host, which gets nothing; give the address it redirects to');
+    throw new Refused('rejected', 'it redirects to another host, which is not followed; give the address of that host');
   if (from.protocol === 'https:' && to.protocol === 'http:')
     throw new Refused('rejected', 'it redirects from https to http, which is not followed');
   return to;
@@ -92,7 +92,7 @@ async function attempt(wanted: HttpRequest, options: ExchangeOptions, signal: Ab
   });
 }
 
-/** The same as in the client for registries: Node's default of 250 ms is too short for a distant address. */
+/** As in the client for registries: Node's default of 250 ms is too short for a distant address. */
 const agentOptions = { autoSelectFamilyAttemptTimeout: 1000 };
 
 type Route = {

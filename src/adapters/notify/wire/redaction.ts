@@ -1,7 +1,7 @@
 import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
 
 /**
- * Makes texts of a service safe to show: each secret becomes `***`. If a piece of a secret is left in any form, the
+ * Makes texts of a service safe to show: each secret becomes `***`. If a piece of a secret remains in any form, the
  * whole text is withheld.
  */
 export function createRedaction(secrets: readonly string[]): (words: string) => string {

@@ -1,8 +1,8 @@
 import type { SendFailure } from '../../../domain/notification/message.ts';
 
 /**
- * Why a message was not accepted: the class, which decides about another attempt, our own text, and the text of the
- * service.
+ * A message was not accepted. `failure` decides about a retry, the error's message is Upkeep's text, and `said` is the
+ * text of the service.
  */
 export class Refused extends Error {
   override readonly name = 'Refused';

@@ -1,8 +1,8 @@
-/** The unit in which a service counts: UTF-16 units as JavaScript does, code points, or bytes of UTF-8. */
+/** The limit of a service: in UTF-16 units, code points, or bytes of UTF-8. */
 export type TextLimit = {
   readonly max: number;
   readonly unit: 'units' | 'characters' | 'bytes';
-  /** The most pieces of a text; 10 by default. The rest is left out, and the last piece says how much. */
+  /** The most pieces of a text; 10 by default. The last piece counts the omitted lines. */
   readonly mostPieces?: number;
 };
 
@@ -26,8 +26,8 @@ export function piecesOf(text: string, { max, unit, mostPieces = 10 }: TextLimit
 /** The pieces to send: without line ends around them and without blank pieces, but at least one. */
 export function messagePieces(text: string, limit: TextLimit): readonly string[] {
   const pieces = piecesOf(text, limit).map((piece) => piece.replaceAll(/^\n+|\s+$/g, ''));
-  const spoken = pieces.filter((piece) => piece !== '');
-  return spoken.length === 0 ? [''] : spoken;
+  const filled = pieces.filter((piece) => piece !== '');
+  return filled.length === 0 ? [''] : filled;
 }
 
 /** The beginning of a text that fits. A cut text ends with the number of missing lines. */
@@ -57,7 +57,7 @@ function sizeOf(text: string, unit: TextLimit['unit']): number {
   return unit === 'bytes' ? new TextEncoder().encode(text).length : Array.from(text).length;
 }
 
-/** The number of UTF-16 units from the start that fit; at least one character, so that every loop ends. */
+/** The number of UTF-16 units from the start that fit; at least one character, because loops must end. */
 function lengthThatFits(text: string, max: number, unit: TextLimit['unit']): number {
   let size = 0;
   let end = 0;

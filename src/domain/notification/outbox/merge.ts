@@ -13,7 +13,7 @@ import type { OutboxRecord } from './record.ts';
 
 /**
  * Combines several messages, oldest first, into one, with the records that replace them. A single message stays as it
- * is. The id comes from the last message, which ends last: a merge repeated after a crash gives the same message.
+ * is. The id comes from the last message, whose end is recorded last: a merge repeated after a crash gives the same id.
  */
 export function merge(entries: readonly OutboxEntry[], nowMs: number): readonly OutboxRecord[] {
   const last = entries.at(-1);
@@ -27,9 +27,9 @@ export function merge(entries: readonly OutboxEntry[], nowMs: number): readonly 
 
 function merged(entries: readonly OutboxEntry[], { hold, message: last }: OutboxEntry): Omit<Message, 'id'> {
   const messages = entries.map(({ message }) => message);
-  const said = [...new Map(messages.map((message) => [message.text, message])).values()];
+  const distinct = [...new Map(messages.map((message) => [message.text, message])).values()];
   const occasion = hold === 'quiet' ? 'In quiet hours' : 'Since the last digest';
-  const draft = boundedDraft({ title: last.title, ...(digestOf(messages, occasion) ?? joined(said)) });
+  const draft = boundedDraft({ title: last.title, ...(digestOf(messages, occasion) ?? joined(distinct)) });
   return { ...draft, createdAtMs: last.createdAtMs, isRepeat: false };
 }
 
@@ -38,9 +38,9 @@ function merged(entries: readonly OutboxEntry[], { hold, message: last }: Outbox
  * if one of them has no sections.
  */
 function digestOf(messages: readonly Message[], occasion: string): Omit<Draft, 'title'> | undefined {
-  const told = messages.map(({ sections }) => sections);
-  if (told.includes(undefined)) return undefined;
-  const all = told.flatMap((sections = [], index) =>
+  const sectionLists = messages.map(({ sections }) => sections);
+  if (sectionLists.includes(undefined)) return undefined;
+  const all = sectionLists.flatMap((sections = [], index) =>
     sections.flatMap(({ heading, items }) => items.map((item) => ({ ...item, heading, index }))),
   );
   const latest = new Map(all.map(({ about, index }) => [about, index]));

@@ -9,9 +9,9 @@ export type OutboxEntry = {
   readonly attempts: number;
   /** The earliest time of the next attempt, in Unix milliseconds. */
   readonly dueAtMs: number;
-  /** It waits to be sent together with others. */
+  /** On hold: it is sent together with others. */
   readonly hold?: Hold;
-  /** An attempt was begun, and its answer is not known. */
+  /** An attempt has begun and has no answer yet. */
   readonly isUnanswered: boolean;
   /** A failed attempt left open whether the message arrived. */
   readonly mayHaveArrived: boolean;
@@ -63,7 +63,7 @@ function newEntry({ target, message, dueAtMs, hold }: OutboxRecord & { kind: 'pu
 }
 
 function changed(entry: OutboxEntry, record: OutboxRecord & { kind: 'try' | 'retry' }): OutboxEntry {
-  // A second attempt after one without an answer: the first may have arrived in any case.
+  // After an attempt without an answer, the message may have arrived.
   if (record.kind === 'try')
     return { ...entry, isUnanswered: true, mayHaveArrived: entry.mayHaveArrived || entry.isUnanswered };
   const { attempts, dueAtMs, reason, mayHaveArrived } = record;

@@ -8,7 +8,7 @@ export type QueueStep =
   | { readonly kind: 'wait'; readonly ms: number | undefined };
 
 /**
- * In order: the second message is tried after the first has ended. Messages on hold do not block others. The wall clock
+ * Messages are sent in order; those on hold do not block others. The wall clock
  * may have been set, so no attempt waits longer than `longestDelayMs`.
  */
 export function nextStep({ entries }: Outbox, target: string, nowMs: number): QueueStep {

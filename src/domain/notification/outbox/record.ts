@@ -9,7 +9,7 @@ import {
   type RunOccasion,
 } from '../message.ts';
 
-/** Why a message waits to be sent together with others. */
+/** Why a message is on hold, to be sent together with others. */
 export type Hold = 'quiet' | 'digest';
 
 /** The end of an entry: `merged` into another message, or `lost` because the outbox was full or the target is gone. */
@@ -25,7 +25,7 @@ export type OutboxRecord =
       readonly dueAtMs: number;
       readonly hold?: Hold;
     }
-  /** Written before an attempt, so that after a crash the attempt counts as unanswered. */
+  /** Written before an attempt: after a crash, the attempt counts as unanswered. */
   | { readonly kind: 'try'; readonly target: string; readonly id: string }
   | {
       readonly kind: 'retry';
@@ -35,7 +35,7 @@ export type OutboxRecord =
       readonly dueAtMs: number;
       /** Without secrets of the target. */
       readonly reason: string;
-      /** The receiver may have it nevertheless. */
+      /** The receiver may have the message. */
       readonly mayHaveArrived: boolean;
     }
   | { readonly kind: 'end'; readonly target: string; readonly id: string; readonly end: EntryEnd }

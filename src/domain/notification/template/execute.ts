@@ -10,21 +10,21 @@ import { isDictionary, isList, Struct, sortedEntries, type Value } from './value
 /** The state of a walk, with its own variables and a shared output. */
 export type Run = { readonly tree: Tree; readonly state: State; readonly out: Sink };
 
-/** Why a list of nodes ended early. */
-type Left = 'break' | 'continue' | undefined;
+/** The jump that ended a list of nodes early. */
+type Jump = 'break' | 'continue' | undefined;
 
 /** Writes the output of the nodes. */
-export function execute(run: Run, dot: Value, nodes: readonly Node[]): Left {
+export function execute(run: Run, dot: Value, nodes: readonly Node[]): Jump {
   for (const node of nodes) {
     run.state.at = node.at;
     run.state.meter.spend(1);
-    const left = executeNode(run, dot, node);
-    if (left !== undefined) return left;
+    const jump = executeNode(run, dot, node);
+    if (jump !== undefined) return jump;
   }
   return undefined;
 }
 
-function executeNode(run: Run, dot: Value, node: Node): Left {
+function executeNode(run: Run, dot: Value, node: Node): Jump {
   switch (node.kind) {
     case 'text':
       run.out.write(node.text);
@@ -51,17 +51,17 @@ function executeNode(run: Run, dot: Value, node: Node): Left {
 }
 
 /** Enters a scope; variables declared in it end with it. */
-function inside(run: Run, walk: () => Left): Left {
+function inside(run: Run, walk: () => Jump): Jump {
   const { meter, variables } = run.state;
   const known = variables.length;
   meter.enter();
-  const left = walk();
+  const jump = walk();
   meter.leave();
   variables.length = known;
-  return left;
+  return jump;
 }
 
-function executeBranches(run: Run, dot: Value, { branches, otherwise }: Branches, isWith: boolean): Left {
+function executeBranches(run: Run, dot: Value, { branches, otherwise }: Branches, isWith: boolean): Jump {
   for (const { pipe, body } of branches) {
     const value = evaluatePipe(run.state, dot, pipe);
     if (isTrue(value)) return execute(run, isWith ? value : dot, body);
@@ -69,7 +69,7 @@ function executeBranches(run: Run, dot: Value, { branches, otherwise }: Branches
   return otherwise === undefined ? undefined : execute(run, dot, otherwise);
 }
 
-function executeRange(run: Run, dot: Value, { pipe, body, otherwise }: RangeNode): Left {
+function executeRange(run: Run, dot: Value, { pipe, body, otherwise }: RangeNode): Jump {
   const { variables } = run.state;
   const known = variables.length;
   const over = evaluatePipe(run.state, dot, pipe);

@@ -6,7 +6,7 @@ import { parseTree, type Tree } from './syntax/parse.ts';
 import { Moment } from './time/moment.ts';
 import type { Value } from './values/value.ts';
 
-/** A template that was read; render it with `renderTemplate`. */
+/** A parsed template, for `renderTemplate`. */
 export type Template = { readonly text: string; readonly tree: Tree };
 
 /** `reason`: a sentence for users with line and column. */
@@ -21,7 +21,7 @@ export type RenderOptions = {
 /** In UTF-16 units. Templates in use have fewer than 4000. */
 export const longestTemplate = 65_536;
 
-/** Reads a template in the subset of https://pkg.go.dev/text/template that `docs/notification-templates.md` describes. */
+/** Parses a template in the subset of https://pkg.go.dev/text/template that `docs/notification-templates.md` describes. */
 export function parseTemplate(
   text: string,
 ): { readonly kind: 'template'; readonly template: Template } | TemplateFailure {

@@ -15,6 +15,12 @@ export function linksOf(labels: Labels): Links {
   return { releases, page: releases === undefined ? (url ?? source) : undefined };
 }
 
+/** The release page of a source on a known host, else the source. Undefined if it is not a safe web address. */
+export function releasePageOf(source: string): string | undefined {
+  const address = webAddress(source);
+  return address === undefined ? undefined : (releasesAt(address) ?? address);
+}
+
 /** The version in an image's labels. Undefined without one, or if it does not look like a version. */
 export function versionOf(labels: Labels | undefined): string | undefined {
   const version = labels?.['org.opencontainers.image.version']?.trim() ?? '';

@@ -42,9 +42,9 @@ const levels: Readonly<Record<OutcomeKind, MessageLevel>> = {
 
 /** The sections with news. Containers that need attention come first. */
 export function sectionsOf({ containers, news, imageLabels }: RunFacts): readonly Section[] {
-  const told = containers.filter(({ name }) => news.has(name));
+  const reported = containers.filter(({ name }) => news.has(name));
   return kindsOf.flatMap(([heading, kinds]) => {
-    const paragraphs = told
+    const paragraphs = reported
       .filter(({ outcome }) => kinds.includes(outcome))
       .map((container) => paragraphOf(container, imageLabels));
     return paragraphs.length === 0 ? [] : [{ heading, paragraphs }];

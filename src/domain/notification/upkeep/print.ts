@@ -42,7 +42,7 @@ export function datedSection({ heading, paragraphs }: Section, when: string, atM
 }
 
 /**
- * Escapes one line of text, so that CommonMark shows it unchanged:
+ * Escapes one line of text for CommonMark:
  * https://spec.commonmark.org/0.31.2/#backslash-escapes
  */
 export function escapeMarkdown(text: string): string {

@@ -12,17 +12,21 @@ export function repairDraft(
   { title, timeZone }: { readonly title: string; readonly timeZone: string },
   least: MessageLevel,
 ): Draft | undefined {
-  const told = Object.keys(words).flatMap((kind) =>
+  const reported = Object.keys(words).flatMap((kind) =>
     transactions.filter(({ result }) => result === kind && isAtLeast(repairLevels[result], least)),
   );
-  if (told.length === 0) return undefined;
-  const results = told.map(({ result }) => result);
+  if (reported.length === 0) return undefined;
+  const results = reported.map(({ result }) => result);
   const summary = `Of earlier updates: ${countsOf(results, words)}`;
-  const lines = told.map((one): MessageLine => ({ level: repairLevels[one.result], text: repairSentence(one), atMs }));
-  const hint = told.some(({ result }) => result === 'failed' || result === 'left');
+  const lines = reported.map((one): MessageLine => ({
+    level: repairLevels[one.result],
+    text: repairSentence(one),
+    atMs,
+  }));
+  const hint = reported.some(({ result }) => result === 'failed' || result === 'left');
   const next = hint ? ['', 'The next run tries again. To try at once: upkeep recover'] : [];
   const when = formatMoment(new Moment(atMs, timeZone), 'Mon 2 Jan 15:04');
-  const items = told.map((one) => {
+  const items = reported.map((one) => {
     const text = `${repairSentence(one)}; ${when}`;
     const level = repairLevels[one.result];
     return { about: one.containers.join(' '), level, text: `- ${text}`, markdown: `- ${escapeMarkdown(text)}`, atMs };

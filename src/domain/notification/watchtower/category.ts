@@ -1,7 +1,7 @@
 import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts } from '../run-facts.ts';
 
-/** A state in the family's report. It has none for a rollback or for a deferred update. */
+/** A state in the family's report. The report has none for a rollback or a deferred update. */
 export type Category = 'Updated' | 'Restarted' | 'Failed' | 'Fresh' | 'Stale' | 'Skipped';
 
 /** `Stale`: a newer version exists, but a setting holds it back. */

@@ -29,7 +29,7 @@ export function reportRoot(parts: DataParts): Struct {
   return root(parts, entries, { json, elements: entries, text: title });
 }
 
-/** The root in log mode: the list of entries, which also has the fields of the other root. */
+/** The root in log mode: a list of the entries, with the fields of `reportRoot`. */
 export function logRoot(parts: DataParts): Struct {
   const entries = parts.entries.map((entry) => entryItem(entry, parts.timeZone));
   return root({ ...parts, report: undefined }, entries, { json: entries, elements: entries, isList: true });

@@ -16,8 +16,7 @@ export type Entry = {
 };
 
 /**
- * The log lines of the family for a run, in order, and one line for each skipped or failed container, for which the
- * family has few.
+ * The log lines of the family for a run, in order, with a line for each skipped or failed container.
  */
 export function entriesOf(facts: RunFacts, timeZone: string): readonly Entry[] {
   const at = { startedAtMs: facts.startedAtMs, timeZone };
@@ -38,7 +37,7 @@ export function entriesOf(facts: RunFacts, timeZone: string): readonly Entry[] {
   return withoutRepeats(entries.toSorted((one, other) => one.atMs - other.atMs));
 }
 
-/** The family's line about the cooldown of a container that was updated, or that waits because of it. */
+/** The family's line about the cooldown of an updated, failed or waiting container. */
 function cooldownEntry(container: ContainerOutcome, category: Category, at: RunTime): Entry | undefined {
   const { image, cooldown } = container;
   if (cooldown === undefined || (category !== 'Updated' && category !== 'Failed' && !isCooling(container)))

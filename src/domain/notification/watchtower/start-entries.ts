@@ -49,7 +49,7 @@ const units: readonly (readonly [string, number])[] = [
   ['second', 1],
 ];
 
-/** `23 hours, 59 minutes, 1 second`: zero units are left out. */
+/** `23 hours, 59 minutes, 1 second`: zero units are omitted. */
 export function formatLongDuration(ms: number): string {
   let rest = Math.max(0, Math.floor(ms / 1000));
   const parts: string[] = [];

@@ -1,4 +1,4 @@
-/** The texts of the Watchtower family without a template of the user, and those with a name. */
+/** The default templates of the Watchtower family, and its named ones. */
 export const builtInTemplates: ReadonlyMap<string, string> = new Map([
   [
     'default',

@@ -14,13 +14,13 @@ import { builtInTemplates } from './templates.ts';
 import { type TitleOptions, messageTitle } from './title.ts';
 
 export type WatchtowerTextOptions = TitleOptions & {
-  /** Templates get the report of the session, and a session without an update causes a message too. */
+  /** Templates get the report of the session. A session without an update also causes a message. */
   readonly report: boolean;
   /** The name of a built-in template, or a template; undefined: the default of the mode. */
   readonly template: string | undefined;
   /** The IANA name of the time zone in messages. */
   readonly timeZone: string;
-  /** Called when a template could not be rendered. The message is then sent with the default text. */
+  /** Called when a template cannot be rendered. The message then has the default text and the reason. */
   readonly onTemplateFailure: (reason: string) => void;
 };
 
@@ -29,41 +29,42 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
   const standard = builtIn(options.report ? 'default' : 'default-legacy');
   const samples = [runData(exampleRun(0), 'debug', options), startData(exampleStart(0, '0.0.0'), 'debug', options)];
   const own = readOwnTemplate(options.template, samples.map(dataOf), options.onTemplateFailure);
-  if (own !== undefined && samples.every((said) => renderText(said).trim() === '')) {
+  if (own !== undefined && samples.every((content) => renderText(content).trim() === '')) {
     const why = options.report ? '' : ': without --notification-report, .Report is empty';
     options.onTemplateFailure(`It says nothing about a run with an update and a failure${why}`);
   }
 
-  function compose(said: MessageData): Draft | undefined {
-    const text = renderText(said);
+  function compose(content: MessageData): Draft | undefined {
+    const text = renderText(content);
     if (text.trim() === '') return undefined;
-    const level = said.report !== undefined && said.report.failed > 0 ? 'error' : mostSevereLevel(said.entries);
+    const level =
+      content.report !== undefined && content.report.failed > 0 ? 'error' : mostSevereLevel(content.entries);
     const isOwnText = own === undefined && !options.report;
-    return { title: messageTitle(options), text, level, lines: isOwnText ? linesOf(said.entries, options) : [] };
+    return { title: messageTitle(options), text, level, lines: isOwnText ? linesOf(content.entries, options) : [] };
   }
 
-  function renderText(said: MessageData): string {
-    const { data, now } = dataOf(said);
+  function renderText(content: MessageData): string {
+    const { data, now } = dataOf(content);
     const result = own?.(data, now);
     if (result?.kind === 'text') return result.text;
     const text = render(standard, data, now);
     return result === undefined ? text : `${text.trimEnd()}\n${result.reason}`;
   }
 
-  function dataOf(said: MessageData): { readonly data: Struct; readonly now: Moment } {
-    return { data: rootOf(said, options), now: new Moment(said.atMs, options.timeZone) };
+  function dataOf(content: MessageData): { readonly data: Struct; readonly now: Moment } {
+    return { data: rootOf(content, options), now: new Moment(content.atMs, options.timeZone) };
   }
 
   return {
     start: (facts, least) => compose(startData(facts, least, options)),
     run(facts, least) {
-      const said = runData(facts, least, options);
-      const isCalm = said.report === undefined || (least === 'error' && said.report.failed === 0);
-      return isCalm && said.entries.length === 0 ? undefined : compose(said);
+      const content = runData(facts, least, options);
+      const isCalm = content.report === undefined || (least === 'error' && content.report.failed === 0);
+      return isCalm && content.entries.length === 0 ? undefined : compose(content);
     },
     repairs(facts, least) {
-      const said = repairData(facts, least);
-      return said.entries.length === 0 ? undefined : compose(said);
+      const content = repairData(facts, least);
+      return content.entries.length === 0 ? undefined : compose(content);
     },
   };
 }
@@ -72,7 +73,7 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
 type OwnTemplate = (data: Value, now: Moment) => ReturnType<typeof renderTemplate>;
 
 /**
- * Reads the option, a name or a text, and tries it on samples, so that errors show at the start. Undefined without a
+ * Reads the option, a name or a text, and renders the samples to report errors at the start. Undefined without a
  * template.
  */
 function readOwnTemplate(
@@ -82,11 +83,11 @@ function readOwnTemplate(
 ): OwnTemplate | undefined {
   if (option === undefined || option.trim() === '') return undefined;
   const parsed = parseTemplate(builtInTemplates.get(option.trim()) ?? option);
-  let told = '';
+  let lastReason = '';
   const render: OwnTemplate = (data, now) => {
     const result = parsed.kind === 'failed' ? parsed : renderTemplate(parsed.template, data, { now });
-    if (result.kind === 'failed' && result.reason !== told) {
-      told = result.reason;
+    if (result.kind === 'failed' && result.reason !== lastReason) {
+      lastReason = result.reason;
       onFailure(result.reason);
     }
     return result;
@@ -124,9 +125,9 @@ function builtIn(name: string): Template {
   return parsed.template;
 }
 
-function rootOf(said: MessageData, options: WatchtowerTextOptions): Struct {
+function rootOf(content: MessageData, options: WatchtowerTextOptions): Struct {
   const { hostname: host, timeZone, report: isReportMode } = options;
-  const parts = { ...said, title: messageTitle(options), host, timeZone };
+  const parts = { ...content, title: messageTitle(options), host, timeZone };
   return isReportMode ? reportRoot(parts) : logRoot(parts);
 }
 
@@ -148,10 +149,10 @@ function filtered(entries: readonly Entry[], least: MessageLevel): readonly Entr
 function linesOf(entries: readonly Entry[], options: WatchtowerTextOptions): readonly MessageLine[] {
   const template = builtIn('default-legacy');
   return entries.map((entry) => {
-    const said = { entries: [entry], report: undefined, atMs: entry.atMs };
+    const content = { entries: [entry], report: undefined, atMs: entry.atMs };
     const text = render(
       template,
-      rootOf(said, { ...options, report: false }),
+      rootOf(content, { ...options, report: false }),
       new Moment(entry.atMs, options.timeZone),
     );
     return { level: entry.level, text, atMs: entry.atMs };

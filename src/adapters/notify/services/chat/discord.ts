@@ -10,15 +10,15 @@ import { markdownOrText, titleOf } from '../../service/texts.ts';
 
 const parameters = {
   title: text('of the embeds'),
-  username: text('shown in place of the name of the webhook'),
+  username: text('replaces the name of the webhook'),
   avatar: text('address of a picture', { aliases: ['avatarurl'] }),
   color: colour('of lines without a level', 0x50d9ff),
   colorerror: colour('of errors', 0xd60510),
   colorwarn: colour('of warnings', 0xffc441),
   colorinfo: colour('of other lines', 0x2488ff),
   colordebug: colour('of debug lines', 0x7b00ab),
-  splitlines: flag('a box for each line', true),
-  json: flag('the text is the body of the request; so is a path of `/raw`', false),
+  splitlines: flag('an embed for each line', true),
+  json: flag('the text is the body of the request; the path `/raw` does the same', false),
   thread_id: text('a thread of the channel'),
 };
 
@@ -30,8 +30,7 @@ export const discord = defineService({
   schemes: ['discord'],
   title: 'Discord',
   form: 'discord://TOKEN@WEBHOOK_ID[?…]',
-  about:
-    'The address of a webhook is `https://discord.com/api/webhooks/WEBHOOK_ID/TOKEN`; it is understood as it is, too.',
+  about: 'The address of a webhook works unchanged: `https://discord.com/api/webhooks/WEBHOOK_ID/TOKEN`.',
   example: 'discord://tkn-A1b2C3d4E5f6_G7@123456789012345678?splitlines=no',
   parameters,
   readAddress: ({ user, host }) => ({
@@ -75,7 +74,7 @@ const descriptionLimit = { max: 4096, unit: 'units' } as const;
 const titleLimit = { max: 256, unit: 'units' } as const;
 const mostEmbeds = 10;
 const mostInEmbeds = 6000;
-/** More boxes than this help no reader. */
+/** More embeds than this help no reader. */
 const mostLines = 100;
 
 function lineEmbeds(message: Message, values: Values): readonly Embed[] {

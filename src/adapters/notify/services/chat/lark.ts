@@ -13,7 +13,7 @@ export const lark = defineService({
   schemes: ['lark'],
   title: 'Lark and Feishu',
   form: 'lark://open.larksuite.com/TOKEN or lark://open.feishu.cn/TOKEN',
-  about: 'The token is the end of the address of a custom bot; the secret is that of its signature verification.',
+  about: 'The token is the end of the address of a custom bot. The secret comes from its signature verification.',
   example: 'lark://open.larksuite.com/3f8a1c5e-9b7d-4e2f-a6c0-d1b2e3f4a5c6?secret=sGn-q7Xw2ErT9yUi',
   parameters: {
     secret: text('of the signature', { isSecret: true }),

@@ -17,7 +17,7 @@ export const matrix = defineService({
   title: 'Matrix',
   form: 'matrix://[USER]:PASSWORD_OR_TOKEN@HOST[:PORT]/?rooms=ROOM[,ROOM…]',
   about:
-    'Without a user the password is an access token. A room is `!id:server` or an alias (`%23ops:server`, the `#` may be left out); without any, each joined room gets the message.',
+    'Without a user, the password is an access token. A room is `!id:server` or an alias, `%23ops:server` or `ops:server`. Without `rooms`, every joined room gets the message.',
   example: 'matrix://upkeep:correct-horse-9@matrix.example.com/?rooms=!AbCdEf:example.com,ops:example.com',
   parameters: {
     rooms: list('ids or aliases', { aliases: ['room'] }),
@@ -46,7 +46,7 @@ export const matrix = defineService({
           return withoutToken(answer, token);
         };
         await sendToRooms(message, ask);
-        return 'taken by every room';
+        return 'accepted by every room';
       },
     };
 
@@ -73,7 +73,7 @@ export const matrix = defineService({
         try {
           const id = room.startsWith('!') ? room : await join(room, ask);
           for (const [index, body] of pieces.entries()) {
-            // The same for each attempt, so that the server recognises a repeat.
+            // Each attempt has the same id, so the server recognises a repeat.
             const transaction = encodeURIComponent(`${message.id}-${index}`);
             const path = `/rooms/${encodeURIComponent(id)}/send/m.room.message/${transaction}`;
             expectAccepted(await ask('PUT', path, { msgtype: 'm.text', body }));
@@ -99,7 +99,7 @@ async function joinedRooms(ask: Ask): Promise<readonly string[]> {
   expectAccepted(answer);
   const rooms = fieldOf(jsonOf(answer), 'joined_rooms');
   const ids = Array.isArray(rooms) ? rooms.filter((room): room is string => typeof room === 'string') : [];
-  if (ids.length === 0) throw new Refused('gone', 'it is in no room');
+  if (ids.length === 0) throw new Refused('gone', 'the user has joined no room');
   return ids;
 }
 

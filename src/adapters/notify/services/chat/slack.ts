@@ -13,14 +13,14 @@ export const slack = defineService({
   title: 'Slack',
   form: 'slack://hook:A-B-C@webhook, slack://[BOTNAME@]A/B/C or slack://xoxb:1-2-C@CHANNEL',
   about:
-    'A webhook is `https://hooks.slack.com/services/A/B/C`; it is understood as it is, too. A bot token needs `chat:write` and its bot in the channel.',
+    'The address of a webhook works unchanged: `https://hooks.slack.com/services/A/B/C`. A bot token needs `chat:write`, and its bot must be in the channel.',
   example: 'slack://hook:T0123ABCD-B0123ABCD-abcdefghijklmnopqrstuvwx@webhook?botname=upkeep',
   parameters: {
-    botname: text('the name that is shown', { aliases: ['username'] }),
+    botname: text('name of the sender', { aliases: ['username'] }),
     icon: text('an emoji, or the address of a picture', { aliases: ['icon_emoji', 'icon_url'] }),
     color: colour('of the bar before each line'),
     title: text('the first line'),
-    thread_ts: text('a message that this one answers'),
+    thread_ts: text('timestamp of the message to answer'),
   },
   readAddress({ user, password, host, segments }) {
     const isPath = segments.length > 0;

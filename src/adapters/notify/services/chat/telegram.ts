@@ -22,7 +22,7 @@ export const telegram = defineService({
   schemes: ['telegram'],
   title: 'Telegram',
   form: 'telegram://TOKEN@telegram?chats=CHAT[,CHAT…]',
-  about: 'The token is the one that @BotFather gave the bot, with its colon. The bot has to be in the chat.',
+  about: '@BotFather gives out the token, which contains a colon. The bot must be in the chat.',
   example: 'telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw@telegram?chats=@my_channel,-1001234567890:7',
   parameters,
   readAddress({ user, password }) {
@@ -72,13 +72,13 @@ type Marked = { readonly body: string; readonly mode: 'None' | 'Markdown' | 'HTM
 /** https://core.telegram.org/bots/api#sendmessage: 4096 characters, which are UTF-16 units there. */
 const mostUnits = 4096;
 
-/** Telegram refuses markup that was cut, and the message is then sent again as plain text. */
+/** Telegram refuses markup that was cut; `otherwise` then sends the piece as plain text. */
 function inPieces(text: string, mode: Marked['mode'], before: string): readonly Marked[] {
   const pieces = piecesOf(text === '' ? ' ' : text, { max: mostUnits - before.length, unit: 'units' });
   return pieces.map((piece, index) => ({ body: `${index === 0 ? before : ''}${whole(piece)}`, mode }));
 }
 
-/** A cut entity, such as `&am`, would be an error, so both halves become text. */
+/** Without line ends at its start and white space at its end. */
 function whole(piece: string): string {
   return piece.replaceAll(/^\n+|\s+$/g, '');
 }

@@ -11,7 +11,7 @@ export const wecom = defineService({
   schemes: ['wecom'],
   title: 'WeCom',
   form: 'wecom://KEY',
-  about: 'The key is the `key=` of the address of a group robot.',
+  about: 'The key is the `key=` in the address of a group robot.',
   example: 'wecom://693a91f6-7xxx-4bc4-97a0-0ec2sifa5aaa?mentioned_list=jo,@all',
   parameters: {
     mentioned_list: list('names of users'),

@@ -12,11 +12,11 @@ import { markdownOrText, titledText, titleOf } from '../../service/texts.ts';
 
 const parameters = {
   stream: text('channel that gets the message'),
-  topic: text('of the message; the title unless given'),
+  topic: text('of the message; the title by default'),
   title: text('of the message'),
   type: choice('to a channel or to people', ['channel', 'direct'], 'channel', { stream: 'channel', private: 'direct' }),
-  to: list('mails or numbers of people, for type=direct'),
-  read_by_sender: flag('it counts as read by the bot', false),
+  to: list('mail addresses or ids of people, for type=direct'),
+  read_by_sender: flag('the message counts as read by the bot', false),
 };
 
 /** https://zulip.com/api/send-message */
@@ -24,7 +24,7 @@ export const zulip = defineService({
   schemes: ['zulip'],
   title: 'Zulip',
   form: 'zulip://BOT_MAIL:KEY@HOST[:PORT]?stream=CHANNEL',
-  about: 'Mail and key are those of a bot; the `@` of the mail is written `%40`.',
+  about: 'Use the mail address and the API key of a bot. Write the `@` of the address as `%40`.',
   example:
     'zulip://upkeep-bot%40zulip.example.com:Kq7WmZ3xR9tYbN2cVhJg5PdSa@zulip.example.com?stream=ops&topic=updates',
   parameters,
@@ -81,16 +81,16 @@ function limitsQuestion(server: string, login: Readonly<Record<string, string>>)
 function limitsIn(answer: HttpAnswer): Limits {
   const { status } = answer;
   if (status === 401 || status === 429 || status >= 500) expectAccepted(answer);
-  const told = jsonOf(answer);
+  const settings = jsonOf(answer);
   return {
-    text: limitOf(fieldOf(told, 'max_message_length'), { max: 10_000, unit: 'bytes' }),
-    topic: limitOf(fieldOf(told, 'max_topic_length'), { max: 60, unit: 'characters' }),
+    text: limitOf(fieldOf(settings, 'max_message_length'), { max: 10_000, unit: 'bytes' }),
+    topic: limitOf(fieldOf(settings, 'max_topic_length'), { max: 60, unit: 'characters' }),
   };
 }
 
-function limitOf(told: unknown, usual: TextLimit): TextLimit {
-  const isLimit = typeof told === 'number' && Number.isInteger(told) && told >= 20 && told <= 1_000_000;
-  return isLimit ? { max: told, unit: 'characters' } : usual;
+function limitOf(max: unknown, usual: TextLimit): TextLimit {
+  const isLimit = typeof max === 'number' && Number.isInteger(max) && max >= 20 && max <= 1_000_000;
+  return isLimit ? { max, unit: 'characters' } : usual;
 }
 
 function personOf(written: string): string | number {

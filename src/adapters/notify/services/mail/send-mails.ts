@@ -35,14 +35,14 @@ export type MailJob = {
   readonly server: MailServer;
   readonly mail: Mail;
   readonly to: readonly string[];
-  /** Recipients who have got the message; grows. */
-  readonly taken: Set<string>;
+  /** Recipients with the message; `sendMails` adds to it. */
+  readonly accepted: Set<string>;
   readonly contextFor: (host: string) => Promise<SecureContext>;
 };
 
 /**
- * Uses one connection, and a transaction for each recipient, so that no recipient sees the others. Resolves to the
- * server's last answer. If any recipient did not get the message, it throws `Refused` after all have been tried.
+ * Uses one connection, and a transaction for each recipient: no recipient sees the others. Resolves to the server's
+ * last answer. If a recipient is refused, it tries the others and then throws `Refused`.
  */
 export async function sendMails(job: MailJob, signal: AbortSignal): Promise<string> {
   const { server } = job;
@@ -92,7 +92,7 @@ async function logIn(connection: SMTPConnection, { login, host }: MailServer): P
   if (isReadable && !isThisMachine(host))
     throw new Refused(
       'rejected',
-      'the connection is not encrypted, and a login is not sent over it; use port 465 or STARTTLS, or auth=None',
+      'the connection is not encrypted, so the login is not sent; use port 465, STARTTLS or auth=None',
     );
   const auth =
     method === 'OAuth2'
@@ -105,16 +105,16 @@ function isThisMachine(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d+){3}$/.test(host);
 }
 
-async function toEach(connection: SMTPConnection, { mail, to: recipients, taken }: MailJob): Promise<string> {
+async function toEach(connection: SMTPConnection, { mail, to: recipients, accepted }: MailJob): Promise<string> {
   const refusals: Refused[] = [];
   let answer = '';
-  for (const to of recipients.filter((each) => !taken.has(each))) {
+  for (const to of recipients.filter((each) => !accepted.has(each))) {
     try {
       const whole = await compose(mail, to);
       const envelope = { from: mail.from.address, to, use8BitMime: true };
       const info = await called<{ readonly response?: string }>((done) => connection.send(envelope, whole, done));
       answer = headerLine(info?.response ?? '');
-      taken.add(to);
+      accepted.add(to);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       refusals.push(error);
@@ -129,7 +129,7 @@ async function toEach(connection: SMTPConnection, { mail, to: recipients, taken 
   throw new Refused(worst.failure, why, { said: worst.said });
 }
 
-/** The same for each attempt, so that a mailbox recognises a repeat. */
+/** Each attempt has the same `Message-ID`, so a mailbox recognises a repeat. */
 function compose({ id, from, subject, text, html, atMs }: Mail, to: string): Promise<Buffer> {
   const unique = createHash('sha256').update(`${id}\n${to}`).digest('hex').slice(0, 32);
   return new MailComposer({

@@ -9,21 +9,21 @@ import type { MailServer } from './send-mails.ts';
 
 const parameters = {
   fromaddress: address('sender', { aliases: ['from'], isRequired: true }),
-  toaddresses: list('recipients, each of whom gets a mail', { aliases: ['to'], isRequired: true }),
+  toaddresses: list('recipients; each gets a separate mail', { aliases: ['to'], isRequired: true }),
   fromname: text('name of the sender'),
-  subject: text('where the message has no title', { aliases: ['title'], fallback: 'Upkeep' }),
+  subject: text('for messages without a title', { aliases: ['title'], fallback: 'Upkeep' }),
   auth: choice(
-    'how to log in; Unknown is Plain where there is a user',
+    'login method; Unknown is Plain with a user, else None',
     ['Unknown', 'None', 'Plain', 'Login', 'CRAMMD5', 'OAuth2'],
     'Unknown',
   ),
   encryption: choice('Auto is ImplicitTLS on port 465', ['Auto', 'None', 'ExplicitTLS', 'ImplicitTLS'], 'Auto'),
-  usestarttls: flag('an upgrade to TLS where the server offers it', true, ['starttls']),
-  requirestarttls: flag('no mail without it', false),
+  usestarttls: flag('upgrade to TLS if the server offers it', true, ['starttls']),
+  requirestarttls: flag('send nothing without TLS', false),
   skiptlsverify: flag('accept any certificate', false),
-  usehtml: flag('the text as HTML too', false),
-  clienthost: text('name that is given with EHLO; `auto` is that of this machine', { fallback: 'localhost' }),
-  timeout: duration('for the whole conversation', '10s'),
+  usehtml: flag('also send the text as HTML', false),
+  clienthost: text('name in EHLO; `auto` is the name of this machine', { fallback: 'localhost' }),
+  timeout: duration('limit of the whole session', '10s'),
 };
 
 /** https://containrrr.dev/shoutrrr/v0.8/services/email/ */
@@ -32,14 +32,14 @@ export const smtp = defineService({
   title: 'E-mail (SMTP)',
   form: 'smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS[,ADDRESS…]',
   about:
-    'Port 465 means TLS from the start; elsewhere the connection is upgraded where the server offers it. A login in plain text is never sent over an unencrypted connection, except to this machine.',
+    'Port 465 uses TLS from the start. Other ports upgrade to TLS if the server offers it. A login in plain text is never sent over an unencrypted connection, except to this machine.',
   example:
     'smtp://upkeep:app-Passw0rd-77@smtp.example.com:587/?from=upkeep@example.com&to=ops@example.com,me@example.com&fromname=Upkeep',
   parameters,
   readAddress(parts, { auth, toaddresses }) {
     const endpoint = endpointOf(parts, 25);
     for (const to of toaddresses) expectAddress(to, 'the key "toaddresses"');
-    if (auth !== 'Unknown' && auth !== 'None') required(parts.user, `the user, whom auth=${auth} needs,`);
+    if (auth !== 'Unknown' && auth !== 'None') required(parts.user, `the user for auth=${auth}`);
     return { ...endpoint, user: parts.user, password: parts.password };
   },
   secrets: ({ address: { password } }) => [password],
@@ -71,7 +71,7 @@ export const smtp = defineService({
           html: values.usehtml ? `<pre>${message.text}</pre>` : undefined,
           atMs: message.createdAtMs,
         };
-        const job = { server, mail, to, taken: progress.of(message.id), contextFor: deps.contextFor };
+        const job = { server, mail, to, accepted: progress.of(message.id), contextFor: deps.contextFor };
         const answer = await sendMails(job, signal);
         progress.forget(message.id);
         return answer;

@@ -6,18 +6,18 @@ import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
 const parameters = {
-  alias: text('joins alerts that are one'),
-  description: text('in place of the text'),
+  alias: text('alerts with the same alias are one'),
+  description: text('replaces the text'),
   responders: list('`team:name`, `user:mail`, or with an id'),
-  visibleto: list('likewise'),
+  visibleto: list('teams and users that see the alert, in the form of `responders`'),
   actions: list('names of actions'),
   tags: list('tags'),
   details: list('`key:value` pairs'),
   entity: text('the subject of the alert'),
-  source: text('where it comes from'),
+  source: text('origin of the alert'),
   priority: choice('of the alert', ['P1', 'P2', 'P3', 'P4', 'P5'], 'P3'),
   note: text('added to the alert'),
-  user: text('in whose name'),
+  user: text('user that creates the alert'),
   title: text('the first line'),
 };
 

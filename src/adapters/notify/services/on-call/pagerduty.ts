@@ -10,13 +10,13 @@ import { titledText } from '../../service/texts.ts';
 
 const parameters = {
   severity: choice('of the event', ['critical', 'error', 'warning', 'info'], 'error'),
-  source: text('where it comes from', { fallback: 'default' }),
-  action: choice('what it does', ['trigger', 'acknowledge', 'resolve'], 'trigger'),
-  dedup_key: text('joins events that are one'),
-  details: jsonObject('more about the event'),
+  source: text('origin of the event', { fallback: 'default' }),
+  action: choice('of the event', ['trigger', 'acknowledge', 'resolve'], 'trigger'),
+  dedup_key: text('events with the same key are one alert'),
+  details: jsonObject('of the event'),
   contexts: text('`link:URL,image:URL`, or a list in JSON'),
-  client: text('name of the source'),
-  client_url: text('address of that'),
+  client: text('name of the monitoring client'),
+  client_url: text('address of the monitoring client'),
 };
 
 /** https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ */
@@ -24,7 +24,7 @@ export const pagerduty = defineService({
   schemes: ['pagerduty'],
   title: 'PagerDuty',
   form: 'pagerduty://[HOST[:PORT]/]INTEGRATION_KEY',
-  about: 'The key is that of an "Events API V2" integration; it has 32 hex digits.',
+  about: 'The key belongs to an "Events API V2" integration and has 32 hex digits.',
   example: 'pagerduty://events.pagerduty.com/7b3f9a1c5e8d4f6092a4b6c8d0e1f2a3?severity=warning',
   parameters,
   readAddress(parts, { contexts }) {

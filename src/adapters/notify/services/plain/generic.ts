@@ -12,22 +12,22 @@ export const generic = defineService({
   title: 'Webhook of your own',
   form: 'generic://HOST[:PORT]/PATH, generic+https://… or generic+http://…',
   about:
-    'Keys that are not in the table are sent on; write `__title` to send on a `title`. `@Name=value` is a header, `$name=value` a field more of the JSON object. A plain `https://…` means `generic+https://…`.',
+    'Keys that are not in the table are forwarded; write `__title` to forward a `title`. `@Name=value` is a header, `$name=value` a further field of the JSON object. A plain `https://…` means `generic+https://…`.',
   example: 'generic+https://hooks.example.com/api/upkeep?template=json&@X-Api-Key=key-90210-abcdef&$node=vm1&room=7',
   parameters: {
     template: text('empty: the text is the body; `json`: an object of all fields'),
     messagekey: text('field of the text', { fallback: 'message' }),
     titlekey: text('field of the title', { fallback: 'title' }),
-    contenttype: text('with a template', { fallback: 'application/json' }),
+    contenttype: text('used with a template', { fallback: 'application/json' }),
     method: text('of the request', { fallback: 'POST' }),
     disabletls: flag('plain http', false),
-    title: text('without effect; kept for old URLs'),
+    title: text('no effect; kept for old URLs'),
   },
   otherKeys: 'forwarded',
   readAddress(parts, values) {
     if (!/^[a-z]{1,16}$/i.test(values.method)) throw new InvalidUrlError('the key "method"', 'is no method of HTTP');
     if (!['', 'json'].includes(values.template.toLowerCase()))
-      throw new InvalidUrlError('the key "template"', 'is not json, the only template there is');
+      throw new InvalidUrlError('the key "template"', 'is not json, the only template');
     return { server: serverOf(parts), user: parts.user, password: parts.password, path: parts.path };
   },
   secrets: ({ parts, others }) => [

@@ -4,7 +4,7 @@ import { endpointOf, required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 
 const parameters = {
-  clientid: text('of the connection; one by chance unless given'),
+  clientid: text('of the connection; random by default'),
   qos: choice('0: at most once, 1: at least once, 2: exactly once', ['0', '1', '2'], '0', {
     AtMostOnce: '0',
     at_most_once: '0',
@@ -14,24 +14,24 @@ const parameters = {
     exactly_once: '2',
   }),
   retained: flag('the broker keeps the message for later subscribers', false),
-  cleansession: flag('the broker keeps nothing of the connection', true),
-  disabletls: flag('no TLS, for mqtts', false),
+  cleansession: flag('the broker keeps no session', true),
+  disabletls: flag('turn TLS off for mqtts', false),
   disabletlsverification: flag('accept any certificate', false),
-  title: text('without effect: a message of MQTT has none'),
+  title: text('no effect: an MQTT message has no title'),
 };
 
 export const mqtt = defineService({
   schemes: ['mqtt', 'mqtts'],
   title: 'MQTT',
   form: 'mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC, or mqtts:// for TLS',
-  about: 'The text is the payload. Only with a QoS of 1 or 2 does the broker say that it has the message.',
+  about: 'The text is the payload. The broker confirms a message only with QoS 1 or 2.',
   example: 'mqtts://upkeep:br0ker-Pa55@broker.example.com/docker/upkeep?qos=1',
   parameters,
   readAddress(parts, values) {
     const isSecure = parts.scheme === 'mqtts' && !values.disabletls;
     const endpoint = endpointOf(parts, isSecure ? 8883 : 1883);
     const topic = required(parts.segments.join('/'), 'the topic');
-    if (/[+#\0]/.test(topic)) throw new InvalidUrlError('the topic', 'holds a wildcard');
+    if (/[+#\0]/.test(topic)) throw new InvalidUrlError('the topic', 'contains a wildcard');
     return { ...endpoint, topic, isSecure, user: parts.user, password: parts.password };
   },
   secrets: ({ address }) => [address.password],
@@ -49,7 +49,7 @@ export const mqtt = defineService({
       try {
         const qos = Number(values.qos) as 0 | 1 | 2;
         await connection.publish({ topic, payload: message.text, qos, retain: values.retained });
-        return qos === 0 ? 'sent; the broker confirms nothing with a QoS of 0' : 'the broker has it';
+        return qos === 0 ? 'sent; the broker does not confirm QoS 0' : 'confirmed by the broker';
       } finally {
         await connection.close();
       }

@@ -11,16 +11,16 @@ export const gotify = defineService({
   schemes: ['gotify'],
   title: 'Gotify',
   form: 'gotify://HOST[:PORT][/PATH]/TOKEN',
-  about: 'The token is that of an application, the last part of the path.',
+  about: 'The last part of the path is the token of an application.',
   example: 'gotify://push.example.com/AzyoeNS.D4iJLVa?priority=5',
   parameters: {
     title: text('of the message', { fallback: 'Upkeep' }),
     priority: integer('of the message', { fallback: 0, min: -2, max: 10 }),
     disabletls: flag('plain http', false),
     insecureskipverify: flag('accept any certificate', false),
-    useheader: flag('the token goes into a header in place of the query', false),
+    useheader: flag('send the token in a header, not in the query', false),
     date: text('`2026-11-22T06:00:00Z`, or Unix seconds'),
-    extras: jsonObject('for its clients, such as `{"client::display":{"contentType":"text/markdown"}}`'),
+    extras: jsonObject('for Gotify clients, such as `{"client::display":{"contentType":"text/markdown"}}`'),
   },
   readAddress(parts, values) {
     const path = [...parts.segments];

@@ -18,7 +18,7 @@ export const ifttt = defineService({
     value3: text('third ingredient'),
     messagevalue: integer('number of the ingredient that is the text', { fallback: 2, min: 1, max: 3 }),
     titlevalue: integer('number of the ingredient that is the title, 0 for none', { fallback: 0, min: 0, max: 3 }),
-    title: text('where the message has none'),
+    title: text('for messages without a title'),
   },
   readAddress: ({ host }) => ({ key: required(host, 'the key') }),
   secrets: ({ address }) => [address.key],

@@ -19,7 +19,7 @@ export const join = defineService({
     title: text('of the message'),
     icon: text('address of a picture'),
   },
-  readAddress: ({ password }) => ({ key: required(password, 'the API key (before the @, behind a colon)') }),
+  readAddress: ({ password }) => ({ key: required(password, 'the API key (before the @, after a colon)') }),
   secrets: ({ address }) => [address.key],
   open: ({ address: { key }, values }) => ({
     judge: (answer) =>

@@ -16,7 +16,7 @@ export const notifiarr = defineService({
   example: 'notifiarr://7f3a9c2e-41d8-4b6f-9e05-c8d7a6b5f4e3?channel=735481457153277994&color=2488ff',
   parameters: {
     name: text('of the sender', { fallback: 'Upkeep' }),
-    channel: text('number of a channel of Discord'),
+    channel: text('id of a Discord channel'),
     color: colour('of the box'),
     thumbnail: text('address of a small picture'),
     image: text('address of a picture'),

@@ -10,7 +10,7 @@ export const pushbullet = defineService({
   schemes: ['pushbullet'],
   title: 'Pushbullet',
   form: 'pushbullet://TOKEN[/DEVICE][/MAIL][/#CHANNEL]',
-  about: 'The token is made under "Access Tokens" of the settings. Without a target all devices get the message.',
+  about: 'Create the token under "Access Tokens" in the settings. Without a target, all devices get the message.',
   example: 'pushbullet://o.Xf3kQ9LmWzRtYbNcVhJgPdSaEuTi72Q1/#upkeep',
   parameters: { title: text('of the message', { fallback: 'Upkeep' }) },
   readAddress: ({ host, segments, fragment }) => ({

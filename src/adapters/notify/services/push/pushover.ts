@@ -14,16 +14,16 @@ export const pushover = defineService({
   schemes: ['pushover'],
   title: 'Pushover',
   form: 'pushover://shoutrrr:APP_TOKEN@USER_KEY',
-  about: 'The token is that of an application; the key is of a user or a group. Priority 2 needs `retry` and `expire`.',
+  about: 'The token belongs to an application, the key to a user or a group. Priority 2 uses `retry` and `expire`.',
   example:
     'pushover://shoutrrr:azGDORePK8gMaC0QOYAMyEEuzJnyUi@uQiRzpo4DXghDmr9QzzfQu27cmVRsG/?devices=phone&priority=1',
   parameters: {
-    devices: list('names of devices; all unless given'),
+    devices: list('names of devices; all by default'),
     priority: integer('of the message', { fallback: 0, min: -2, max: 2 }),
     title: text('of the message'),
     encryptionkey: text('64 hex digits, for end-to-end encryption', { aliases: ['key'], isSecret: true }),
     retry: integer('seconds between two alarms of priority 2', { fallback: 60, min: 30, max: 10_800 }),
-    expire: integer('seconds until its alarm ends', { fallback: 3600, min: 30, max: 10_800 }),
+    expire: integer('seconds until an alarm of priority 2 ends', { fallback: 3600, min: 30, max: 10_800 }),
   },
   readAddress({ password, host }, values) {
     if (values.encryptionkey !== '' && !/^[0-9a-f]{64}$/i.test(values.encryptionkey))

@@ -12,7 +12,7 @@ export const twilio = defineService({
   schemes: ['twilio'],
   title: 'Twilio',
   form: 'twilio://ACCOUNT_SID:AUTH_TOKEN@FROM/TO[/TO…]',
-  about: 'Numbers are such as `+15551234567`; FROM may be a messaging service, `MG…`.',
+  about: 'A number has the form `+15551234567`. FROM may be a messaging service, `MG…`.',
   example: 'twilio://AC0123456789abcdef0123456789abcdef:9f8e7d6c5b4a39281706f5e4d3c2b1a0@+15551234567/+15557654321',
   parameters: { title: text('the first line') },
   readAddress({ user, password, host, segments }) {

@@ -11,11 +11,11 @@ export const apprise = defineService({
   schemes: ['apprise'],
   title: 'Apprise API',
   form: 'apprise://[USER:PASSWORD@]HOST[:PORT][/PATH]/KEY',
-  about: 'The key is that of a configuration in the Apprise API, which sends the message on to all of its services.',
+  about: 'The key names a configuration in the Apprise API, which forwards the message to its services.',
   example: 'apprise://apprise.example.com:8000/up-k33p-c0nfig?tag=ops&disabletls=yes',
   parameters: {
-    tag: text('whom to tell: a comma means or, a space means and'),
-    title: text('where the message has none'),
+    tag: text('tags of the services to notify; a comma means or, a space means and'),
+    title: text('for messages without a title'),
     disabletls: flag('plain http', false),
   },
   readAddress(parts) {

@@ -12,7 +12,7 @@ export const healthchecks = defineService({
   title: 'healthchecks.io',
   form: 'healthchecks+https://hc-ping.com/UUID',
   about:
-    'The address of a check with another scheme, of a server of your own too: `/UUID` or `/PING_KEY/SLUG`. A run pings its start, and its end with the summary; any other message goes to the log of the check.',
+    'The address of a check with another scheme, also on your own server: `/UUID` or `/PING_KEY/SLUG`. A run sends a ping at its start, and one with the summary at its end. Other messages go to the log of the check.',
   example: 'healthchecks+https://hc-ping.com/5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278',
   parameters: {},
   wantsRunStart: true,
@@ -45,7 +45,7 @@ const bodyLimit = { max: 100_000, unit: 'bytes' } as const;
 const saysOk: AnswerCheck = (answer: HttpAnswer) => {
   if (answer.status !== 200) return answer.status === 409 ? refusal(answer, 'rejected') : undefined;
   const words = answer.body.trim();
-  if (/^ok$/i.test(words) || words === '') return 'taken';
+  if (/^ok$/i.test(words) || words === '') return 'accepted';
   return /not found/i.test(words)
     ? refusal(answer, 'gone')
     : refusal(answer, /rate/i.test(words) ? 'rate' : 'rejected');

@@ -11,7 +11,7 @@ export const kuma = defineService({
   title: 'Uptime Kuma',
   form: 'kuma+https://HOST[:PORT][/PATH]/api/push/TOKEN',
   about:
-    'The push address of a monitor with another scheme; its query is left out. A run that succeeded is `up`, one that failed is `down`; other messages are `up` unless they are errors.',
+    'The push address of a monitor with another scheme. Its query is ignored. A successful run is `up`, a failed run `down`. Another message is `down` if it is an error, else `up`.',
   example: 'kuma+https://kuma.example.com/api/push/Gx7QkWm2Rt?status=up&msg=OK&ping=',
   parameters: {},
   otherKeys: 'ignored',

@@ -18,11 +18,11 @@ export const webhook = defineService({
   title: 'Signed webhook',
   form: 'webhook+https://HOST[:PORT]/PATH?secret=SECRET',
   about:
-    'A JSON object with an id that stays the same over repeats; the header `webhook-signature` proves that it is ours. A secret is any text, or `whsec_` and base64; two, parted by a comma, while one takes the place of the other.',
+    'The body is a JSON object. Its id stays the same in repeats. The header `webhook-signature` proves its origin. A secret is any text, or `whsec_` and base64. To replace a secret, give the new and the old one, separated by a comma.',
   example: 'webhook+https://hooks.example.com/upkeep?secret=whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   parameters: {
     secret: list('one or two secrets', { isRequired: true }),
-    title: text('where the message has none'),
+    title: text('for messages without a title'),
   },
   otherKeys: 'forwarded',
   readAddress(parts, { secret }) {
@@ -72,7 +72,7 @@ function keyOf(secret: string): Buffer {
   const [, encoded] = /^whsec_([A-Za-z0-9+/=_-]+)$/.exec(secret) ?? [];
   const key = encoded === undefined ? Buffer.from(secret) : Buffer.from(encoded, 'base64');
   if (key.length < shortestKey)
-    throw new InvalidUrlError('the key "secret"', `holds one of less than ${shortestKey} bytes`);
+    throw new InvalidUrlError('the key "secret"', `contains a secret of less than ${shortestKey} bytes`);
   return key;
 }
 

@@ -52,7 +52,7 @@ function unicode(value: bigint, { precision = 4, sharp }: Verb): string {
   return `U+${hex}${sharp && character !== '\ufffd' && isPrintable(character) ? ` '${character}'` : ''}`;
 }
 
-/** A float64; undefined for a verb that floats have not. */
+/** A float64; undefined for a verb that floats do not have. */
 export function formatReal(value: number, verb: Verb): string | undefined {
   const { letter, precision, plus, space, zero, width = 0 } = verb;
   const kind = floatVerbs[letter];

@@ -55,7 +55,7 @@ function titleLetter(letter: string): string {
 /** Capital, title and small forms: https://www.unicode.org/versions/Unicode15.0.0/ch05.pdf#G29675 */
 const digraphs = ['Ǆǅǆ', 'Ǉǈǉ', 'Ǌǋǌ', 'Ǳǲǳ'];
 
-/** `replace "from" "to" text`, so that a pipe can end in it. */
+/** `replace "from" "to" text`: the text is last, for pipes. */
 export function replace(text: Value, from: Value, to: Value, meter: Meter): string {
   const [whole, old, fresh] = [text, from, to].map((value) => textArgument(value, 'replace'));
   if (whole === undefined || old === undefined || fresh === undefined || old === '') return whole ?? '';

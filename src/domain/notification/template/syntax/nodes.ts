@@ -9,7 +9,7 @@ export type Node =
   | { readonly kind: 'break'; readonly at: number }
   | { readonly kind: 'continue'; readonly at: number };
 
-/** The first branch whose value is true is taken. */
+/** The first branch with a true value is rendered. */
 type IfNode = { readonly kind: 'if'; readonly at: number } & Branches;
 type WithNode = { readonly kind: 'with'; readonly at: number } & Branches;
 

@@ -8,7 +8,7 @@ import { createReader, type Reader, unexpected } from './reader.ts';
 /** `main`, and the templates of `define` and `block` by name. */
 export type Tree = { readonly main: readonly Node[]; readonly templates: ReadonlyMap<string, readonly Node[]> };
 
-/** Parses a template. Throws a `TemplateFault` with a position for everything that Go's parser refuses. */
+/** Parses a template. Throws a `TemplateError` with a position for everything that Go's parser refuses. */
 export function parseTree(text: string, functions: readonly string[]): Tree {
   const parser: Parser = {
     reader: createReader(lex(text)),

@@ -3,7 +3,7 @@
  * evaluator.
  */
 export class TemplateError extends Error {
-  override readonly name = 'TemplateFault';
+  override readonly name = 'TemplateError';
   readonly at: number | undefined;
 
   constructor(reason: string, at?: number) {

@@ -5,7 +5,7 @@ import { TemplateError } from './fault.ts';
 export type RenderLimits = {
   /** Actions, iterations and calls; handling 8 characters of text counts as one more. */
   readonly steps: number;
-  /** In UTF-16 units. Applies to intermediate texts too. */
+  /** In UTF-16 units. Also applies to intermediate texts. */
   readonly outputLength: number;
   /** Depth of nested blocks, parentheses and templates. */
   readonly depth: number;
@@ -14,7 +14,7 @@ export type RenderLimits = {
 /** Enough for loops within loops over 500 containers. A template at every limit takes one to two seconds. */
 export const defaultLimits: RenderLimits = { steps: 3_000_000, outputLength: 1_000_000, depth: 300 };
 
-/** Counts the cost of a rendering, and ends it with a `TemplateFault` at a limit. */
+/** Counts the cost of a rendering, and ends it with a `TemplateError` at a limit. */
 export type Meter = {
   readonly spend: (steps: number) => void;
   /** For a text that was read or written. */

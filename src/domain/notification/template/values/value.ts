@@ -32,7 +32,7 @@ export class NamedInt {
   }
 }
 
-/** A Go struct: named fields, and its forms as a whole. */
+/** A Go struct: named fields, and the forms of the whole. */
 export class Struct {
   /** For error messages. */
   readonly typeName: string;

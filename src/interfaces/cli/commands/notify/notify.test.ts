@@ -37,7 +37,7 @@ async function notify(argv: readonly string[], setup: Partial<NotifySetup> = {},
 
 describe('upkeep notify', () => {
   test.each([
-    [[], 'Cannot run "upkeep notify": it needs to know what to do; expected one of list, test, preview, upgrade'],
+    [[], 'Cannot run "upkeep notify": no action is given; expected one of list, test, preview, upgrade'],
     [
       ['tset'],
       'Cannot run "upkeep notify tset": there is no such action; expected one of list, test, preview, upgrade',

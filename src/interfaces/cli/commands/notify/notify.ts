@@ -16,7 +16,7 @@ export function createNotify(open: () => Promise<NotifySetup>): ReadCommand {
       const known = Object.keys(actions).join(', ');
       const what =
         action === ''
-          ? '"upkeep notify": it needs to know what to do'
+          ? '"upkeep notify": no action is given'
           : `"upkeep notify ${quoted(action).slice(1)}: there is no such action`;
       printLines(context.terminal.err, [`Cannot run ${what}; expected one of ${known}`]);
       return exitCodes.usage;

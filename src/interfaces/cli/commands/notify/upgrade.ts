@@ -12,11 +12,11 @@ export async function upgrade(context: NotifyContext): Promise<number> {
   }
   printLines(terminal.err, problemLines(context));
   if (urls.length === 0) {
-    printLines(terminal.err, ['Nothing to convert: --notifications names no kind, nor does its variable']);
+    printLines(terminal.err, ['Nothing to convert: neither --notifications nor its variable names a kind']);
     return exitCodes.done;
   }
   printLines(terminal.err, [
-    'Give these in UPKEEP_NOTIFICATION_URL, or in a file that it names, instead of the deprecated options. They hold secrets.',
+    'Give these in UPKEEP_NOTIFICATION_URL, or in a file that it names, instead of the deprecated options. They contain secrets.',
   ]);
   printLines(terminal.out, urls);
   return exitCodes.done;
