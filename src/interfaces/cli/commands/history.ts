@@ -55,7 +55,7 @@ function rowOf({
   ];
 }
 
-/** `web updated 1.27.3 → 1.27.4`, and a reason where there is one. */
+/** `web updated 1.27.3 → 1.27.4`, and a reason if there is one. */
 function sayContainer({ name, engine, outcome, reason, ...versions }: PastOutcome): string {
   const what = [
     printable(shownName({ name, engine }), 300),

@@ -6,7 +6,7 @@ export type Column = {
   readonly min: number;
   /** End of the text that stays when it is cut. */
   readonly keep: 'start' | 'end';
-  /** If there is no room for all columns, the one with the highest number is dropped first. 0 is never dropped. */
+  /** Without room for all columns, the highest number is dropped first. 0 is never dropped. */
   readonly dropPriority: number;
   /** A sentence: below its row for people, in its own column for programs. */
   readonly isSentence?: true;

@@ -53,13 +53,13 @@ const codes: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, 
 
 const repeatWindowMs = 2000;
 
-const stopLine = 'Stopping at the next point where nothing is left half done';
+const stopLine = 'Stopping at the next safe point';
 
 function quitLine(underWay: readonly string[]): string {
-  const line = 'Quit at once: the next start of Upkeep finishes or undoes what was under way';
+  const line = 'Quit at once: the next start of Upkeep finishes or undoes the interrupted update';
   if (underWay.length === 0) return line;
   const more = underWay.length > mostNamed ? ` and ${underWay.length - mostNamed} more` : '';
-  return `${line}, the update of ${underWay.slice(0, mostNamed).join(', ')}${more}`;
+  return `${line} of ${underWay.slice(0, mostNamed).join(', ')}${more}`;
 }
 
 /** More names make the line hard to read. */

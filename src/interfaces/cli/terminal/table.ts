@@ -25,7 +25,7 @@ export function tableLines(out: TextOutput, table: Table, style: Style): readonl
   return layoutTable(table, { width, overflow: out.isTerminal ? 'flow' : 'cut', style });
 }
 
-/** The lines of a table, titles first, none wider than the space. A column without text is left out. */
+/** The lines of a table, titles first, none wider than the space. Columns without text are omitted. */
 export function layoutTable(table: Table, { width, overflow, style }: TableSpace): readonly string[] {
   const { columns, rows } = withoutEmptyColumns(table);
   const lines = [columns.map(({ title }): Cell => ({ text: title, style: 'grey' })), ...rows];
