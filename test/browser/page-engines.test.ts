@@ -99,7 +99,7 @@ describeInBrowser('the page of several engines', () => {
       .locator('#banner')
       .getByText(/^pi cannot be reached: .*connection refused/)
       .waitFor();
-    expect(await page.locator('#verdict').textContent()).toBe('3 containers are running, 3 cannot be seen');
+    expect(await page.locator('#verdict').textContent()).toBe('3 containers are running, 3 unreachable');
     expect(await page.locator('tr.row.away').count()).toBe(names.length);
     await row(page, 'pi/cache').locator('.c-name a').click();
     await drawerOf(page, 'pi/cache').waitFor();
