@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** wrap-ansi and the packages that it needs, and re2js, which patterns in options are checked with. */
+/** wrap-ansi with its dependencies, and re2js, which checks patterns in options. */
 function belongsToOptions(path: string): boolean {
   return /^node_modules\/(?:re2js|wrap-ansi|string-width|get-east-asian-width|strip-ansi|ansi-regex|ansi-styles|emoji-regex)\//.test(
     path,

@@ -236,7 +236,7 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
   };
 }
 
-/** A task's container that the node has not removed yet would disturb the next test, with its ports and its load. */
+/** A container that the node has not removed yet would disturb the next test with its ports and its load. */
 async function removeTasks(
   sendTo: (socket: string, request: SwarmRequest) => Promise<SwarmReply>,
   socket: string,

@@ -5,8 +5,8 @@ import { startSwarm } from './swarm.ts';
 import type { LabSwarm, SwarmOptions } from './swarm.ts';
 
 /**
- * `describe()` for tests that need a swarm of three nodes. It comes up before the first of them, is whole and empty
- * again after each, and is gone after the last. On Podman, which has none, there are no such tests.
+ * `describe()` for tests that need a swarm of three nodes. The swarm starts before the first test, is repaired and
+ * emptied after each, and removed after the last. Podman has no swarm, so the tests do not exist there.
  */
 export function describeInSwarm(name: string, options: SwarmOptions, suite: (swarm: () => LabSwarm) => void): void {
   if (isPodman) return;

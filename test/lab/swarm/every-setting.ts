@@ -1,7 +1,7 @@
 import type { LabSwarm } from './swarm.ts';
 
 /**
- * Creates a service without replicas that has every setting of API 1.41, and a number that JavaScript has not:
+ * Creates a service without replicas that has every setting of API 1.41, and a number that JavaScript cannot represent:
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Service/operation/ServiceCreate
  */
 export async function everySetting(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SwarmClient } from './client.ts';
 
-/** A manager's state in its own words. */
+/** State of a manager, as it reports it. */
 export type ManagerInfo = { readonly ControlAvailable: boolean; readonly Error: string };
 
 /**

@@ -71,7 +71,7 @@ function containersIn({ stdout, stderr }: UpkeepRun): unknown {
     const { containers } = JSON.parse(stdout) as { containers?: unknown };
     if (containers !== undefined) return containers;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new Error(`No document with containers: ${stdout}${stderr}`);
 }
