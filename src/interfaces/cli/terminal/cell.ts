@@ -2,7 +2,7 @@ import type { StyleName } from './style.ts';
 
 export type Column = {
   readonly title: string;
-  /** In a table with one line per row, the column is not narrower than this while another one can shrink. */
+  /** Minimum width in a table with one line per row, while another column can shrink. */
   readonly min: number;
   /** End of the text that stays when it is cut. */
   readonly keep: 'start' | 'end';

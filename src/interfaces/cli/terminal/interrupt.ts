@@ -32,16 +32,16 @@ export type InterruptOptions = {
  */
 export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWay }: InterruptOptions): Interrupt {
   const controller = new AbortController();
-  let heard: { readonly exitCode: number; readonly atMs: number } | undefined;
+  let firstSignal: { readonly exitCode: number; readonly atMs: number } | undefined;
   return {
     signal: controller.signal,
-    exitCode: () => heard?.exitCode,
+    exitCode: () => firstSignal?.exitCode,
     onSignal: (name) => {
-      if (heard === undefined) {
-        heard = { exitCode: codes[name], atMs: monotonicMs() };
+      if (firstSignal === undefined) {
+        firstSignal = { exitCode: codes[name], atMs: monotonicMs() };
         if (hasSafePoints) say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2 s quits at once` : stopLine);
         controller.abort(new ServiceError('cancelled', `Cannot continue: stopped by ${name}`));
-      } else if (monotonicMs() - heard.atMs >= repeatWindowMs) {
+      } else if (monotonicMs() - firstSignal.atMs >= repeatWindowMs) {
         quit(codes[name], hasSafePoints ? quitLine(underWay()) : '');
       }
     },

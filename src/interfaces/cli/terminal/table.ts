@@ -19,7 +19,7 @@ export type TableSpace = {
   readonly style: Style;
 };
 
-/** On a terminal in its width, with sentences below their rows. In a pipe one line per row of any length. */
+/** On a terminal: in its width, with sentences below their rows. In a pipe: one line per row, of any length. */
 export function tableLines(out: TextOutput, table: Table, style: Style): readonly string[] {
   const width = out.isTerminal ? Math.max(1, out.columns() - 1) : Number.POSITIVE_INFINITY;
   return layoutTable(table, { width, overflow: out.isTerminal ? 'flow' : 'cut', style });

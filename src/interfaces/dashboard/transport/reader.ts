@@ -57,8 +57,8 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
       if (details.status === 401) return 'refused';
       if (details.status !== 500) return away(refusalWords(details));
     }
-    const told = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
-    engineError = details.kind === 'refused' ? details.why : engineWords(told?.engineError);
+    const newStatus = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
+    engineError = details.kind === 'refused' ? details.why : engineWords(newStatus?.engineError);
     if (decided.kind === 'ok') decisions = readDecisions(decided.document);
     const listed = details.kind === 'ok' ? withDecisions(readDetails(details.document), decisions) : fleet.all();
     // Engines have names only if there are several.
@@ -68,8 +68,8 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     }
     const containers = withEnginesAway(listed, enginesAway);
     performance.mark('data');
-    if (details.kind === 'ok' && told?.engineError === undefined) readAtMs = nowMs();
-    onRead(fleet.take(containers, told, nowMs()));
+    if (details.kind === 'ok' && newStatus?.engineError === undefined) readAtMs = nowMs();
+    onRead(fleet.take(containers, newStatus, nowMs()));
     return 'ok';
   }
 
