@@ -45,7 +45,7 @@ function run(args) {
 
 function expect(isSo, claim, evidence) {
   if (isSo) return;
-  console.error(`Node ${process.version}: it does not hold that Upkeep ${claim}`);
+  console.error(`Node ${process.version}: failed: Upkeep ${claim}`);
   console.error(evidence);
   process.exit(1);
 }

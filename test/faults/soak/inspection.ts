@@ -62,7 +62,7 @@ export async function listAll(engine: EngineClient): Promise<readonly Listed[]> 
   }));
 }
 
-/** On the machine of the engine. */
+/** Paths of the marker files in volumes, on the machine of the engine. */
 function markers({ Mounts }: Inspected): readonly string[] {
   return Mounts.filter(({ Type }) => Type === 'volume').map(({ Source }) => join(String(Source), 'marker'));
 }

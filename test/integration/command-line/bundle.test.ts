@@ -51,7 +51,7 @@ describe('the bundle', () => {
   });
 
   test('has a bill of materials of the same packages, and no other, with their checksums', async () => {
-    // As `npm install --global` calls it.
+    // Like `npm install --global`.
     const env = { ...process.env, npm_config_global: 'true' };
     await run('npm', ['run', '--silent', 'sbom'], { cwd: root, env });
     const bill = JSON.parse(readFileSync(join(dist, 'sbom.cdx.json'), 'utf8')) as Bill;

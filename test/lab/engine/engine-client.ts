@@ -103,7 +103,9 @@ export function engineClient(socket: string): EngineClient {
         const container = await inspect(idOrName);
         if (container && passes(container)) return container;
         if (performance.now() > deadlineMs)
-          throw new Error(`"${idOrName}" did not get there in time: ${JSON.stringify(container?.State)}`);
+          throw new Error(
+            `"${idOrName}" did not reach the expected state in time: ${JSON.stringify(container?.State)}`,
+          );
         await sleep(20);
       }
     },

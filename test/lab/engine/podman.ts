@@ -44,7 +44,7 @@ export async function startPodman(labDir: string, { name, args = [] }: EngineOpt
     kill: async () => daemon?.kill(),
     stop: async () => daemon?.stop(),
     start,
-    powerCut: () => Promise.reject(new Error('Podman has no daemon whose end would take its containers along')),
+    powerCut: () => Promise.reject(new Error('Podman has no daemon whose end stops its containers')),
     remove: async () => {
       execFileSync('podman', ['rm', '--all', '--force', '--time', '0'], {
         env: { ...process.env, ...env },

@@ -100,11 +100,11 @@ async function cutShort(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  let left = bytes;
+  let remainingBytes = bytes;
   for await (const chunk of reply as AsyncIterable<Buffer>) {
-    await new Promise((resolve) => response.write(chunk.subarray(0, left), resolve));
-    left -= chunk.length;
-    if (left <= 0) break;
+    await new Promise((resolve) => response.write(chunk.subarray(0, remainingBytes), resolve));
+    remainingBytes -= chunk.length;
+    if (remainingBytes <= 0) break;
   }
   reset(request);
 }

@@ -149,7 +149,7 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
   const waitFor = async (passes: () => Promise<boolean>, why: () => string, timeoutMs = defaultTimeoutMs) => {
     const deadlineMs = performance.now() + timeoutMs;
     while (!(await passes())) {
-      if (performance.now() > deadlineMs) throw new Error(`It did not come to that in time: ${why()}`);
+      if (performance.now() > deadlineMs) throw new Error(`The expected state was not reached in time: ${why()}`);
       await sleep(everyMs);
     }
   };

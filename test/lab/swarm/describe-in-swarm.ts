@@ -12,7 +12,7 @@ export function describeInSwarm(name: string, options: SwarmOptions, suite: (swa
   if (isPodman) return;
   describeInLab(name, (lab) => {
     let swarm: LabSwarm | undefined;
-    const here = (): LabSwarm => {
+    const currentSwarm = (): LabSwarm => {
       expect(swarm, 'the swarm').toBeDefined();
       return swarm as LabSwarm;
     };
@@ -21,6 +21,6 @@ export function describeInSwarm(name: string, options: SwarmOptions, suite: (swa
     }, 120_000);
     afterEach(() => swarm?.reset(), 120_000);
     afterAll(() => swarm?.remove(), 60_000);
-    suite(here);
+    suite(currentSwarm);
   });
 }

@@ -131,5 +131,5 @@ export function memberText(document: string, member: string): string {
     else if (char === '{') depth += 1;
     else if (char === '}' && (depth -= 1) === 0) return document.slice(start, at + 1);
   }
-  throw new Error(`There is no "${member}" in it`);
+  throw new Error(`The object has no "${member}"`);
 }

@@ -14,7 +14,7 @@ export async function untilLeaderless(swarm: Pick<SwarmClient, 'send'>, socket: 
     const { text } = await swarm.send({ path: '/info', socket, timeoutMs: longestMs });
     const { Swarm } = JSON.parse(text) as { readonly Swarm: ManagerInfo };
     if (Swarm.Error !== '') return Swarm;
-    if (performance.now() > deadlineMs) throw new Error('The manager goes on believing in its swarm');
+    if (performance.now() > deadlineMs) throw new Error('The manager reported no problem of its swarm in time');
     await sleep(everyMs);
   }
 }

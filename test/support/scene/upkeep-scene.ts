@@ -23,7 +23,7 @@ export type UpkeepScene = {
 };
 
 export type UpkeepSceneOptions = {
-  /** Of the engine. */
+  /** The engine's socket. */
   readonly socket: string;
   /** Before the arguments of each call. */
   readonly args?: readonly string[];

@@ -31,7 +31,7 @@ export function describePeople({ shapes, only, reportFile }: PeopleScope): void 
   });
 }
 
-/** Of one container each. */
+/** Shapes of one container. */
 export const peopledShapes: readonly string[] = [
   'a published port, unless-stopped',
   'always, a named and an anonymous volume',

@@ -191,7 +191,7 @@ export function wrongInAnyCase({ done, now, name, oldId }: AfterStory, report: s
   return faults;
 }
 
-/** It must be the same container in the same state as after the act. */
+/** The container and its state must be the same as after the act. */
 function unlike({ done, now }: AfterStory, name: string): string[] {
   const [wanted, is] = [named(done, name), named(now, name)];
   if (wanted === undefined) return [];

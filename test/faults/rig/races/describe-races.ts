@@ -7,7 +7,7 @@ import type { Shape } from '../shapes.ts';
 
 export type RaceScope = {
   readonly shapes: readonly Shape[];
-  /** Of each shape. */
+  /** Number of races of each shape. */
   readonly rounds: number;
   /** Seed of the first round of each shape; the following rounds count up. */
   readonly seed: number;
