@@ -1,7 +1,7 @@
 // `npm run bench`: the benchmarks of test/bench, in the lab, one after the other. They print ratios to a floor measured
 // in the same run, and fail only when they cannot measure.
 //   npm run bench -- idle fleet     only files with these words in their path
-//   npm run bench -- --record       keeps the results for docs/benchmarks.md, those of other files too
+//   npm run bench -- --record       keeps the results for docs/benchmarks.md, together with the results of other files
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -46,7 +46,7 @@ async function measure(file) {
   return { status: status ?? 1, lines };
 }
 
-/** A file without figures for the page has none there. */
+/** Skips a file without figures for the page. */
 function keep(file, result) {
   if (result.figures.length === 0) return;
   mkdirSync(results, { recursive: true });

@@ -61,7 +61,7 @@ The floors:
 - the downtime of an update: a stop of one existing container and a start of another
 - an update with notifications: the same update without them
 - four engines while a fifth has a fault: the same update by a service without the fifth
-- a check of one engine while 99 are away: the same check by a service with one other engine
+- a check of one engine while 99 are unreachable: the same check by a service with one other engine
 
 ## Others
 

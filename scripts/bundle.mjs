@@ -1,5 +1,5 @@
-// Bundles the sources for Node. `node scripts/bundle.mjs ENTRY FILE` bundles a program of the tests or benchmarks,
-// with what it imports from src/, into one file. scripts/build.mjs makes the shipped bundle.
+// Bundles the sources for Node. `node scripts/bundle.mjs ENTRY FILE` bundles a program of the tests or benchmarks with
+// its imports from src/ into one file. scripts/build.mjs makes the shipped bundle.
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';

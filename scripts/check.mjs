@@ -1,6 +1,6 @@
-// `npm run check`: everything that can be said about the code without an engine, in one command.
-//   npm run check -- --without-tests     for a caller that runs them itself
-// Two steps run at a time. A step that passes prints one line; one that fails prints all it said.
+// `npm run check`: all checks of the code that need no engine, in one command.
+//   npm run check -- --without-tests     for a caller that runs the unit tests itself
+// Two steps run at a time. A passed step prints one line, a failed step its whole output.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
-// `npm run test:engines`: the suites that meet a real engine, on every engine that is supported, one after another.
+// `npm run test:engines`: the suites with a real engine, on every supported engine, one after another.
 //   npm run test:engines -- docker-28 podman-4.3     only these
-// One line for each engine. One that cannot be had here is a failure, never a silence. How far a run has come is
-// seen in test-results/engine-NAME.log.
+// Prints one line for each engine. An engine that is not available here is a failure. The progress of a run is in
+// test-results/engine-NAME.log.
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ for (const name of names.length > 0 ? names : Object.keys(engines)) await testOn
 async function testOn(name) {
   const engine = obtainEngine(name, { log });
   if (engine.failure) {
-    console.log(`FAIL engine ${name}: NOT TESTED, it cannot be had here: ${engine.failure}`);
+    console.log(`FAIL engine ${name}: NOT TESTED, not available here: ${engine.failure}`);
     process.exitCode = 1;
     return;
   }

@@ -1,14 +1,14 @@
-// `npm run test:faults -- --campaign X`: a whole campaign against a real engine, every call of an update times
-// every incident times every shape. It takes minutes to an hour; `npm test` has a short one.
-//   --campaign LETTER   which, several times for several; all of them without
-//   --engine NAME       on another engine of test/lab/engine/engines.mjs
-//   --shape TEXT        only shapes, or mutations, with these words in their name, several times for several
-//   --point NAME        only this point, as a failure names it
-//   --rounds N          how many races (campaign G), shared out among its shapes, or containers (campaign L), or
-//                       forgers (campaign N); 200 of them without
-//   --seed N            of the first race; that of each other is one more than that before it; of campaigns L and N
+// `npm run test:faults -- --campaign X`: a whole campaign against a real engine: every incident at every call of an
+// update, for every shape. It takes minutes to an hour; `npm test` runs a short one.
+//   --campaign LETTER   only this campaign; repeatable; default all
+//   --engine NAME       another engine of test/lab/engine/engines.mjs
+//   --shape TEXT        only shapes, or mutations, with this text in their name; repeatable
+//   --point NAME        only this point, named as in a failure
+//   --rounds N          number of races (campaign G), divided among its shapes, of containers (campaign L), or of
+//                       forgers (campaign N); default 200
+//   --seed N            seed of campaigns L and N, and of the first race of G; each further race adds one
 //   --mutations         instead: remove single rules of the protocol, and count the broken points
-//   --record            keeps the results for docs/reliability.md, those of other shapes too
+//   --record            keep the results for docs/reliability.md, together with the results of other shapes
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

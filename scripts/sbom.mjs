@@ -1,5 +1,6 @@
 // `npm run sbom`: dist/sbom.cdx.json, the packages in the bundle as CycloneDX: https://cyclonedx.org/docs/1.5/json/
-// npm writes it from package-lock.json; packages that are not in dist/THIRD-PARTY-LICENSES.txt are not shipped, and are left out.
+// npm writes it from package-lock.json. Packages that are not in dist/THIRD-PARTY-LICENSES.txt are removed, because they
+// are not shipped.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +28,7 @@ writeFileSync(`${root}dist/sbom.cdx.json`, `${JSON.stringify(bom, undefined, 2)}
 
 function npmSbom() {
   const format = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application'];
-  // `npm install --global` runs this too, and npm describes nothing that is global.
+  // `npm install --global` runs this too, and npm describes no global packages.
   const args = ['sbom', ...format, '--package-lock-only', '--no-global'];
   const { status, stdout, stderr } = spawnSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20 });
   if (status === 0) return stdout;

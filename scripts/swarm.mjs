@@ -1,10 +1,10 @@
 // `npm run test:swarm`: the whole suite of services on a swarm of three real engines. It takes half an hour; `npm test`
-// has a part of it, drawn by the commit.
+// runs a part of the suite, drawn by the commit.
 //   npm run test:swarm -- --engine docker-28 table kill    on another engine of test/lab/engine/engines.mjs, these files only
-//   npm run test:swarm -- --cases 200                       instead: so many updates at random, each held against the tasks
-//   --seed TEXT    of the first of them
-//   --round N      only these eight of them, as a failure names them
-//   --record       keeps their result for docs/reliability.md
+//   npm run test:swarm -- --cases 200                       instead: 200 random updates, each compared with the tasks
+//   --seed TEXT    seed of the random updates
+//   --round N      only this round of eight updates, named as in a failure
+//   --record       keep the result for docs/reliability.md
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

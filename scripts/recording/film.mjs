@@ -1,4 +1,4 @@
-// Frames of a terminal as one SVG, which plays by itself wherever it is shown as a picture.
+// Frames of a terminal as one animated SVG.
 
 const cell = { width: 8.4, height: 18 };
 const margin = 16;

@@ -1,4 +1,4 @@
-// A worker of scripts/test/run.mjs, because installing blocks its thread: installs the needs that are its data.
+// Installs the needs of the suites for scripts/test/run.mjs, in a worker because installing blocks the thread.
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { installImage } from '../../test/image/rig/install.mjs';
 import { installBrowser, installLab, installPodman, installReceivers } from '../../test/lab/install.mjs';
@@ -12,7 +12,7 @@ const installers = {
 };
 
 /**
- * Resolves, for each need, to the reason why it is not met, or undefined. Works on one at a time, because of apt's
+ * Resolves, for each need, to the reason why it is unmet, or undefined. Installs one need at a time, because of apt's
  * lock.
  */
 export async function prepare(needs, log) {

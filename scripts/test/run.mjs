@@ -1,7 +1,7 @@
-// `npm test`: every suite, each in what it needs, and one closing line over all of them.
+// `npm test`: installs the needs of the suites, runs every suite, and prints a total.
 //   npm test -- unit contract     only these
 //   npm test -- --all             all of each suite; otherwise a push runs a part of the longest, drawn by its commit
-// With CI=true also the static checks and the built files on newer Nodes, and nothing may be skipped for want of a lab.
+// CI=true adds the static checks and the built files on newer Nodes, and a missing lab is a failure.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -17,7 +17,7 @@ const reports = join(root, 'test-results');
 const timesFile = join(root, 'node_modules/.cache/upkeep/suite-times.json');
 const isCi = process.env.CI === 'true';
 process.env.NO_COLOR = '1';
-/** Far longer than any suite takes, so that a suite that hangs does not block the results of the others. */
+/** Far longer than any suite takes. Keeps a hanging suite from blocking the results of the others. */
 const deadlineMs = 45 * 60_000;
 
 const words = process.argv.slice(2);
@@ -38,7 +38,7 @@ const queue = chooseSuites({ names, isCi, all, seed });
 const times = readTimes(timesFile);
 announce();
 
-/** Effect of a need that is not met. */
+/** The tests that an unmet need affects. */
 const withoutNeed = {
   lab: 'no lab, tests that need an engine',
   podman: 'tests with Podman beside Docker',

@@ -1,4 +1,4 @@
-// The built files on another Node: the version, the help, a check and an update against the demo's engine, over HTTP.
+// Tests the built files on another Node: the version, the help, a check and an update against the demo's engine, over HTTP.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -45,7 +45,7 @@ function run(args) {
 
 function expect(isSo, claim, evidence) {
   if (isSo) return;
-  console.error(`Node ${process.version}: it does not hold that Upkeep ${claim}`);
+  console.error(`Node ${process.version}: failed: Upkeep ${claim}`);
   console.error(evidence);
   process.exit(1);
 }

@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto';
 import { changedFiles, filesOf } from './files.mjs';
 
 /**
- * The suites, longest first, so that the last one to end is a short one. `share`: the part of the files that a push
- * runs beside those named in `always`, drawn by its commit, files that the commit changed first. `npm test -- --all`
- * runs all.
+ * The suites, longest first, so that a short one ends last. A push runs the files in `always`, and a `share` of the
+ * others: files that its commit changed first, then files drawn by its commit. `npm test -- --all` runs all.
  */
 export const suites = [
   { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 7, always: ['engine-facts.test.ts'] },
@@ -47,9 +46,9 @@ export function seedOfThisPush(root) {
 }
 
 /**
- * The files named in `always`, and a share of the others, rounded up: those that the commit changed first, then by a
- * hash of the seed, so that over many seeds each file is drawn equally often. A fixed number keeps the time of a push
- * the same.
+ * The files named in `always`, and a share of the others, rounded up: changed files first, then in the order of a hash
+ * of the seed, so that each file is drawn equally often over many seeds. The fixed number keeps the time of a push
+ * constant.
  */
 function drawFiles(suite, seed) {
   const { folder, share, always = [] } = suite;

@@ -29,7 +29,7 @@ describeInLab('downtime of an update', (lab) => {
     reportRatio('downtime of an updated container with a published port', median(updates), median(floors), 1.2);
   });
 
-  /** Two containers that are there already: stop one, start the other. */
+  /** Stops one existing container and starts another. */
   async function bareStopAndStart(): Promise<number> {
     await engine.clear();
     await pushImage(registry, 'bench/web', 'stable', catalogue['plain-v1']);

@@ -102,7 +102,7 @@ async function start(args: readonly string[], input = ''): Promise<Child> {
 }
 
 /**
- * By wrk, on 32 connections: it needs less time for a request than any of the servers, so the server is the bottleneck.
+ * Measured with wrk on 32 connections. It needs less time for a request than any server, so the server is the bottleneck.
  */
 async function load({ port, usage }: Child): Promise<{ readonly perSecond: number; readonly cpuMicros: number }> {
   const before = (await usage()).cpuMicros;

@@ -14,7 +14,7 @@ import { median, reportRatio } from './rig/ratios.ts';
 
 /**
  * The built service on Node 24, started as in its image, with a hundred containers of a real engine, all groups on, and
- * one page open in a browser. `npm run build` comes first.
+ * one page open in a browser. Run `npm run build` first.
  */
 describeInLab('an idle service', (lab) => {
   const { engine, registry } = lab;

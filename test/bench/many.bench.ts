@@ -11,7 +11,7 @@ import { median, reportRatio } from './rig/ratios.ts';
 describeInLab('updates of many', (lab) => {
   const { engine, registry } = lab;
   const many = 50;
-  /** As many as Upkeep pulls, stops and starts at once. */
+  /** Number of containers that Upkeep pulls, stops and starts at once. */
   const atOnce = 4;
   const windowMs = 10_000;
   const longWindowMs = 30_000;
@@ -100,7 +100,7 @@ describeInLab('updates of many', (lab) => {
     return { service, update };
   }
 
-  /** Not more than `atOnce` of them at a time. */
+  /** At most `atOnce` at a time. */
   async function eachOf(all: readonly string[], act: (name: string) => Promise<unknown>): Promise<void> {
     const left = [...all];
     const work = async () => {

@@ -6,7 +6,7 @@ import { pushImage } from '../lab/registry/push.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { median, reportRatio } from './rig/ratios.ts';
 
-/** Duration of an update, as in its own report, without targets of notifications and with twenty that never answer. */
+/** Duration of an update, from its report: without notification targets, and with twenty that never answer. */
 describeInLab('an update and those who are told of it', (lab) => {
   const { engine, registry } = lab;
   const image = `${registry.host}/bench/told:stable`;
@@ -18,7 +18,7 @@ describeInLab('an update and those who are told of it', (lab) => {
     try {
       const { port } = silent.address() as { port: number };
       const urls = Array.from({ length: 20 }, (_, index) => {
-        // Half of them accept the connection and send nothing; the others do not exist.
+        // Half of the targets accept the connection and send nothing; the others do not exist.
         return `generic+http://127.0.0.1:${index % 2 === 0 ? port : 9}/hook-${index}`;
       });
       const [alone, told]: [number[], number[]] = [[], []];

@@ -8,8 +8,8 @@ import { startScriptedEngine, type ScriptedEngine } from '../support/engine/scri
 import { median, reportRatio } from './rig/ratios.ts';
 
 /**
- * Starts of the built program as whole processes, in turn with a Node that does nothing. The aims are 0.6 of what a
- * program of separate modules takes. Much of a check is the certificates that Node reads for TLS. `npm run build` comes first.
+ * Starts of the built program as whole processes, in turn with an empty program. The aims are 0.6 of the time of a
+ * program of separate modules. A check spends much time on reading certificates for TLS. Run `npm run build` first.
  */
 
 const runs = 21;

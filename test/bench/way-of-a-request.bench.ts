@@ -10,7 +10,7 @@ import { pushImage } from '../lab/registry/push.ts';
 import { apiToken, ask } from '../support/http/http-scene.ts';
 import { startUpkeep } from '../support/scene/run-upkeep.ts';
 
-/** Source files in which a request runs a function, by V8's coverage of the shipped executable: the way in docs/ARCHITECTURE.md. */
+/** Lists the source files whose functions a request calls, from V8's coverage of the executable, for docs/ARCHITECTURE.md. */
 describeInLab('the way of a request', ({ engine, registry }) => {
   test('POST /v1/update?image=… of a stale container', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'upkeep-way-'));
@@ -75,7 +75,7 @@ process.on('SIGUSR2', () => {
 `;
 }
 
-/** The bundler's own function for an export of a chunk. The source map gives it to the file before it. */
+/** The bundler's function for an export of a chunk. The source map assigns it to the wrong file, the one before it. */
 const exportGetter = /^function\(\)\{return [\w$.]+\}\}\)/;
 
 /** Paths under src/ of functions that were called; the loading of a file does not count. */

@@ -33,7 +33,7 @@ const migrationFails: Behaviour = {
   ],
 };
 
-/** The home server of the prototype, with the same names and, as far as the service supports them, the same states. */
+/** The home server of the prototype, with the same names, and the same states if the service supports them. */
 export const home: readonly HomeContainer[] = [
   {
     project: 'monitoring',

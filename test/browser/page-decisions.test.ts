@@ -111,7 +111,7 @@ describeInBrowser('decisions on the page', () => {
     );
     await page.locator('#confirm').getByRole('button', { name: 'Approve and update' }).click();
     await refused;
-    await page.locator('#notice').getByText('traefik waits for another version by now, or for none.').waitFor();
+    await page.locator('#notice').getByText('traefik now waits for another version, or for none.').waitFor();
     await row(page, 'traefik').locator('.c-version', { hasText: '3.2.2' }).waitFor();
     expect(await decisions(stage)).toEqual(['snooze vaultwarden']);
     expect(page.complaints.splice(0)).toEqual([expect.stringContaining('409')]);

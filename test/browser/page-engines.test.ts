@@ -99,7 +99,7 @@ describeInBrowser('the page of several engines', () => {
       .locator('#banner')
       .getByText(/^pi cannot be reached: .*connection refused/)
       .waitFor();
-    expect(await page.locator('#verdict').textContent()).toBe('3 containers are running, 3 cannot be seen');
+    expect(await page.locator('#verdict').textContent()).toBe('3 containers are running, 3 unreachable');
     expect(await page.locator('tr.row.away').count()).toBe(names.length);
     await row(page, 'pi/cache').locator('.c-name a').click();
     await drawerOf(page, 'pi/cache').waitFor();
@@ -110,7 +110,7 @@ describeInBrowser('the page of several engines', () => {
     await page.keyboard.press('Escape');
     expect(await violations(page)).toEqual([]);
     scene.engines['pi']?.behave('well');
-    // Named, it is asked at once, not when its next try is due.
+    // A request with its name is tried at once, not at the next interval.
     await http.ask('/v1/check?engine=pi', { method: 'POST' });
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await page.locator('#banner').waitFor({ state: 'hidden' });

@@ -19,7 +19,7 @@ describeInBrowser('the page while things happen', () => {
       globalThis.touched = new Set();
       new MutationObserver((records) => {
         for (const { target } of records) {
-          // It has been replaced since, which has another record.
+          // A node that was replaced later; the replacement has its own record.
           if (!target.isConnected) continue;
           const row = (target.closest ? target : target.parentElement)?.closest('tr.row');
           touched.add(row?.dataset.name ?? target.id);

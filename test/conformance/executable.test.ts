@@ -141,7 +141,7 @@ describe('upkeep demo', () => {
   test('survives updates that meet its own rounds', async () => {
     const { demo, url } = await startDemo(['--http-api-rate-limit', '1000000']);
     const [, token = ''] = /API token: (\S+),/.exec(demo.output()) ?? [];
-    const hasMet = () => demo.output().includes('An update that the API was asked for is under way');
+    const hasMet = () => demo.output().includes('An update requested over the API is under way');
     while (!hasMet()) expect([200, 429]).toContain((await ask(url, '/v1/update', { method: 'POST', token })).status);
     await demo.seen('Round 3');
     demo.child.kill('SIGTERM');

@@ -46,7 +46,7 @@ function countRunning({ scene, before }: Stage): ReadonlyMap<string, number> {
 }
 
 /**
- * Once the update is decided, the old policy is removed before the new one is set, because none is better than both.
+ * After the decision, the old policy is removed before the new one is set: no policy is better than both.
  */
 function betweenPolicies(calls: readonly string[], index: number, when: 'before' | 'during' | 'after'): boolean {
   const policies = calls.flatMap((call, at) => (call.startsWith('updateRestartPolicy') ? [at] : []));

@@ -11,8 +11,8 @@ import { skipBecause } from '../lab/skip-because.ts';
 import { markVariable, startInContainer, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
 
 /**
- * Upkeep replaces the container that it runs in, on a real engine, and is killed at the calls of
- * that: the helper once there is one, else the service. The engine starts again what its policy says.
+ * Upkeep replaces its own container on a real engine, and is killed at the calls of this update: the helper if there is
+ * one, else the service. The engine restarts containers by their policy.
  */
 describeInLab('killed at the calls of an update of its own container', (lab) => {
   const engines = new Map<boolean, LabEngine>();
@@ -40,7 +40,7 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
       const next = upkeepImage('v2', good ? {} : { Entrypoint: ['sh', '-c', 'exit 3'] });
       const { id, old, next: pushed } = await startInContainer(lab, engine, { socket: socketPath, next, repository });
       const faults = await atRest(engine, () => killed > 0);
-      if (strike !== undefined && killed === 0) faults.push('nobody was killed');
+      if (strike !== undefined && killed === 0) faults.push('no process was killed');
       const now = await engine.inspect('upkeep');
       const isNew = now?.Image === imageIdOf(pushed);
       if (!isNew && now?.Id !== id) faults.push('it is not the container that it was');
@@ -56,9 +56,8 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
   }
 
   /**
-   * Nothing but `upkeep` is left and runs; else what is there instead, after a minute and a half. At rest only after
-   * something else has been there, or somebody was killed: on a busy machine the start alone takes longer than the quiet
-   * that is waited for.
+   * Waits until only `upkeep` exists and runs. After 90 s returns the actual containers as an error. First waits for
+   * another state or a kill: on a busy machine the start alone takes longer than the awaited quiet period.
    */
   async function atRest(engine: LabEngine, isKilled: () => boolean): Promise<string[]> {
     let hasBegun = false;
@@ -71,14 +70,14 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
       found = shown.toSorted().join(', ');
       hasBegun ||= isKilled() || found !== '/upkeep running';
       if (!hasBegun || found !== '/upkeep running') quietSince = performance.now();
-      // Longer than the check at a start takes until it has created something.
+      // Longer than a start takes until it creates a container.
       if (performance.now() - quietSince > 4000) return [];
       await sleep(100);
     }
     return [`there is ${found}`];
   }
 
-  /** With `all`, both at every call, which takes a quarter of an hour; else one at every fifth. */
+  /** With `all`, both moments at every call, in a quarter of an hour; else one at every fifth call. */
   const momentsAt = (change: number): readonly Moment[] => {
     if (process.env['UPKEEP_FAULTS'] === 'all') return ['before', 'after'];
     return change % 5 === 3 ? [change % 2 === 0 ? 'before' : 'after'] : [];
@@ -107,7 +106,7 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
   });
 });
 
-/** SIGKILL to the processes of the helper, where there is one, else to those of the service; how many. */
+/** SIGKILL to the processes of the helper if there is one, else of the service. Returns their number. */
 function killUpkeep(mark: string): number {
   const processes = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -119,7 +118,7 @@ function killUpkeep(mark: string): number {
   return struck.filter(({ pid }) => kill(pid)).length;
 }
 
-/** False where it has ended meanwhile. */
+/** False if the process has already ended. */
 function kill(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');

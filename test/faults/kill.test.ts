@@ -8,9 +8,8 @@ const shortShape = 'always, a named and an anonymous volume';
 const isShort = process.env['UPKEEP_FAULTS'] === 'short';
 
 /**
- * The short campaign: an update is killed after every call has been answered, and before the engine has a call
- * where that leaves something else. `npm test` draws one call in six, and
- * `npm run test:faults -- --campaign A` has every point.
+ * The short campaign: kills an update after every answered call, and before a call if that leaves another state.
+ * `npm test` draws one call in six; `npm run test:faults -- --campaign A` has every point.
  */
 describeCampaign('A', {
   shapes: isShort ? shapes.filter(({ name }) => name === shortShape) : shapes,

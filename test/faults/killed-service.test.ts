@@ -9,7 +9,7 @@ import { startUpkeep } from '../support/scene/run-upkeep.ts';
 
 const rounds = 50;
 const decided = ['web', 'db'] as const;
-/** A decision is known by the minute in which it ends. */
+/** Each decision ends in its own minute, which identifies it. */
 const firstEndMs = Math.ceil(Date.now() / 60_000) * 60_000 + 86_400_000;
 
 describeInLab('a service that is killed again and again while people decide', (lab) => {
@@ -38,7 +38,7 @@ describeInLab('a service that is killed again and again while people decide', (l
 
   const idsNow = async () => await Promise.all(['web', 'db', 'tv'].map(async (name) => (await inspect(name)).Id));
 
-  /** Of each decided container, the number of its decision. */
+  /** Number of the decision, by container. */
   async function decisionsAt(url: string): Promise<ReadonlyMap<string, number>> {
     const { decisions } = (await ask(url, '/v1/decisions')).json();
     return new Map(

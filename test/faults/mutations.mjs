@@ -201,7 +201,7 @@ const mutations = [
   },
 ];
 
-/** Prints a line for each mutation with one of the words in its name, and hands over all rows of docs/reliability.md: of the others those that are known. */
+/** Runs the mutations with one of the words in their name, and prints a line for each. `keep` also gets the known rows of the others. */
 export async function runMutations({ words, known, keep }) {
   const points = new Map(known.map((row) => [row.mutation, row.points]));
   for (const mutation of mutations.filter(({ name }) => words.some((each) => name.includes(each)))) {
@@ -242,7 +242,7 @@ const suites = [
   'src/application/',
 ];
 
-/** A campaign lists what it lost, a line each; other tests are one point. */
+/** A campaign prints a line for each lost point; any other test counts as one point. */
 function pointsIn(message) {
   return Math.max(1, message.split('\n').filter((line) => /^[+-]\s+"/.test(line)).length);
 }

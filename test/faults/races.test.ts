@@ -65,7 +65,7 @@ type Race = {
   /** The first one starts at once, the others within this number of milliseconds. */
   readonly withinMs: number;
   readonly settings: ServiceSettings;
-  /** The first is killed at one of its calls, or once it is through. */
+  /** The first is killed at one of its calls, or after the last. */
   readonly oneDies?: boolean;
 };
 

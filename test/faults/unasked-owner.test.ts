@@ -6,7 +6,8 @@ import { shapes } from './rig/shapes.ts';
 import { type Circumstances, setStage } from './rig/stage.ts';
 
 /**
- * It cannot be checked whether a process in another PID namespace is alive; the report must not call that a success.
+ * A process in another PID namespace may be alive or dead: Upkeep cannot check it. Without a repair, the
+ * report must not be a success.
  */
 
 const shape = shapes.find(({ name }) => name.startsWith('always'))!;

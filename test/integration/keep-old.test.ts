@@ -97,7 +97,7 @@ describeInLab('a container that is kept after its update', (lab) => {
     await scene.stale('web', { config: { Labels: { 'upkeep.keep-old': '1s' } } });
     await upkeep.update();
     expect(await keptName()).toHaveLength(1);
-    // By the engine's clock, which this test cannot set.
+    // The age counts by the engine's clock, which this test cannot set.
     await expect.poll(async () => (await upkeep.update(), await keptName()), { timeout: 30_000 }).toEqual([]);
     expect(await scene.names()).toEqual(['web']);
   });

@@ -9,7 +9,7 @@ import { installLab } from './install.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../../', import.meta.url));
-/** Short, because a unix socket's path has at most 107 bytes; with our pid, so that the next run can tell a leftover. */
+/** Short, because a unix socket's path has at most 107 bytes. Contains our pid, so that the next run recognises remains. */
 const prefix = 'upk-';
 const temporary = '/tmp';
 
@@ -54,7 +54,7 @@ function build(outDir) {
   writeFileSync(join(outDir, 'package.json'), '{"type":"module"}');
 }
 
-/** Killing us kills all of it: setpriv ties unshare to us, --kill-child ties the namespace's first process to unshare. */
+/** Killing this process ends the lab: setpriv ties unshare to us, --kill-child ties the namespace's first process to unshare. */
 function run(dir, command, { stdio, onChild, environment }) {
   const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child=SIGKILL', '--mount-proc'];
   const inside = ['bash', join(here, 'inside.sh'), dir, process.execPath, join(dir, 'bin/inside.js'), ...command];

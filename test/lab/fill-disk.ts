@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Takes all free space of the disk under a folder, however much others write meanwhile; returns the file to remove. */
+/** Fills the disk of a folder, even while others write to it. Returns the file to remove. */
 export function fillDisk(folder: string): string {
   const filler = join(folder, 'filler');
   const file = openSync(filler, 'w');

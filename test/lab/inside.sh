@@ -1,19 +1,19 @@
 #!/bin/bash
 # inside.sh DIR COMMAND...: the first process of the lab's namespaces. Makes the machine look empty and offline, runs
-# COMMAND, and stays to reap orphans. What it mounts and starts is seen by nobody else and ends with it.
+# COMMAND, and stays to reap orphans. Its mounts and processes are invisible from outside, and end with it.
 set -euo pipefail
 dir=$1
 shift
 
 ip link set lo up
-# Docker takes every 127.x registry for "insecure"; this address is for the tests of TLS.
+# Docker treats every 127.x registry as "insecure"; this address is for the tests of TLS.
 ip addr add 198.18.0.1/32 dev lo
 echo 1 >/proc/sys/net/ipv4/ip_forward
 
 hosts=$(mktemp -p "$dir")
 printf '%s\n' "127.0.0.1 localhost $(hostname)" "::1 localhost" "198.18.0.1 secure.test" \
   "127.0.0.1 registry.test registry-1.docker.io auth.docker.io index.docker.io ghcr.io quay.io lscr.io" >"$hosts"
-# Nobody listens there: a name that is not in the file above fails at once instead of after a time-out.
+# No server listens there, so a name that is not in the file above fails at once instead of after a timeout.
 resolv=$(mktemp -p "$dir")
 echo "nameserver 127.0.0.1" >"$resolv"
 chmod 644 "$hosts" "$resolv"

@@ -1,5 +1,5 @@
-// Installs what tests need and the machine lacks: Debian's own packages, through apt, when we are root.
-// Nothing it installs is started: Debian asks /usr/sbin/policy-rc.d before it starts a daemon.
+// Installs missing requirements of the tests: Debian's own packages, through apt, as root.
+// No installed daemon is started: Debian asks /usr/sbin/policy-rc.d before it starts one.
 import { spawnSync } from 'node:child_process';
 import { accessSync, chmodSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs';
 

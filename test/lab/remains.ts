@@ -16,7 +16,7 @@ export async function killEngineProcesses(dir: string, cgroup: string): Promise<
   }
 }
 
-/** Removes a folder with the mounts below it, also those that a helper of a dead dockerd lays in the meantime. */
+/** Removes a folder with the mounts below it, including new mounts by a helper of a dead dockerd. */
 export async function removeWithMounts(dir: string): Promise<void> {
   for (let round = 1; ; round += 1) {
     unmountBelow(dir);
@@ -29,7 +29,7 @@ export async function removeWithMounts(dir: string): Promise<void> {
   }
 }
 
-/** Takes down every mount under a folder. */
+/** Unmounts everything under a folder. */
 export function unmountBelow(dir: string): void {
   const points = readLines('/proc/self/mountinfo')
     .map((line) => line.split(' ')[4] ?? '')
@@ -76,6 +76,6 @@ function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }

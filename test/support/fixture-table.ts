@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /**
  * The rows of a table in `test/fixtures/`: columns separated by `|`, with spaces around them dropped.
- * A `#` line is a comment, `{a*64}` stands for 64 times `a`, and `-` alone for "none".
+ * A `#` line is a comment, `{a*64}` means 64 times `a`, and a single `-` means no value.
  */
 export function fixtureTable(name: string): readonly (readonly string[])[] {
   const text = readFileSync(new URL(`../fixtures/${name}`, import.meta.url), 'utf8');

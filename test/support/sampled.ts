@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Whether it is the turn of the point with this number. A push runs one point in `of`, and which one its commit
- * decides (`TEST_DRAW`, set by `npm test`): over time all of them run. Without a draw every point has its turn.
+ * Whether this run includes the point with this number. A push runs one point in `of`, drawn by its commit
+ * (`TEST_DRAW`, set by `npm test`), so that over time all points run. Without a draw every point runs.
  */
 export function isSampled(number: number, of: number): boolean {
   const draw = process.env['TEST_DRAW'] ?? 'all';

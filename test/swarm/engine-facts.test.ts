@@ -152,7 +152,7 @@ describeInSwarm('a swarm', {}, (swarm) => {
     await swarm().node(3).lose();
     await swarm().until(id, (_, tasks) => runningTasks(tasks, digestIn(next)).length >= 1);
     expect((await swarm().service(id)).UpdateStatus?.State).toBe('updating');
-    // A rollback that places a task on the lost node, before the managers notice, waits for ever as well.
+    // A rollback that places a task on the lost node before the managers notice the loss waits forever, too.
     await swarm().allReady(2);
     expect((await swarm().change(id, () => {}, '&rollback=previous')).status).toBe(200);
     // If it waits for a task that never ran, it waits for a minute.

@@ -42,7 +42,7 @@ describeInSwarm('a swarm of three managers', { managers: 3 }, (swarm) => {
     const { socket } = swarm().node(1).engine;
     const info = await untilLeaderless(swarm(), socket);
     expect(info.ControlAvailable).toBe(true);
-    // "does not have a leader", or a timeout of that question.
+    // "does not have a leader", or a timeout of the request.
     expect(info.Error).toMatch(/^rpc error: /);
     const services = await swarm().send({ path: '/services', socket, timeoutMs: 60_000 });
     expect(services.status).toBe(500);

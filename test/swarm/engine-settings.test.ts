@@ -7,7 +7,7 @@ import { pinnedImage } from '../lab/swarm/pinned-image.ts';
 import { registryAuth } from '../lab/swarm/registry-auth.ts';
 import { hasEnded, runningTasks, serviceSpec } from '../lab/swarm/service-spec.ts';
 
-/** A spec that is read, changed and posted, and the credentials in it. */
+/** A spec that is read, changed and posted, with its credentials. */
 describeInSwarm('the spec of a service', {}, (swarm) => {
   const image = (tag: string) => pinnedImage(swarm().registry, tag);
   const rawService = async (id: string, api = '') => (await swarm().send({ path: `${api}/services/${id}` })).text;

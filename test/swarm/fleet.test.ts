@@ -83,7 +83,7 @@ describeInSwarm('three managers of one swarm as three engines', { managers: 3 },
       const next = await web.publish(catalogue.v2);
       const update = await ask('update?container=web', 'POST');
       expect(update.containers).toMatchObject([{ engine: owner?.name, name: 'web', outcome: 'updated' }]);
-      // Events of the swarm are heard through another manager.
+      // Another manager sends the events of the swarm.
       await swarm().change(web.id, (spec) => (spec.Mode = { Replicated: { Replicas: 3 } }));
       await expect.poll(shown, { timeout: 20_000 }).toEqual([`${owner?.name}/web 3`]);
       const { containers = [] } = await ask('containers');

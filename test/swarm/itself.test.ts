@@ -34,7 +34,7 @@ describeInSwarm('the service that Upkeep runs in', {}, (swarm) => {
       // The node's own network, so that the registry has the same address as for the engine.
       task: { Placement: { Constraints: ['node.hostname==n1'] }, Networks: [{ Target: 'host' }] },
     });
-    /** Of all its containers so far. */
+    /** The logs of all its containers so far. */
     const logs = async () => {
       const filters = encodeURIComponent(JSON.stringify({ label: ['com.docker.swarm.service.name=upkeep'] }));
       const list = await swarm().must<{ Id: string }[]>('GET', `/containers/json?all=1&filters=${filters}`);

@@ -19,7 +19,7 @@ const faults = ['none', 'none', 'a node is lost', 'the registry is away'] as con
 describeInSwarm('updates at random', {}, (swarm) => {
   const outcomes = new Map<string, number>();
   let untrue = 0;
-  /** Prints after each round, so that an interrupted run has shown its results. */
+  /** Prints after each round, so that an interrupted run still shows results. */
   async function report(file: string): Promise<void> {
     const { body } = await swarm().node(1).engine.call('GET', '/version');
     const cases = [...outcomes.values()].reduce((sum, count) => sum + count, 0);

@@ -19,7 +19,7 @@ const versions: readonly Version[] = [
 
 type Manner = {
   readonly name: string;
-  /** `index`: of the service among those that are updated at the same time. */
+  /** `index` of the service among the simultaneous updates. */
   readonly wish: (swarm: LabSwarm, index: number) => Promise<DeployWish> | DeployWish;
 };
 

@@ -20,7 +20,7 @@ export const readCommands = {
   config: async ({ config }) => (await import('./commands/config.ts')).createConfig(config),
 } as const satisfies Readonly<Record<string, (sources: Sources) => Promise<ReadCommand>>>;
 
-/** Runs a command. Every failure is reported in words and becomes the exit code. Never throws. */
+/** Runs a command. Reports every failure and turns it into the exit code. Never throws. */
 export async function runReportingFailures<Context extends Listeners>(
   command: (context: Context) => Promise<number>,
   context: Context,
@@ -42,5 +42,5 @@ type Listeners = Pick<CommandContext, 'terminal' | 'settings' | 'log' | 'clock'>
 export function tellFailure(error: unknown, { terminal, settings, log, clock }: Listeners): void {
   printLines(terminal.err, failureLines(error, styleFor(terminal.err, settings)));
   if (settings.output.json) printDocument(terminal, failureDocument(error, clock.nowMs()));
-  if (error instanceof Error) log.debug('Why the command ended', { stack: error.stack, cause: error.cause });
+  if (error instanceof Error) log.debug('The command failed', { stack: error.stack, cause: error.cause });
 }

@@ -71,7 +71,7 @@ export function createActions({
     return containerParameters(names.flatMap((name) => fleet.named(name) ?? []));
   }
 
-  /** Undefined: more names than a request may have, and not all ready updates. */
+  /** Undefined for more names than a request accepts, unless they include all ready updates. */
   function scopesFor(names: readonly string[], kind: UpdateKind): readonly string[] | undefined {
     if (names.length <= mostNames) return scopesOfNames(names);
     const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');
@@ -79,7 +79,7 @@ export function createActions({
     return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? [''] : undefined;
   }
 
-  /** The result of a dry run; the plans of several engines are one. */
+  /** The result of a dry run. Joins the plans of several engines. */
   async function planOf(scopes: readonly string[], more: string): Promise<PlanAnswer> {
     const order = { method: 'POST', timeoutMs: updateTimeoutMs } as const;
     const replies = await Promise.all(scopes.map((scope) => ask(`v1/update?dry_run=true${more}${scope}`, order)));

@@ -76,7 +76,7 @@ export function paintEngines(context: PageContext): void {
   select.value = context.address().engine;
 }
 
-/** Whether a group of endpoints is on, as the served document says. */
+/** Whether a group of endpoints is on, according to the served document. */
 export function readEndpointGroups(): (group: string) => boolean {
   const meta = document.querySelector<HTMLMetaElement>('meta[name="upkeep-groups"]');
   const groups = new Set((meta?.content ?? '').split(' '));

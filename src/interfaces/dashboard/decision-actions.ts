@@ -20,7 +20,7 @@ export type DecisionActionParts = {
   readonly context: () => PageContext;
   /** Reads all documents soon, because a decision changes them. */
   readonly refresh: () => void;
-  /** The plan of its update, as if it were approved. */
+  /** The plan of the container's update with an approval. */
   readonly plan: (one: WatchedContainer) => Promise<PlanAnswer>;
   /** Begins the update of a container whose new version was approved. */
   readonly begin: (one: WatchedContainer) => void;
@@ -29,8 +29,8 @@ export type DecisionActionParts = {
 type Order = { readonly kind: DecisionKind; readonly untilMs?: number | undefined };
 
 /**
- * Decisions of people about new versions. Each concerns the version that the page showed. If a newer one has come
- * since, the service refuses the decision.
+ * Decisions of people about new versions. Each names the version on the page. The service refuses a decision about an
+ * older version.
  */
 export function createDecisionActions({
   ask,
@@ -98,7 +98,7 @@ export function createDecisionActions({
     const decision = reply.kind === 'ok' ? readDecision(reply.document) : undefined;
     if (reply.kind === 'ok' && decision !== undefined)
       return { decision, isKept: objectOf(reply.document)['kept'] === true };
-    const why = reply.kind === 'ok' ? 'the answer is no decision' : refusalOf(one, reply);
+    const why = reply.kind === 'ok' ? 'the answer contains no decision' : refusalOf(one, reply);
     notice(withPeriod(`Cannot ${kind} ${newVersionOf(one)} of ${one.name}: ${why}`));
     return undefined;
   }
@@ -106,9 +106,9 @@ export function createDecisionActions({
   async function remove({ id }: Decision, one: WatchedContainer): Promise<boolean> {
     const reply = await ask(`v1/decisions/${encodeURIComponent(id)}`, { method: 'DELETE' });
     refresh();
-    // Somebody else has already withdrawn it.
+    // 404: the decision was already withdrawn.
     if (reply.kind === 'ok' || (reply.kind === 'refused' && reply.status === 404)) return true;
-    notice(withPeriod(`Cannot take the decision about ${one.name} back: ${reasonOf(reply)}`));
+    notice(withPeriod(`Cannot withdraw the decision about ${one.name}: ${reasonOf(reply)}`));
     return false;
   }
 
@@ -127,6 +127,6 @@ function named(one: WatchedContainer): string {
 /** The service answers 409 if the container waits for another version than the one on the page. */
 function refusalOf({ name }: WatchedContainer, reply: Parameters<typeof reasonOf>[0]): string {
   return reply.kind === 'refused' && reply.status === 409
-    ? `${name} waits for another version by now, or for none. Nothing was decided; look at it again`
+    ? `${name} now waits for another version, or for none. Nothing was decided; look at it again`
     : reasonOf(reply);
 }

@@ -34,7 +34,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
   const { fleet } = context;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let rolledBack = 0;
-  /** Whether the run has had an update; a check has none. */
+  /** Whether the run has updated a container, as opposed to a check. */
   let isUpdate = false;
 
   function hear(text: string): void {

@@ -34,8 +34,8 @@ export function startKeyboard(context: PageContext, table: Table): void {
   function move(by: number): void {
     const rows = table.visibleRows();
     const { open } = context.address();
-    const here = document.activeElement?.closest('.row') ?? (open === '' ? undefined : table.rowOf(open));
-    const at = rows.findIndex((row) => row === here);
+    const currentRow = document.activeElement?.closest('.row') ?? (open === '' ? undefined : table.rowOf(open));
+    const at = rows.findIndex((row) => row === currentRow);
     const next = rows[at === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by))];
     if (next === undefined) return;
     next.querySelector<HTMLElement>('.c-name a')?.focus({ preventScroll: true });

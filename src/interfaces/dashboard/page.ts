@@ -116,7 +116,7 @@ export function startPage(): void {
   function signOut(): void {
     link?.stop();
     tokens.forget();
-    // A reload drops everything that was read.
+    // A reload drops all data of the session.
     location.reload();
   }
 

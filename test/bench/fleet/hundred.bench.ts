@@ -11,7 +11,7 @@ import { serveFleet, type ServedFleet } from '../../support/scene/serve-fleet.ts
 import { imageNode } from '../rig/image-node.ts';
 import { median, reportRatio } from '../rig/ratios.ts';
 
-/** The built service with the most engines that one can expect: two real ones, each behind fifty sockets. */
+/** The built service with a hundred engines, the expected maximum: two real ones, each behind fifty sockets. */
 describeInLab('a hundred engines', (lab) => {
   const engines = 100;
   const containers = 30;
@@ -62,13 +62,13 @@ describeInLab('a hundred engines', (lab) => {
     const upkeep = await serveFleet(hosts(doors), imageNode());
     await allListed(upkeep);
     for (const door of doors.slice(1)) door.shut();
-    // Attempts are rarer each time until there is one a minute.
+    // The delay between attempts grows up to a minute.
     await sleep(180_000);
     const before = attempts();
     await sleep(60_000);
     const perSecond = (attempts() - before) / 60;
     console.log(
-      `a hundred engines, 99 of them away: ${perSecond.toFixed(1)} connection attempts a second (aim ${most.attemptsASecond})`,
+      `a hundred engines, 99 of them unreachable: ${perSecond.toFixed(1)} connection attempts a second (aim ${most.attemptsASecond})`,
     );
 
     const alone = await serveFleet([...hosts([first]), '--host', 'other=unix:///nowhere'], imageNode());
@@ -77,11 +77,11 @@ describeInLab('a hundred engines', (lab) => {
       floors.push(await timeOf(() => alone.read('/v1/check?engine=e0', 'POST')));
       times.push(await timeOf(() => upkeep.read('/v1/check?engine=e0', 'POST')));
     }
-    reportRatio('a check of one engine while 99 are away', median(times), median(floors), most.slower);
+    reportRatio('a check of one engine while 99 are unreachable', median(times), median(floors), most.slower);
     expect(times).toHaveLength(9);
   });
 
-  /** Asks for the least, because the answers of this question would be in the memory that is measured. */
+  /** Requests the smallest document, because its answers add to the measured memory. */
   async function allListed(upkeep: ServedFleet): Promise<void> {
     const listed = async () => {
       const reply = await upkeep.read<{ engines: readonly { containers: number }[] }>('/v1/engines');
@@ -103,7 +103,7 @@ type Door = {
   readonly close: () => void;
 };
 
-/** A socket that leads to that of an engine. */
+/** A socket that forwards to the engine's socket. */
 async function openDoor(path: string, engine: string): Promise<Door> {
   const sockets = new Set<Socket>();
   let isShut = false;

@@ -6,7 +6,7 @@ import { five, four, startFiveEngines } from '../../support/scene/five-engines.t
 import { serveFleet, updatedEngines } from '../../support/scene/serve-fleet.ts';
 import { median, reportRatio } from '../rig/ratios.ts';
 
-/** The floor: the same update by a service that does not have the fifth engine. */
+/** The floor: the same update by a service without the fifth engine. */
 describeInLab('four engines of five', (lab) => {
   const rounds = 3;
   const most = 1.2;

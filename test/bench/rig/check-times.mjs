@@ -1,8 +1,7 @@
-// The measurement of test/bench/check.bench.ts, bundled and in its own process. `check-times.mjs PORT
-// CONTAINERS IMAGES WARM_UPS RUNS` watches so many new containers of so many distinct images and checks
-// them. It prints the milliseconds of each run after the warm-ups, as JSON; `alone` are times of a bare
-// client's request with nothing else in flight. These come first: in between, they would make the compiler
-// start anew during the checks, for the shared code.
+// The measurement of test/bench/check.bench.ts, bundled and in its own process. `check-times.mjs PORT CONTAINERS IMAGES
+// WARM_UPS RUNS` checks this number of new containers of this number of images. It prints the milliseconds of each run
+// after the warm-ups, as JSON. `alone`: times of a bare client's single requests. They are measured before the checks,
+// because in between they would make the compiler optimise the shared code again.
 import { Agent, request } from 'node:http';
 import { createOciRegistry } from '../../../src/adapters/oci/registry.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';

@@ -1,13 +1,13 @@
-// A server for test/bench/http.bench.ts, as a process of its own so that it does not share a thread with
-// what asks it: `ours N` is the HTTP interface (bundled) with N containers, `bare` answers with
-// whatever reply stands on the first line of standard input. Prints its port; for each further line read,
-// the CPU time it has used so far in microseconds and its resident memory in bytes. `announce` announces an event.
+// A server for test/bench/http.bench.ts, in its own process so that it does not share a thread with the client. `ours N`
+// is the HTTP interface (bundled) with N containers. `bare` answers with the reply in the first line of standard input.
+// Prints its port, then for each further input line its CPU time in microseconds and its resident memory in bytes. The
+// line `announce` also announces an event.
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 
 const [, , kind, count] = process.argv;
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-/** Of `ours`. */
+/** Announces an event to the clients of `ours`. */
 let hear = () => {};
 const server = kind === 'ours' ? await ours(Number(count)) : bare(JSON.parse((await lines.next()).value));
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));

@@ -13,7 +13,7 @@ function entrypointOptions(): readonly string[] {
   return (JSON.parse(words) as string[]).filter((word) => word.startsWith('--'));
 }
 
-/** The path of a newer Node, which a package carries. */
+/** The path of a newer Node, from a package. */
 function otherNode(name: string): string {
   const folder = fileURLToPath(new URL('../../nodes', import.meta.url));
   const node = `${folder}/node_modules/${name}/bin/node`;

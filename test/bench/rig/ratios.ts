@@ -1,4 +1,4 @@
-/** The middle one; of an even number, the lower of the two. */
+/** The median; of an even number of values, the lower middle one. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;

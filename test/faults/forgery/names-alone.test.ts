@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Container } from '../../../src/domain/container/container.ts';
 import { type Cast, type Part, restart, setStage, type Stage } from '../../failures/rig/stage.ts';
 
-/** Containers that are in no transaction, with names like those of a transaction. */
+/** Containers outside of any transaction, with names like in a transaction. */
 
 const states = ['running', 'exited', 'created'] as const;
 const names = [
@@ -29,7 +29,7 @@ async function standing(name: string, state: (typeof states)[number], beside: Ca
   return { ...stage, before: new Map(Object.entries(stage.scene.sandbox.control.snapshot().containers)) };
 }
 
-/** Of those that are to stay as they are. */
+/** Containers that must stay unchanged. */
 function changes(stage: Stage, ...untouched: readonly string[]): string[] {
   return untouched.flatMap((name) => {
     const old = stage.before.get(name);

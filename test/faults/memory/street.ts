@@ -55,7 +55,7 @@ export async function makeStreet(stage: Stage): Promise<SharedStreet> {
   const { outside, connection } = startProcess();
   connection.crash();
   const dead = outside.instance.owner;
-  // Ids of transactions count up in memory, so that the next one could be guessed.
+  // Ids of transactions count up in memory, so a forger could guess the next one.
   const real = { ...(await realLabels()), ...journalLabels({ owner: dead, id: 'of another street' }) };
   for (const reference of [shared, ...Object.values(references)]) {
     registry.store.publish(reference, { version: reference });

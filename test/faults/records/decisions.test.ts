@@ -34,7 +34,7 @@ test(
       const decisions = await decisionsAt(path);
       for (const [index, numbers] of acknowledged.entries()) {
         for (const n of numbers.slice(-5)) {
-          // Its number, or that of a later one, whose acknowledgement was killed.
+          // Its number, or a later one whose acknowledgement was lost by the kill.
           const id = Number(decisions.get(`${processes[index]}${n % 5}`)?.id);
           expect(id, `round ${round}, decision ${n}`).toBeGreaterThanOrEqual(n);
         }

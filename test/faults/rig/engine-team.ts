@@ -36,9 +36,9 @@ export type EngineTeamOptions = {
 };
 
 /**
- * Started before the tests of this `describe`, and removed after them; then a line for each row is
- * printed that starts with RESULT. Most of a run is waiting, so that more engines than cores pay;
- * Podmans beside each other would give out the same addresses.
+ * Starts the engines before the tests of this `describe`, and removes them afterwards. Prints a RESULT line for each row.
+ * A run mostly waits, so more engines than cores are faster. Podman has one engine, because several would assign the same
+ * addresses.
  */
 export function engineTeam(lab: Lab, options: EngineTeamOptions): EngineTeam {
   const { letter, title, count = 4, args = [], dataMiB, engineDies = false, reportFile } = options;
@@ -71,7 +71,7 @@ export function engineTeam(lab: Lab, options: EngineTeamOptions): EngineTeam {
   };
 }
 
-/** In addition to the rows of shapes that are not run now. */
+/** Keeps the stored rows of other shapes. */
 function keep(file: string, rows: readonly CampaignRow[]): void {
   const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly CampaignRow[]) : [];
   const others = known.filter(({ shape }) => !rows.some((row) => row.shape === shape));

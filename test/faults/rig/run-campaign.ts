@@ -11,7 +11,7 @@ import { type Run, setStage, type Strike } from './stage.ts';
 export type Point = { readonly call: Call; readonly incident: Incident };
 
 export type PointResult = {
-  /** In the form of `--point`. */
+  /** Name for `--point`. */
   readonly point: string;
   readonly call: string;
   /** Errors at the end, with the output; empty if none. */

@@ -11,18 +11,18 @@ export type SoakScope = {
   /** Number of containers. */
   readonly count: number;
   readonly seed: number;
-  /** Of which one must be in the name of what is run. */
+  /** Runs only tests with one of these words in their name. */
   readonly words: readonly string[];
   readonly reportFile?: string | undefined;
 };
 
-/** Campaign L: many containers go from release to release, first in peace, then while all dies again and again; in the end lines as those of the other campaigns. */
+/** Campaign L: updates many containers over several releases, first undisturbed, then with repeated kills. */
 export function describeSoak({ count, seed, words, reportFile }: SoakScope): void {
   const title = 'A soak: one release after the other';
   describeInLab(`L: ${title}`, (lab) => {
     const team = engineTeam(lab, { letter: 'L', title, count: 1, engineDies: true, reportFile });
     let launched: Promise<Soaked> | undefined;
-    /** The same containers all the time, so that small changes add up and are seen at the end. */
+    /** Both tests use the same containers, so that small changes add up and are visible at the end. */
     const launchOnce = () =>
       (launched ??= (async () => {
         const [engine] = team.engines;
@@ -49,13 +49,13 @@ export function describeSoak({ count, seed, words, reportFile }: SoakScope): voi
       let [deaths, engineDeaths, byEngine] = [0, 0, 0];
       for (let round = 0; round < roughReleases; round += 1) {
         const release = await fleet.release();
-        const told = await updateRoughly(fleet, release, below);
-        deaths += told.deaths;
-        engineDeaths += told.engineDeaths;
-        byEngine += told.byEngine;
+        const result = await updateRoughly(fleet, release, below);
+        deaths += result.deaths;
+        engineDeaths += result.engineDeaths;
+        byEngine += result.byEngine;
         for (const [name, faults] of await wrongInFleet(fleet, first, release)) {
           lost.add(name);
-          wrong.push(`${name}: ${faults.join('; ')}`, ...told.log.filter((line) => line.includes(`"${name}"`)));
+          wrong.push(`${name}: ${faults.join('; ')}`, ...result.log.filter((line) => line.includes(`"${name}"`)));
         }
       }
       team.note({ shape: rough, points: roughReleases * count, lost: lost.size, byEngine });

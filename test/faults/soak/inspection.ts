@@ -21,7 +21,7 @@ export async function lookFirst({ engine, members }: Fleet, release: Release): P
 }
 
 /**
- * Errors of members and of other containers, by name; empty if nothing was lost or left over, and all have that
+ * Errors of members and of other containers, by name; empty if nothing was lost or left over, and all have the
  * release.
  */
 export async function wrongInFleet(
@@ -62,7 +62,7 @@ export async function listAll(engine: EngineClient): Promise<readonly Listed[]> 
   }));
 }
 
-/** On the machine of the engine. */
+/** Paths of the marker files in volumes, on the machine of the engine. */
 function markers({ Mounts }: Inspected): readonly string[] {
   return Mounts.filter(({ Type }) => Type === 'volume').map(({ Source }) => join(String(Source), 'marker'));
 }
@@ -84,7 +84,7 @@ function settingsText(container: Inspected, { version }: Release): string {
     readonly HostConfig: Readonly<Record<string, unknown>>;
   };
   const Labels = Object.fromEntries(Object.entries(Config.Labels).filter(([label]) => !label.startsWith('upkeep.tx.')));
-  // At a restart Docker makes an empty list of an absent one.
+  // At a restart Docker replaces an absent list with an empty one.
   const lists = Object.fromEntries(['Dns', 'DnsOptions', 'DnsSearch'].map((field) => [field, HostConfig[field] ?? []]));
   const settings = sorted({ ...rest, Config: { ...Config, Labels }, HostConfig: { ...HostConfig, ...lists } });
   return JSON.stringify(settings, undefined, 1).replaceAll(version, '(release)');

@@ -16,7 +16,7 @@ export type RoughRelease = {
   readonly log: readonly string[];
 };
 
-/** Starts and kills the service, and now and then the engine under it, until all members are of the release; throws when that takes hours. */
+/** Starts and kills the service, and sometimes the engine, until all members have the release. Throws after two hours. */
 export async function updateRoughly(
   fleet: Fleet,
   release: Release,
@@ -40,7 +40,7 @@ export async function updateRoughly(
     deaths += 1;
     const leak = lines.find((line) => line.includes('port is already allocated'));
     leaks = leak === undefined ? 0 : leaks + 1;
-    if (leaks >= mostLeaks) throw new Error(`The engine has leaked a port, nobody can go on (another --seed): ${leak}`);
+    if (leaks >= mostLeaks) throw new Error(`The engine has leaked a port (repeat with another --seed): ${leak}`);
   }
   return { deaths, engineDeaths, byEngine, log };
 }
@@ -50,7 +50,7 @@ const longestMs = 5000;
 
 const mostEngineDeaths = 2;
 
-/** So many lives in a row: Docker before 28 may hold on to the port of what it was about to start when it was killed, https://github.com/moby/moby/issues/25981 */
+/** Consecutive lives with a leaked port. Docker before 28 can leak one when it is killed during a start: https://github.com/moby/moby/issues/25981 */
 const mostLeaks = 10;
 
 /** All members, without any remains of an update. */

@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** wrap-ansi and the packages that it needs, and re2js, which patterns in options are checked with. */
+/** wrap-ansi with its dependencies, and re2js, which checks patterns in options. */
 function belongsToOptions(path: string): boolean {
   return /^node_modules\/(?:re2js|wrap-ansi|string-width|get-east-asian-width|strip-ansi|ansi-regex|ansi-styles|emoji-regex)\//.test(
     path,
@@ -51,7 +51,7 @@ describe('the bundle', () => {
   });
 
   test('has a bill of materials of the same packages, and no other, with their checksums', async () => {
-    // As `npm install --global` calls it.
+    // Like `npm install --global`.
     const env = { ...process.env, npm_config_global: 'true' };
     await run('npm', ['run', '--silent', 'sbom'], { cwd: root, env });
     const bill = JSON.parse(readFileSync(join(dist, 'sbom.cdx.json'), 'utf8')) as Bill;

@@ -128,7 +128,7 @@ describeInLab('the command line on a real engine', (lab) => {
     update.child.kill('SIGINT');
     const { code, stderr } = await update.ended;
     expect(code).toBe(130);
-    expect(stderr).toContain('the next start of Upkeep finishes or undoes what was under way, the update of web\n');
+    expect(stderr).toContain('the next start of Upkeep finishes or undoes the interrupted update of web\n');
     expect(await everyContainer()).toHaveLength(2);
     const next = await upkeep('update', '--health-window', '1s');
     expect(next.code).toBe(0);

@@ -165,7 +165,7 @@ describe('upkeep demo', () => {
     expect(out).toContain('touches no real container');
     expect(out).toMatch(/^Round 1\n(?: {2}.*\n)* {2}traefik:v3 3\.2\.1: a good release$/m);
     expect(out).toMatch(/^traefik: updated \(down for [\d.]+m?s(?:, [\d.]+m?s of it stopping)?\)$/m);
-    expect(out).toMatch(/^Rounds: 1; replaced: 2; brought back: 1; failed: 0; 14 of 14 containers are running$/m);
+    expect(out).toMatch(/^Rounds: 1; replaced: 2; rolled back: 1; failed: 0; 14 of 14 containers are running$/m);
   });
 
   test('ends cleanly with Ctrl-C', async () => {

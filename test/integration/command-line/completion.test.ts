@@ -45,7 +45,7 @@ const fish: Complete = async (words) => {
 };
 
 /**
- * The command line of zsh after Tab. Keys wait for its line editor: before, the terminal takes ^U for itself.
+ * The command line of zsh after Tab. Keys must wait for its line editor: before that, the terminal itself handles ^U.
  * https://zsh.sourceforge.io/Doc/Release/Zsh-Modules.html#The-zsh_002fzpty-Module
  */
 const zsh: Complete = async (words) => {

@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const tokens = { api: 'token-of-the-api', events: 'token-of-the-events' };
 const port = 18_789;
 
-/** The list of commands in the README, each typed as it stands there, one after the other. */
+/** Runs the commands of the README's list unchanged, one after another. */
 describeInLab('the commands of the README', (lab) => {
   const { engine } = lab;
   const { stale, inspect } = effectsScene(lab, 'readme');
@@ -40,7 +40,7 @@ describeInLab('the commands of the README', (lab) => {
     const say = async (command: string, isDone: (output: string) => boolean = () => false) => {
       expect(commands).toContain(command);
       const { code, output } = await type(command, environment, isDone);
-      // The service ends with 0 when it is asked to; `events` says that it was.
+      // On SIGTERM the service exits with 0, and `events` with 143.
       expect([command, code]).toEqual([command, command.startsWith('upkeep events') ? 143 : 0]);
       return output;
     };
@@ -87,7 +87,7 @@ describeInLab('the commands of the README', (lab) => {
 
 type Typed = { readonly code: number | null; readonly output: string };
 
-/** Runs a command in a shell, to its end; one that goes on is asked to end once it is done with its first work. */
+/** Runs a command in a shell. A command that does not end is stopped after its first work. */
 function type(
   command: string,
   env: Readonly<Record<string, string>>,

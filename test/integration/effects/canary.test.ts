@@ -52,7 +52,7 @@ describeInLab('an update of many containers', (lab) => {
     const [canary, second, ...others] = starts.toSorted((one, other) => one.atMs - other.atMs);
     expect(canary?.name).toBe('web17');
     expect((second?.atMs ?? 0) - (canary?.atMs ?? 0)).toBeGreaterThanOrEqual(windowMs);
-    // At the same time: the last of them begins before the first one has passed.
+    // In parallel: the last one begins before the first one has passed.
     expect((others.at(-1)?.atMs ?? 0) - (second?.atMs ?? 0)).toBeLessThan(windowMs);
   });
 

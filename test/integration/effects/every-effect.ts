@@ -3,7 +3,7 @@ import { notificationOptions } from '../../../src/config/table/notifications.ts'
 import type { OptionKey } from '../../../src/config/table/options.ts';
 import type { LabelName } from '../../../src/domain/settings/table/label-table.ts';
 
-/** The test on a real engine that shows the effect on containers, or the reason why there is none. */
+/** The test that shows the effect on containers of a real engine, or the reason why there is none. */
 export type Effect =
   /** `file` is a path below `test/`, `title` the exact title there. */
   | { readonly kind: 'shown'; readonly file: string; readonly title: string }
@@ -97,12 +97,12 @@ const reach = none('who reaches the API and how, not what is done there');
 const reading = none('of commands that only read');
 const printing = none('what is printed, not what is done');
 const telling = none('who is told, and how, not what is done');
-// The keys of the object that the type is made of.
+// The keys of the object that defines the type.
 const tellings = Object.fromEntries(Object.keys(notificationOptions).map((key) => [key, telling] as const)) as Readonly<
   Record<keyof typeof notificationOptions, Effect>
 >;
 
-/** All except for those that are accepted without any effect. */
+/** All options except for those without an effect. */
 export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof acceptedOptions>, Effect>> = {
   ...tellings,
   labelEnable: enabled,
@@ -240,7 +240,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   terminalType: printing,
 };
 
-/** By their names without a prefix. */
+/** Labels by name, without their prefix. */
 export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   enable: enabled,
   'monitor-only': monitored,

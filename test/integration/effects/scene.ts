@@ -19,7 +19,7 @@ export type EffectsScene = {
   /** The same, whose tag has moved on. */
   readonly stale: (name: string, release?: Release) => Promise<Inspected & { readonly next: Pushed }>;
   readonly inspect: (name: string) => Promise<Inspected>;
-  /** Of all containers there are. */
+  /** Names of all containers. */
   readonly names: () => Promise<readonly string[]>;
 };
 

@@ -10,7 +10,7 @@ import { createFaultProxy } from '../../lab/proxy/fault-proxy.ts';
 import { isPodman } from '../../lab/engine/podman.ts';
 import { skipBecause } from '../../lab/skip-because.ts';
 
-/** Behaviour outside the contract of `Engine`: other transports, and an engine that goes away. */
+/** Behaviour outside the contract of `Engine`: other transports, and an engine that becomes unreachable. */
 describeInLab('the docker adapter', (lab) => {
   const image = `${lab.registry.host}/app:plain-v1`;
 

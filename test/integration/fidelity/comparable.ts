@@ -63,8 +63,8 @@ export function withoutPins(container: Fields): Fields {
 }
 
 /**
- * For two that were created with the same body, one of them as a successor. Each has its own anonymous volumes, and the
- * successor kept those of its predecessor's image.
+ * Compares two containers with the same body, one of them a successor. Each has its own anonymous volumes, and the
+ * successor kept the volumes of its predecessor's image.
  */
 export function asFresh(inspected: Inspected): Fields {
   const container = withoutPins(comparable(inspected)) as {

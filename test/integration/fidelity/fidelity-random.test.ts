@@ -12,7 +12,7 @@ import { images } from './images.ts';
 import { randomBody } from './random-body.ts';
 import { createScene } from './scene.ts';
 
-/** `UPKEEP_FIDELITY_RUNS=1000 npm run lab -- npx vitest run --project integration test/integration/fidelity/fidelity-random.test.ts` looks longer. */
+/** `UPKEEP_FIDELITY_RUNS=1000 npm run lab -- npx vitest run --project integration test/integration/fidelity/fidelity-random.test.ts` runs more cases. */
 const { UPKEEP_FIDELITY_RUNS: wanted } = process.env;
 const runs = Number(wanted ?? 25);
 /** The same bodies each time, unless the variable asks for new ones. */
@@ -59,8 +59,8 @@ describeInLab('a successor on a real engine', (lab) => {
       console.log(
         `RESULT random settings: ${tally.made} containers, each with two successors as it is itself; ${tally.refused} bodies refused by the engine`,
       );
-      // Two of five are refused. If there were many more, the test would cover little. With other bodies the number is
-      // random.
+      // Two of five bodies are refused. With many more refusals the test would cover little. Other bodies have a random
+      // number of refusals.
       expect(tally.made).toBeGreaterThan(wanted === undefined ? tally.refused : runs / 5);
     },
   );

@@ -4,7 +4,7 @@ import { idleCommand } from './images.ts';
 /** A way in which users configure containers, as a raw body of `POST /containers/create`. */
 export type Shape = {
   readonly name: string;
-  /** `FRONT` in it becomes the id of the network `front`, `OTHER` that of the container `other`. */
+  /** `FRONT` becomes the id of the network `front`, `OTHER` the id of the container `other`. */
   readonly body: Readonly<Record<string, unknown>>;
   /** Networks to connect before the start, with their endpoints. */
   readonly connect?: Readonly<Record<string, object>>;

@@ -21,7 +21,7 @@ type Entry = {
 type Reply = { readonly containers: readonly Entry[] };
 type History = { readonly entries: readonly (Reply & { readonly updated: number; readonly rolled_back: number })[] };
 
-/** One service, and engines that are reached in every way there is. */
+/** One service, with an engine for every kind of connection. */
 describeInLab('engines of every kind', (lab) => {
   const { registry } = lab;
   const kinds = ['podman', 'socket', 'ssh', 'tls'];
@@ -31,7 +31,7 @@ describeInLab('engines of every kind', (lab) => {
     return digest;
   }
 
-  /** A container whose next version is good, and one whose next version is bad. */
+  /** One container with a good next version, and one with a bad one. */
   async function fill(engine: EngineClient): Promise<void> {
     for (const name of ['web', 'bad']) {
       const image = `${registry.host}/kinds/${name}:1`;

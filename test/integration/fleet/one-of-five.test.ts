@@ -25,7 +25,7 @@ describeInLab('one of five engines', (lab) => {
   }, 120_000);
   afterAll(() => fleet.remove());
 
-  // An engine that was away is asked again after up to a minute: a push runs one of the three that wait so long.
+  // An unreachable engine is retried after up to a minute. A push runs a third of the faults, because they take long.
   test.each(engineFaults.filter((_, index) => isSampled(index, 3)))(
     '$name: the others are updated, and it comes back by itself',
     { timeout: 300_000 },

@@ -58,7 +58,7 @@ describeInLab('an engine behind ssh', (lab) => {
   });
 });
 
-/** The processes of `ssh` that a service has now. */
+/** Number of `ssh` processes of a service. */
 function sessionsOf(pid: number): number {
   const rows = execFileSync('ps', ['-e', '-o', 'ppid=,stat=,comm='], { encoding: 'utf8' }).split('\n');
   return rows.map((row) => row.trim().split(/ +/)).filter(([parent, state, name]) => isSession(parent, state, name))
@@ -69,7 +69,7 @@ function sessionsOf(pid: number): number {
   }
 }
 
-/** Counts again and again; `end` tells the most that there were at once. */
+/** Counts every 50 ms; `end` returns the maximum. */
 function watchSessions(pid: number): { readonly end: () => number } {
   let most = 0;
   const timer = setInterval(() => (most = Math.max(most, sessionsOf(pid))), 50);

@@ -22,7 +22,7 @@ const waves = 'canary-.*, 50%, 100%';
 const pauseMs = 8_000;
 const hourMs = 3_600_000;
 
-/** For machines that do other things besides. */
+/** Long enough for busy machines. */
 const patient = { timeout: 300_000 };
 
 /** Six engines in three waves; the clock of one is an hour ahead. Their containers outlive them. */

@@ -8,8 +8,8 @@ import { pushImage } from '../../lab/registry/push.ts';
 import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 
 /**
- * Docker stores the names in legacy links, and looks them up when it starts. If it is killed while such a name is
- * parked, it finds the successor, or no container.
+ * Docker stores the container names of legacy links, and looks them up at its start. After a kill while such a container
+ * is parked, it finds the successor, or no container.
  */
 describeInLab('a linked container whose engine is killed in the middle of an update', (lab) => {
   const image = (name: string) => `${lab.registry.host}/links/${name}:stable`;
@@ -36,7 +36,7 @@ describeInLab('a linked container whose engine is killed in the middle of an upd
     return (await engine.inspect(await engine.run('shop', image('shop'), { HostConfig })))!;
   }
 
-  /** It runs with its link, or the report says that the link is missing, and the remedy works. */
+  /** The container runs with its link, or the report names the missing link and the remedy works. */
   async function expectWell(engine: LabEngine, said: string) {
     for (const name of ['store', 'shop']) await engine.waitFor(name, ({ State }) => State.Running);
     const links = async () => (await engine.inspect('shop'))?.HostConfig['Links'] ?? [];

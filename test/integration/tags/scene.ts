@@ -13,7 +13,7 @@ export type TagsScene = {
   readonly run: (tag: string, labels?: Readonly<Record<string, string>>) => Promise<void>;
   readonly check: (...args: string[]) => Promise<Entry<CheckEntry>>;
   readonly update: (...args: string[]) => Promise<Entry<UpdateEntry>>;
-  /** The tag that `app` was created of. */
+  /** The tag that `app` was created from. */
   readonly tag: () => Promise<string>;
 };
 

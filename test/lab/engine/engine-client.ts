@@ -11,7 +11,7 @@ export type EngineClient = {
   readonly run: (name: string, image: string, config?: object) => Promise<string>;
   /** Creates a container without starting it; resolves to its id. */
   readonly create: (name: string, image: string, config?: object) => Promise<string>;
-  /** `GET /containers/{id}/json`; undefined if there is no such container. */
+  /** `GET /containers/{id}/json`; undefined for a missing container. */
   readonly inspect: (idOrName: string) => Promise<Inspected | undefined>;
   /** Resolves with the container once it passes; throws after 10 s. */
   readonly waitFor: (
@@ -19,7 +19,7 @@ export type EngineClient = {
     passes: (container: Inspected) => boolean,
     timeoutMs?: number,
   ) => Promise<Inspected>;
-  /** Removes all containers, networks, volumes and images, except for those that the engine itself needs. */
+  /** Removes all containers, networks, volumes and images, except for those of the engine itself. */
   readonly clear: () => Promise<void>;
 };
 
@@ -103,7 +103,9 @@ export function engineClient(socket: string): EngineClient {
         const container = await inspect(idOrName);
         if (container && passes(container)) return container;
         if (performance.now() > deadlineMs)
-          throw new Error(`"${idOrName}" did not get there in time: ${JSON.stringify(container?.State)}`);
+          throw new Error(
+            `"${idOrName}" did not reach the expected state in time: ${JSON.stringify(container?.State)}`,
+          );
         await sleep(20);
       }
     },

@@ -12,12 +12,12 @@ import { killEngineProcesses, removeWithMounts, unmountBelow } from '../remains.
 export type EngineOptions = {
   /** At least two letters; unique among the engines of this lab. */
   readonly name: string;
-  /** More arguments of dockerd, such as `--live-restore`. */
+  /** More arguments of dockerd, for example `--live-restore`. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Base URL of a pull-through mirror of Docker Hub. */
   readonly hubMirror?: string;
-  /** Its data are on a disk of this size, in memory. */
+  /** Puts its data on a disk of this size, in memory. */
   readonly dataMiB?: number;
   /**
    * An own bridge instead of docker0 and no iptables rules: for every engine except for the first, which must keep its
@@ -115,7 +115,7 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
 }
 
 /**
- * A dockerd's containerd dies with it, a moment later on a busy machine. A new dockerd that finds it dying takes it for
+ * A dockerd's containerd dies with it, a moment later on a busy machine. A new dockerd treats a dying containerd as
  * alive, waits for its answer, and gives up.
  */
 async function containerdGone(dir: string): Promise<void> {

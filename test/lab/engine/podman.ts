@@ -6,7 +6,7 @@ import type { EngineOptions, LabEngine } from './engine.ts';
 import { engineClient } from './engine-client.ts';
 import { removeWithMounts } from '../remains.ts';
 
-/** Whether Podman is installed, for tests that want it beside Docker: nothing can be installed from inside the lab. */
+/** Whether Podman is installed, for tests with Podman beside Docker. Inside the lab it cannot be installed. */
 export const hasPodman = spawnSync('podman', ['--version']).status === 0;
 
 /** Whether this lab's engine is Podman instead of Docker. */
@@ -14,7 +14,7 @@ export const isPodman = process.env['LAB_ENGINE']?.startsWith('podman') ?? false
 
 /**
  * Podman's service of the Docker API, with its own storage, networks and configuration. Its containers continue without
- * it. There is no daemon whose end would stop them, so `powerCut()` throws.
+ * it. Without a daemon that stops them, `powerCut()` throws.
  */
 export async function startPodman(labDir: string, { name, args = [] }: EngineOptions): Promise<LabEngine> {
   if (args.length > 0) throw new Error(`Cannot start "${name}": Podman does not know ${args.join(' ')}`);
@@ -44,7 +44,7 @@ export async function startPodman(labDir: string, { name, args = [] }: EngineOpt
     kill: async () => daemon?.kill(),
     stop: async () => daemon?.stop(),
     start,
-    powerCut: () => Promise.reject(new Error('Podman has no daemon whose end would take its containers along')),
+    powerCut: () => Promise.reject(new Error('Podman has no daemon whose end stops its containers')),
     remove: async () => {
       execFileSync('podman', ['rm', '--all', '--force', '--time', '0'], {
         env: { ...process.env, ...env },

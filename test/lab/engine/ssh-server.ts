@@ -7,9 +7,9 @@ import { startDaemon } from './daemon.ts';
 export type SshServer = { readonly host: string; readonly stop: () => Promise<void> };
 
 /**
- * OpenSSH on a loopback address, with throw-away keys, one at a time. Its sessions have the given environment: the
- * `DOCKER_HOST` or `CONTAINER_HOST` by which the programs there find the engine. Whoever calls `ssh` in this lab gets in
- * without a question: the lab's own /etc/ssh says how.
+ * OpenSSH on a loopback address, with temporary keys, one at a time. Its sessions have the given environment, for
+ * example `DOCKER_HOST` or `CONTAINER_HOST` for the engine. The lab's own /etc/ssh gives every `ssh` in this lab access
+ * without a prompt.
  */
 export async function startSshServer(
   labDir: string,
@@ -18,7 +18,7 @@ export async function startSshServer(
   const dir = join(labDir, 'ssh');
   const port = 2222;
   mkdirSync(dir, { recursive: true });
-  // The folder must be nobody else's to write, and is required to exist by the server.
+  // The server requires this folder, writable only by its owner.
   mkdirSync('/run/sshd', { recursive: true });
   chmodSync('/run/sshd', 0o755);
   for (const name of ['host', 'client']) {
@@ -47,7 +47,7 @@ export async function startSshServer(
   };
 }
 
-/** The keys lie in a folder of /tmp, whose owner's modes are none of the server's business here. */
+/** `StrictModes` is off, because the keys are in a folder of /tmp. */
 const serverConfig = (dir: string, port: number, environment: Readonly<Record<string, string>>): string => `Port ${port}
 ListenAddress 127.0.0.1
 HostKey ${join(dir, 'host')}

@@ -38,7 +38,7 @@ export type Fault =
 export type Moment = 'before' | 'during' | 'after';
 
 export type FaultRule = {
-  /** The number of the change (from 1), or which calls; without either, every call. */
+  /** The number of the change (from 1), or a function that selects calls; default every call. */
   readonly at?: number | ((call: ProxiedCall) => boolean);
   /** How many times it applies; default once. */
   readonly times?: number;
@@ -46,7 +46,7 @@ export type FaultRule = {
 };
 
 export type ProxiedCall = {
-  /** Counts from 1 the calls that change something; undefined for reading calls. */
+  /** Number of a changing call, from 1; undefined for reading calls. */
   readonly change: number | undefined;
   readonly method: string;
   /** With the query. */
@@ -64,7 +64,7 @@ export type FaultProxyOptions = {
   /** A socket's path, or a port (0: a free one) of 127.0.0.1. */
   readonly listen: { readonly socketPath: string } | { readonly port: number };
   readonly upstream: { readonly socketPath: string } | { readonly port: number; readonly host?: string };
-  /** Which requests are numbered; default: all but GET, HEAD and the engine's `wait`, `resize` and `auth`. */
+  /** Selects the numbered requests; default: all but GET, HEAD and the engine's `wait`, `resize` and `auth`. */
   readonly isChange?: (method: string, path: string) => boolean;
 };
 

@@ -22,8 +22,8 @@ export async function passRequest({
 }: Passage & { response: ServerResponse }): Promise<void> {
   if (fault && 'when' in fault && fault.when === 'before' && (await strikeBefore(fault, request, response))) return;
 
-  // Short bodies, and those that a fault repeats or cuts, are collected first: a refusing engine may close
-  // before the second of two writes. The rest streams through.
+  // Short bodies, and bodies that a fault repeats or cuts, are collected first: a refusing engine may close
+  // before the second of two writes. All others stream through.
   const isShort = Number(request.headers['content-length'] ?? Infinity) < 1_000_000;
   const collected = fault || isShort ? await readAll(request) : undefined;
   if (fault?.kind === 'duplicate') await readAll(await send({ request, upstream, body: collected }).reply);
@@ -100,11 +100,11 @@ async function cutShort(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  let left = bytes;
+  let remainingBytes = bytes;
   for await (const chunk of reply as AsyncIterable<Buffer>) {
-    await new Promise((resolve) => response.write(chunk.subarray(0, left), resolve));
-    left -= chunk.length;
-    if (left <= 0) break;
+    await new Promise((resolve) => response.write(chunk.subarray(0, remainingBytes), resolve));
+    remainingBytes -= chunk.length;
+    if (remainingBytes <= 0) break;
   }
   reset(request);
 }
@@ -145,7 +145,7 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Without the headers about the upstream's connection, so that the client's can be kept alive. */
+/** Removes the headers about the upstream's connection, so that the client's connection can stay open. */
 function endToEnd(rawHeaders: readonly string[]): string[] {
   return headerPairs(rawHeaders).flatMap(([name, value]) =>
     /^(?:connection|keep-alive)$/i.test(name) ? [] : [name, value],

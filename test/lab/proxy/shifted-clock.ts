@@ -8,13 +8,13 @@ export type ShiftedClockOptions = {
   readonly socketPath: string;
   /** The engine's socket. */
   readonly upstream: string;
-  /** How far the engine's clock seems to be ahead. */
+  /** Time by which the engine's clock seems to be ahead. */
   readonly shiftMs: number;
 };
 
 /**
- * Stands before an engine whose clock seems to be wrong: all times that the engine took from its clock are moved, those in
- * images are not, and times in requests are moved back. The clock of a real engine cannot be another one than ours.
+ * A proxy that makes the engine's clock seem wrong. It shifts the times of the engine's clock in answers, but not those in
+ * images, and shifts times in requests back. A real engine on this machine always has this machine's clock.
  */
 export async function createShiftedClock({
   socketPath,
@@ -57,7 +57,7 @@ function withOwnTimes(path: string, ms: number): string {
   );
 }
 
-/** Moves the times in what answers with JSON; every time keeps its length, and so does the answer. */
+/** Shifts the times in JSON answers. Every time, and so the answer, keeps its length. */
 function shifting(path: string, ms: number): Transform {
   const rest: Buffer[] = [];
   const isStream = path.includes('/events');

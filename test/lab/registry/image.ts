@@ -103,8 +103,8 @@ export function buildImage(spec: ImageSpec): BuiltImage {
 }
 
 /**
- * An index of images; with `attestations`, each has a manifest beside it that says how it was
- * built, as BuildKit writes them: https://docs.docker.com/build/metadata/attestations/attestation-storage/
+ * An index of images. With `attestations`, each image has a manifest about its build, like
+ * BuildKit's: https://docs.docker.com/build/metadata/attestations/attestation-storage/
  */
 export function buildIndex(
   images: readonly BuiltImage[],

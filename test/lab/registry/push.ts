@@ -17,7 +17,7 @@ export type Pushed = {
   readonly digest: string;
   /** The image id in Docker's classic store; of the first platform of an index. */
   readonly configDigest: string;
-  /** Of the image manifests of an index, in order; the same as `digest` where there is no index. */
+  /** Digests of the image manifests of an index, in order; `digest` without an index. */
   readonly manifestDigests: readonly string[];
 };
 

@@ -25,7 +25,7 @@ export type Said = {
   readonly headers?: Headers;
   /** The answer instead of the upstream's. */
   readonly refusal?: { readonly status: number; readonly body: string };
-  /** Base URL of another upstream than that of the name. */
+  /** Base URL of an upstream that replaces the one of the name. */
   readonly upstream?: string;
 };
 
@@ -36,9 +36,9 @@ export type FrontOptions = {
   readonly upstreams: Readonly<Record<string, string>>;
   /** For a name that is not listed. */
   readonly otherwise?: string;
-  /** With the certificate of the lab's authority. */
+  /** Uses a certificate of the lab's authority. */
   readonly tls?: Pki;
-  /** The newest TLS that it speaks. */
+  /** The newest TLS version that it accepts. */
   readonly maxTls?: SecureVersion;
   /** Default: a free one. */
   readonly port?: number;

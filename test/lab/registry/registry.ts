@@ -10,7 +10,7 @@ import { startTokenServer, tokenIssuer, tokenService, users } from './token-serv
 import type { TokenServer } from './token-server.ts';
 
 export type RegistryOptions = {
-  /** Allowed clients: everybody, those with a password of `users`, or those with a token of its own token server. */
+  /** Allowed clients: all, clients with a password of `users`, or clients with a token of its own token server. */
   readonly auth?: 'none' | 'basic' | 'token';
   /** With a certificate of the lab's authority, for localhost, 127.0.0.1, registry.test and secure.test. */
   readonly tls?: boolean;
@@ -93,7 +93,7 @@ type Setting = {
   readonly tokenServer: TokenServer | undefined;
 };
 
-/** https://distribution.github.io/distribution/about/configuration/, in the JSON that is YAML too. */
+/** https://distribution.github.io/distribution/about/configuration/, as JSON, which is valid YAML. */
 function configuration({ labDir, dir, host, options, tokenServer }: Setting): object {
   const { serverCertificate, serverKey, tokenCertificate } = pki(labDir);
   return {

@@ -3,7 +3,7 @@ import type { FrontCall, Said } from './registry-front.ts';
 export type RequestLimit = {
   /** Accepts or refuses a request, and adds the headers about the limit. */
   readonly says: (call: FrontCall) => Said;
-  /** Counted requests per window, in order: their number, and how many of them were refused. */
+  /** For each window, in order: the number of counted requests, and of refused ones. */
   readonly windows: readonly { asked: number; refused: number }[];
 };
 

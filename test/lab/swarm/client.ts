@@ -149,7 +149,7 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
   const waitFor = async (passes: () => Promise<boolean>, why: () => string, timeoutMs = defaultTimeoutMs) => {
     const deadlineMs = performance.now() + timeoutMs;
     while (!(await passes())) {
-      if (performance.now() > deadlineMs) throw new Error(`It did not come to that in time: ${why()}`);
+      if (performance.now() > deadlineMs) throw new Error(`The expected state was not reached in time: ${why()}`);
       await sleep(everyMs);
     }
   };
@@ -236,7 +236,7 @@ export function swarmClient(sockets: () => readonly string[]): SwarmClient {
   };
 }
 
-/** A task's container that the node has not removed yet would disturb the next test, with its ports and its load. */
+/** A container that the node has not removed yet would disturb the next test with its ports and its load. */
 async function removeTasks(
   sendTo: (socket: string, request: SwarmRequest) => Promise<SwarmReply>,
   socket: string,

@@ -5,14 +5,14 @@ import { startSwarm } from './swarm.ts';
 import type { LabSwarm, SwarmOptions } from './swarm.ts';
 
 /**
- * `describe()` for tests that need a swarm of three nodes. It comes up before the first of them, is whole and empty
- * again after each, and is gone after the last. On Podman, which has none, there are no such tests.
+ * `describe()` for tests that need a swarm of three nodes. The swarm starts before the first test, is repaired and
+ * emptied after each, and removed after the last. Podman has no swarm, so the tests do not exist there.
  */
 export function describeInSwarm(name: string, options: SwarmOptions, suite: (swarm: () => LabSwarm) => void): void {
   if (isPodman) return;
   describeInLab(name, (lab) => {
     let swarm: LabSwarm | undefined;
-    const here = (): LabSwarm => {
+    const currentSwarm = (): LabSwarm => {
       expect(swarm, 'the swarm').toBeDefined();
       return swarm as LabSwarm;
     };
@@ -21,6 +21,6 @@ export function describeInSwarm(name: string, options: SwarmOptions, suite: (swa
     }, 120_000);
     afterEach(() => swarm?.reset(), 120_000);
     afterAll(() => swarm?.remove(), 60_000);
-    suite(here);
+    suite(currentSwarm);
   });
 }

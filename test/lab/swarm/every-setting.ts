@@ -1,7 +1,7 @@
 import type { LabSwarm } from './swarm.ts';
 
 /**
- * Creates a service without replicas that has every setting of API 1.41, and a number that JavaScript has not:
+ * Creates a service without replicas that has every setting of API 1.41, and a number that JavaScript cannot represent:
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Service/operation/ServiceCreate
  */
 export async function everySetting(
@@ -131,5 +131,5 @@ export function memberText(document: string, member: string): string {
     else if (char === '{') depth += 1;
     else if (char === '}' && (depth -= 1) === 0) return document.slice(start, at + 1);
   }
-  throw new Error(`There is no "${member}" in it`);
+  throw new Error(`The object has no "${member}"`);
 }

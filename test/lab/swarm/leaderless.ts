@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SwarmClient } from './client.ts';
 
-/** A manager's state in its own words. */
+/** State of a manager, as it reports it. */
 export type ManagerInfo = { readonly ControlAvailable: boolean; readonly Error: string };
 
 /**
@@ -14,7 +14,7 @@ export async function untilLeaderless(swarm: Pick<SwarmClient, 'send'>, socket: 
     const { text } = await swarm.send({ path: '/info', socket, timeoutMs: longestMs });
     const { Swarm } = JSON.parse(text) as { readonly Swarm: ManagerInfo };
     if (Swarm.Error !== '') return Swarm;
-    if (performance.now() > deadlineMs) throw new Error('The manager goes on believing in its swarm');
+    if (performance.now() > deadlineMs) throw new Error('The manager reported no problem of its swarm in time');
     await sleep(everyMs);
   }
 }

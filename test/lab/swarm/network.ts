@@ -15,7 +15,7 @@ export type SwarmNetwork = {
 const prefix = '10.88.0';
 const bridge = 'upkswarm';
 
-/** Addresses that the engines of the nodes must take without TLS. */
+/** Addresses of registries that the nodes' engines must accept without TLS. */
 export const swarmAddresses = `${prefix}.0/24`;
 
 /** A lab has one at a time, because its names and addresses are fixed. */

@@ -1,6 +1,6 @@
 /**
- * `X-Registry-Auth` of a password: base64url, always with padding. Without it the engine would lose the last byte of
- * the object, and therefore all of it.
+ * `X-Registry-Auth` of a password: base64url, always with padding. Without padding the engine loses the last byte, and
+ * ignores the whole object.
  */
 export function registryAuth(
   host: string,

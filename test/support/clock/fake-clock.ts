@@ -5,11 +5,11 @@ export type FakeClock = Clock & {
   /** Lets `ms` pass: wakes the sleepers one after another, and after each runs the code until all sleep again. */
   readonly advance: (ms: number) => Promise<void>;
   /**
-   * Lets time pass by itself, from sleeper to sleeper, until the work is done. Time stands still
-   * while anyone is busy; real I/O does not count as busy, so keep files and sockets out of the work.
+   * Advances time from sleeper to sleeper until the work is done. Time stands still while code runs. Real I/O does not
+   * count as running code, so the work must not use files or sockets.
    */
   readonly run: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Changes the wall clock alone, as a person or NTP does; deadlines are not affected. */
+  /** Changes only the wall clock, like a person or NTP. Deadlines do not move. */
   readonly jumpWallClock: (ms: number) => void;
   /** The number of sleepers. */
   readonly sleepers: () => number;
@@ -18,7 +18,7 @@ export type FakeClock = Clock & {
 export type FakeClockOptions = {
   /** The wall clock at the start; the default is the first second of 2026. */
   readonly startMs?: number;
-  /** Advances whenever everyone is asleep, automatically. */
+  /** Advances automatically while all sleep. */
   readonly auto?: boolean;
 };
 

@@ -15,7 +15,7 @@ export async function connectedEngine(
   return { engine, server };
 }
 
-/** The adapter with whatever is at that address; ends with the test. */
+/** The adapter with the engine at this address; ends with the test. */
 export function engineAt(host: string, options: Partial<DockerEngineOptions> = {}): Engine {
   const engine = createDockerEngine({ clock: createSystemClock(), host, ...options });
   onTestFinished(() => engine.close());

@@ -168,7 +168,7 @@ function defaultMaskedPaths(engine: EngineTraits): readonly string[] {
   return [...old.split(' '), ...(minor(engine) < 44 ? [] : ['/proc/interrupts', '/sys/devices/virtual/powercap'])];
 }
 
-/** In no order that one could rely on. */
+/** The order is undefined. */
 function mountsOf(id: string, hostConfig: HostConfig, { Volumes }: ContainerConfig): readonly MountPoint[] {
   const mounts = new Map<string, MountPoint>();
   const volume = (path: string, source: string | undefined, mode: string, rw = true): MountPoint => ({
@@ -253,7 +253,7 @@ function endpointShown(
   };
 }
 
-/** From 1.44 to 1.51 `Config` repeats what the main endpoint was given. */
+/** From 1.44 to 1.51 `Config` repeats settings of the main endpoint. */
 function macShown(
   config: ContainerConfig,
   networks: readonly (readonly [string, Endpoint])[],

@@ -15,7 +15,7 @@ export type ScriptedEngine = {
   /** Received requests, without `GET /version`. */
   readonly requests: readonly ScriptedRequest[];
   readonly versionRequests: () => number;
-  /** How many connections there have been. */
+  /** Number of connections so far. */
   readonly connections: () => number;
   /** Replaces the answers. */
   readonly script: (script: Script) => void;
@@ -47,7 +47,7 @@ export type ScriptedEngineOptions = {
   readonly version?: object | Answer;
   /** The header `Api-Version`; '' for none. */
   readonly apiVersion?: () => string;
-  /** Listens on a port of 127.0.0.1 instead of a socket; with `tls` wants a client certificate. */
+  /** Listens on a port of 127.0.0.1 instead of a socket; `tls` requires a client certificate. */
   readonly tcp?: boolean;
   readonly tls?: { readonly certificate?: 'server' | 'elsewhere' };
 };

@@ -8,7 +8,7 @@ export type EventReader = {
   readonly text: () => string;
   readonly isOpen: () => boolean;
   readonly until: (isEnough: (text: string) => boolean) => Promise<void>;
-  /** So many events, without what is none. */
+  /** This number of events, without other frames. */
   readonly frames: (count: number) => Promise<string[]>;
   readonly end: () => void;
   readonly ended: Promise<void>;
@@ -67,7 +67,7 @@ export function followEvents(
   });
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- a test says what it expects in there
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read any field
 export function dataOf(frame = ''): any {
   return JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? 'null');
 }

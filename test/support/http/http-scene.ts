@@ -13,13 +13,13 @@ import { createTestLog, type LogLine } from '../test-log.ts';
 export const apiToken = 'api-token-for-tests';
 export const eventsToken = 'events-token-for-tests';
 
-/** A running HTTP interface on a free port, and how to talk to it. */
+/** A running HTTP interface on a free port, with a client. */
 export type HttpScene = {
   readonly url: string;
   readonly port: number;
   readonly http: HttpServer;
   readonly lines: readonly LogLine[];
-  /** With the API token, unless it says otherwise. */
+  /** Sends the API token, unless the options have another one. */
   readonly ask: (target: string, options?: AskOptions) => Promise<Reply>;
   readonly stop: () => Promise<void>;
 };
@@ -27,7 +27,7 @@ export type HttpScene = {
 export type AskOptions = {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** `null`: none. */
+  /** `null`: no token. */
   readonly token?: string | null;
   readonly body?: string | Buffer;
   readonly chunked?: boolean;
@@ -40,7 +40,7 @@ export type Reply = {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /** The text read as JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test says what it expects in there
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read any field
   readonly json: () => any;
 };
 
@@ -119,13 +119,13 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
   };
 }
 
-/** Where the files of the documentation page come from. */
+/** The source of the files of the documentation page. */
 export const swaggerUi = join(
   dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')),
   'static',
 );
 
-/** There after `npm run build`; tests in a browser build their own. */
+/** Present after `npm run build`; tests in a browser build their own. */
 const builtDashboard = fileURLToPath(new URL('../../../dist/dashboard/', import.meta.url));
 
 /** One request on a connection of its own. */

@@ -29,7 +29,7 @@ export type HttpServer = {
   readonly seen: SeenRequest[];
   /** CONNECT requests. */
   readonly tunnels: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
-  /** Of the requests so far, e.g. `HEAD /v2/a/manifests/latest`. */
+  /** The requests so far, for example `HEAD /v2/a/manifests/latest`. */
   readonly lines: () => string[];
   /** Connections that have ever been opened. */
   readonly connections: () => number;
@@ -38,13 +38,13 @@ export type HttpServer = {
 };
 
 export type HttpServerOptions = {
-  /** With the certificate of `test/fixtures/registry-tls`. */
+  /** Uses the certificate of `test/fixtures/registry-tls`. */
   readonly tls?: boolean;
-  /** Another one, with its key. */
+  /** Another certificate, with its key. */
   readonly identity?: { readonly cert: Buffer; readonly key: Buffer };
-  /** Wants a certificate of its clients, signed by the same authority. */
+  /** Requires a client certificate of the same authority. */
   readonly clientCertificate?: boolean;
-  /** The newest TLS it speaks. */
+  /** The newest TLS version that it accepts. */
   readonly maxTls?: SecureVersion;
   /** Default: a free one. */
   readonly port?: number;

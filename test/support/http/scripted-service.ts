@@ -17,7 +17,7 @@ export type ScriptedService = Service & {
     inventory: Pick<Inventory, 'revision' | 'containers' | 'images'> & Partial<Inventory>;
     history: readonly HistoryEntry[];
     status: ServiceStatus;
-    /** Rejects instead, where set. */
+    /** If set, rejects instead. */
     failure: Error | undefined;
     readyFailure: Error | undefined;
     inventoryFailure: ServiceError | undefined;

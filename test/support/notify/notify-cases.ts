@@ -3,7 +3,7 @@ import type { Message } from '../../../src/domain/notification/message.ts';
 import type { Answer } from '../http/http-server.ts';
 import { startRig, type Received } from './notify-rig.ts';
 
-/** Request to a service for a message, written from its documentation, not from our code. */
+/** A service's request for a message, taken from its documentation, not from our code. */
 export type WireCase = {
   readonly name: string;
   readonly url: string;
@@ -15,7 +15,7 @@ export type WireCase = {
 export type ExpectedRequest = {
   readonly method?: string;
   readonly url: string;
-  /** All except for those that every request has. */
+  /** All headers except for the common ones. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;
   readonly form?: Readonly<Record<string, string>>;

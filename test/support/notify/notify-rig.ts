@@ -15,8 +15,8 @@ const identity = { cert: fixture('server.pem'), key: fixture('server.key') };
 export type Received = SeenRequest;
 
 /**
- * The services of the internet on the loopback: every request goes through a proxy, as `HTTPS_PROXY` would have it,
- * whose tunnels all lead to one receiver with a certificate for all of their hosts.
+ * Imitates services of the internet on the loopback. Every request goes through a proxy, as with `HTTPS_PROXY`. All its
+ * tunnels lead to one receiver with a certificate for all hosts.
  */
 export type NotifyRig = {
   readonly received: Received[];

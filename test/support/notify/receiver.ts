@@ -3,7 +3,7 @@ import { startHttpServer } from '../http/http-server.ts';
 
 /** A notified service on the loopback; the test sets its answers. */
 export type Receiver = {
-  /** Of a JSON webhook. */
+  /** URL of a JSON webhook. */
   readonly url: string;
   readonly port: number;
   /** Requests, accepted or not, in order. */

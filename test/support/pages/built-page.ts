@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const builder = fileURLToPath(new URL('../../../scripts/page.mjs', import.meta.url));
 
-/** The dashboard's files, built from the sources as they are, and how to remove them. */
+/** The dashboard's files, built from the current sources, with a function that removes them. */
 export function buildPage(): { readonly folder: string; readonly remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'upkeep-page-'));
   execFileSync(process.execPath, [builder, folder]);

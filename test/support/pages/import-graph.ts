@@ -5,11 +5,11 @@ export type ImportingModule = { readonly path: string; readonly imports: readonl
 export type ImportGraph = {
   /** By folder: the number of modules in it. */
   readonly rooms: ReadonlyMap<string, number>;
-  /** Modules, and folders, each of which reaches all the others of its line: `a → b → a`. */
+  /** Circular imports of modules and folders, one per line: `a → b → a`. */
   readonly circles: readonly string[];
 };
 
-/** Rooms and circles of modules; imports of unlisted modules are ignored. */
+/** Folders and circular imports of modules. Ignores imports of unlisted modules. */
 export function importGraphOf(modules: readonly ImportingModule[]): ImportGraph {
   const known = new Set(modules.map(({ path }) => path));
   const files = new Map(modules.map(({ path, imports }) => [path, imports.filter((target) => known.has(target))]));

@@ -13,7 +13,7 @@ import { startHttpServer, type Answer, type HttpServer, type HttpServerOptions }
 /** Servers, registries and folders that end with the test. */
 export type OciRig = {
   readonly serve: (answer: Answer, options?: HttpServerOptions) => Promise<HttpServer>;
-  /** With a clock that advances whenever everyone sleeps. */
+  /** With a clock that advances while all sleep. */
   readonly registry: (options?: Partial<OciRegistryOptions & StoredListings>) => Registry;
   /** An empty folder. */
   readonly folder: () => string;

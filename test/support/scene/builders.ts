@@ -55,7 +55,7 @@ export type ContainerParts = {
   readonly imageLabels?: Readonly<Record<string, string>>;
 };
 
-/** Of a container that has run since it was created. */
+/** State of a container that has run since it was created. */
 export const runningState: ContainerState = {
   status: 'running',
   exitCode: 0,

@@ -7,7 +7,7 @@ import type { ServiceSettings } from '../../../src/domain/settings/service-setti
 
 export type CheckOrder = SelectOrder & JudgeOrder;
 
-/** One listing, its selection, and the registries' answers, without the other parts of an application. */
+/** Lists, selects and asks the registries, without the other parts of an application. */
 export function createCheck(outside: ReadOnlyOutside, settings: ServiceSettings) {
   const select = createSelectContainers(outside, settings, createUpdaterWarnings(outside, settings));
   const judge = createJudge(outside, settings);

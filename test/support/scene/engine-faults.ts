@@ -9,7 +9,7 @@ export type EngineFault = {
   readonly name: string;
   readonly strike: (fifth: FaultyEngine) => void;
   readonly heal: (fifth: FaultyEngine) => Promise<void>;
-  /** How the run tells it; `waits` is a run that does not end before it has passed. */
+  /** The result that the run reports; `waits`: the run lasts as long as the fault. */
   readonly told: 'unreachable' | 'failed' | 'waits';
 };
 

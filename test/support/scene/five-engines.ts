@@ -7,7 +7,7 @@ import { isPodman } from '../../lab/engine/podman.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { createFaultProxy, type FaultProxy } from '../../lab/proxy/fault-proxy.ts';
 
-/** The engine that something happens to. */
+/** The engine that has the faults. */
 export type FaultyEngine = {
   readonly engine: LabEngine;
   /** Between Upkeep and the engine, on a port of 127.0.0.1. */
@@ -17,11 +17,11 @@ export type FaultyEngine = {
 /** Five real engines, each with a container `web` of one image. */
 export type FiveEngines = {
   readonly fifth: FaultyEngine;
-  /** By name, the fifth among them. */
+  /** All five, by name. */
   readonly engines: Readonly<Record<string, EngineClient>>;
-  /** `--host` for each of these names. */
+  /** The options `--host` for these names. */
   readonly hosts: (names: readonly string[]) => readonly string[];
-  /** Moves the tag of the image to a version that no engine has; resolves to its digest. */
+  /** Moves the tag of the image to a new version; resolves to its digest. */
   readonly release: () => Promise<string>;
   readonly remove: () => Promise<void>;
 };
@@ -29,7 +29,7 @@ export type FiveEngines = {
 export const four: readonly string[] = ['one', 'two', 'three', 'four'];
 export const five: readonly string[] = [...four, 'five'];
 
-/** `repository`: of the image, one that no other test uses. */
+/** `repository` of the image: unused by other tests. */
 export async function startFiveEngines(lab: Lab, repository: string): Promise<FiveEngines> {
   if (isPodman) throw new Error('Cannot start five engines: Podman has no daemon to freeze, and no disk of its own');
   const image = `${lab.registry.host}/${repository}:1`;

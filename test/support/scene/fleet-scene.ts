@@ -26,12 +26,12 @@ export type FleetScene = {
 
 export type SceneEngine = {
   readonly sandbox: SandboxEngine;
-  /** The same as it is reached by the fleet, with its misbehaviour. */
+  /** The engine as the fleet sees it, with its behaviour. */
   readonly engine: Engine;
   readonly swarm: Swarm;
-  /** From now on its calls fail, or never end; or all is well again; or all but its events. */
+  /** From now on its calls fail, hang or work; or all work except for its events. */
   readonly behave: (how: Behaviour) => void;
-  /** Calls that were tried while it was away. */
+  /** Number of calls that it refused, or left without an answer. */
   readonly attempts: () => number;
 };
 
@@ -43,14 +43,14 @@ export type FleetSceneOptions = {
   readonly settings?: Partial<ServiceSettings>;
   readonly enginesAtOnce?: number;
   readonly waves?: FleetParts['waves'];
-  /** Engines whose ids follow from another name than their own. */
+  /** Seeds of ids, by engine; default: its name. */
   readonly seeds?: Readonly<Record<string, string>>;
   readonly log?: Log;
-  /** Engines of one swarm, of which they are managers; services are looked after. */
+  /** Engines that are managers of one swarm, whose services are watched. */
   readonly swarm?: readonly string[];
-  /** Of an engine, by its name. */
+  /** The memory of an engine, by its name. */
   readonly memoryOf?: (engine: string) => Memory;
-  /** Of the container that we run in, once it is there. */
+  /** Id of Upkeep's own container, if it runs in one. */
   readonly ownId?: () => string | undefined;
 };
 
@@ -162,7 +162,7 @@ function openSceneEngine(name: string, { clock, registry, seed = name, swarm }: 
   function interrupted(signal: AbortSignal | undefined): Promise<never> {
     attempts += 1;
     if (behaviour === 'refusing') return Promise.reject(refuse());
-    // As with a deadline of the adapter.
+    // Imitates a deadline of the adapter.
     return clock.sleep(30_000, signal).then(() => {
       throw new ServiceError('timeout', `Cannot ask ${name}: it did not answer within 30s`);
     });
@@ -180,8 +180,8 @@ function openSceneEngine(name: string, { clock, registry, seed = name, swarm }: 
     if (method === 'close') return [method, call];
     return [method, method === 'events' ? events : guarded(call)];
   });
-  /** As the adapter tells of a call that was not sent, and of one without an answer. */
-  function telling(call: unknown): unknown {
+  /** Reports an unsent call, and one without an answer, like the adapter. */
+  function reporting(call: unknown): unknown {
     const ask = guarded(call) as (...args: readonly unknown[]) => Promise<unknown>;
     return async (...args: readonly unknown[]): Promise<unknown> => {
       try {
@@ -196,7 +196,7 @@ function openSceneEngine(name: string, { clock, registry, seed = name, swarm }: 
   const writing = new Set(['change', 'goBack', 'noteFailure', 'forgetFailure']);
   const swarmCalls = Object.entries(sandbox.swarm).map(([method, call]): [string, unknown] => [
     method,
-    writing.has(method) ? telling(call) : guarded(call),
+    writing.has(method) ? reporting(call) : guarded(call),
   ]);
 
   async function* events(...[signal, onBreak = () => {}]: Parameters<Engine['events']>): ReturnType<Engine['events']> {

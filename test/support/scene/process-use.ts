@@ -3,7 +3,7 @@ import type { UpkeepProcess } from './run-upkeep.ts';
 
 type Running = Pick<UpkeepProcess, 'child'>;
 
-/** Of the whole process, in MiB. https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
+/** Memory of the whole process, in MiB. https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
 export function residentMiBOf({ child }: Running): number {
   const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
   return Number(kibibytes) / 1024;

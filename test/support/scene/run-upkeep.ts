@@ -8,15 +8,15 @@ export type UpkeepRun = {
 };
 
 export type UpkeepOptions = {
-  /** Of the engine; `--host` is added. */
+  /** The engine's socket; `--host` is added. */
   readonly socket?: string;
-  /** The whole environment but PATH. */
+  /** The whole environment except for PATH. */
   readonly env?: Readonly<Record<string, string>>;
   /** Called once the process exists, to kill or signal it. */
   readonly onStart?: (child: ChildProcess) => void;
   /** User of the process, if it is not this process's; needs root. */
   readonly uid?: number;
-  /** How many files it may have open at once. */
+  /** Limit of open files. */
   readonly openFiles?: number;
   /** Path of another Node than this process's. */
   readonly node?: string;

@@ -10,11 +10,11 @@ export type ServedFleet = {
   /** For `followEvents()`. */
   readonly url: string;
   readonly ask: (path: string, method?: string) => Promise<{ readonly status: number; readonly text: string }>;
-  /** As `ask`, the reply read as JSON of that shape. */
+  /** Like `ask`, with the reply parsed as JSON. */
   readonly read: <Document>(path: string, method?: string) => Promise<Document>;
-  /** Resolves once so many containers are listed. */
+  /** Resolves once this number of containers is listed. */
   readonly lists: (count: number) => Promise<void>;
-  /** Whether the service says so of the engine. */
+  /** Whether the service reports the engine as reachable. */
   readonly isReachable: (engine: string) => Promise<boolean | undefined>;
   readonly stop: () => Promise<void>;
 };

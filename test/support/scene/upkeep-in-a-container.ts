@@ -29,7 +29,7 @@ export type InContainer = {
   readonly id: string;
 };
 
-/** In the environment of every process of such an Upkeep, with its repository. */
+/** Environment variable of all processes of this Upkeep; its value is the repository. */
 export const markVariable = 'KEPT_MARK';
 
 export type StartOptions = {

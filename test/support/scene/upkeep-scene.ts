@@ -23,7 +23,7 @@ export type UpkeepScene = {
 };
 
 export type UpkeepSceneOptions = {
-  /** Of the engine. */
+  /** The engine's socket. */
   readonly socket: string;
   /** Before the arguments of each call. */
   readonly args?: readonly string[];
@@ -71,7 +71,7 @@ function containersIn({ stdout, stderr }: UpkeepRun): unknown {
     const { containers } = JSON.parse(stdout) as { containers?: unknown };
     if (containers !== undefined) return containers;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new Error(`No document with containers: ${stdout}${stderr}`);
 }

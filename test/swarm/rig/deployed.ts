@@ -22,7 +22,7 @@ export type Deployed = {
 };
 
 export type DeployWish = ServiceWish & {
-  /** Default: the swarm's, which is open. The service has its credentials. */
+  /** Default: the swarm's registry, without a login. The service has the credentials of this one. */
   readonly registry?: LabRegistry;
   /** Changes the spec before the service is created. */
   readonly edit?: (spec: ServiceSpec) => void;
@@ -50,7 +50,7 @@ export async function deploy(
   return { id, name, image, digest, wanted, publish };
 }
 
-/** Of one entry in the report of an update. */
+/** One entry in the report of an update. */
 export type Entry = {
   readonly name: string;
   readonly kind?: string;

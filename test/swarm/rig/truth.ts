@@ -9,8 +9,8 @@ const watchedMs = 3500;
 const everyMs = 200;
 
 /**
- * False statements of the report about a service, found by its tasks alone, which are read now and for some seconds.
- * Undefined: none.
+ * False statements of the report about a service, according to its tasks, which are read for some seconds. Undefined if
+ * there are none.
  */
 export async function untruth(
   swarm: LabSwarm,

@@ -50,7 +50,7 @@ async function printReport({ settings, terminal, clock }: CommandContext, report
 
 function unfinishedCount(unfinished: CheckReport['unfinished']): string {
   const pending = unfinished.filter(({ state }) => state === 'repair pending').length;
-  return pending === 0 ? '' : `; repair pending for ${pending}, which the next run or start of Upkeep ends`;
+  return pending === 0 ? '' : `; repair pending for ${pending}: the next run or start of Upkeep repairs them`;
 }
 
 /** A failed check may hide an update, so it does not count as "nothing to do". */

@@ -26,14 +26,14 @@ export function createContainers(ask: Fetch<ContainersView>): ReadCommand {
       await printTable(terminal, inventoryTable(containers, shown, clock.nowMs()), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['No container is watched']);
     if (names.length === 0) printLines(terminal.out, others(view.unwatched, isAll));
-    printLines(terminal.err, awayLines(view.away));
+    printLines(terminal.err, unreachableLines(view.away));
     return view.away === undefined ? exitCodes.done : exitCodes.failed;
   };
 }
 
-/** Names engines that do not answer, because their containers may be missing in the list. */
-function awayLines(away: ContainersView['away'] = []): readonly string[] {
-  return away.map(({ name, error }) => `${printable(name, 100)} cannot be reached: ${printable(error, 500)}`);
+/** Names unreachable engines, because their containers may be missing in the list. */
+function unreachableLines(engines: ContainersView['away'] = []): readonly string[] {
+  return engines.map(({ name, error }) => `${printable(name, 100)} cannot be reached: ${printable(error, 500)}`);
 }
 
 type Named = { readonly name: string; readonly engine?: string };
@@ -52,15 +52,15 @@ function refuseUnmatched(
   isAll: boolean,
 ): void {
   const listed: readonly Named[] = isAll ? [...containers, ...unwatched] : containers;
-  const strange = names.filter((name) => !listed.some(filterOf([name])));
-  if (strange.length === 0) return;
-  const message = strange.map((name) => `Cannot show ${quoted(name)}: ${whyStrange(name, unwatched)}`).join('\n');
+  const unmatched = names.filter((name) => !listed.some(filterOf([name])));
+  if (unmatched.length === 0) return;
+  const message = unmatched.map((name) => `Cannot show ${quoted(name)}: ${whyUnmatched(name, unwatched)}`).join('\n');
   throw new ServiceError('not-found', message, {
-    remedy: '"upkeep containers" without names lists what is watched, with --all also the others',
+    remedy: '"upkeep containers" lists the watched containers, with --all also the others',
   });
 }
 
-function whyStrange(name: string, unwatched: readonly UnwatchedView[]): string {
+function whyUnmatched(name: string, unwatched: readonly UnwatchedView[]): string {
   const known = unwatched.find(filterOf([name]));
   return known === undefined ? 'no watched container has this name' : `it is not watched: it ${known.reason}`;
 }

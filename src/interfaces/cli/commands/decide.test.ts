@@ -88,7 +88,7 @@ test('a decision that cannot be taken or kept fails the command, and the others 
 
   const lost = createCommandScene(['skip', 'web']);
   expect(await createDecide('skip', sourceOf({ isKept: false }).source)(lost.context)).toBe(1);
-  expect(lost.fake.err()).toBe('upkeep: Cannot skip "web": it cannot be stored, as the log says\n');
+  expect(lost.fake.err()).toBe('upkeep: Cannot skip "web": the decision cannot be stored; the log has the reason\n');
 });
 
 test('without a name it is refused, with the way to find one', async () => {
@@ -109,7 +109,7 @@ test('upkeep unskip takes back what was decided, once', async () => {
   expect(decisions).toEqual([]);
   const second = createCommandScene(['unskip', 'web']);
   expect(await createUnskip(source)(second.context)).toBe(1);
-  expect(second.fake.err()).toBe('upkeep: Cannot unskip "web": nothing has been decided about it\n');
+  expect(second.fake.err()).toBe('upkeep: Cannot unskip "web": there is no decision about it\n');
 });
 
 test('with --json there is one document, with the errors in it', async () => {

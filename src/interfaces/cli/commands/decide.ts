@@ -48,7 +48,7 @@ export function createUnskip({ list, withdraw }: DecisionSource): ReadCommand {
     const problems: string[] = [];
     for (const name of names) {
       const found = decisions.filter(({ container }) => container === name);
-      if (found.length === 0) problems.push(`Cannot unskip ${quoted(name)}: ${gone}`);
+      if (found.length === 0) problems.push(`Cannot unskip ${quoted(name)}: ${undecided}`);
       if (engines.length === 0 && found.length > 1) {
         problems.push(severalHave('unskip', name, found.map(engineOf)));
         continue;
@@ -56,15 +56,15 @@ export function createUnskip({ list, withdraw }: DecisionSource): ReadCommand {
       for (const { id } of found) {
         const ended = await withdraw(id, signal);
         if (ended?.isKept) taken.push(ended);
-        else problems.push(`Cannot unskip ${quoted(name)}: ${ended === undefined ? gone : notKept}`);
+        else problems.push(`Cannot unskip ${quoted(name)}: ${ended === undefined ? undecided : notKept}`);
       }
     }
     return report(context, taken, problems, 'withdrawn');
   };
 }
 
-const gone = 'nothing has been decided about it';
-const notKept = 'it cannot be stored, as the log says';
+const undecided = 'there is no decision about it';
+const notKept = 'the decision cannot be stored; the log has the reason';
 
 type Meant = {
   readonly meant: readonly DecisionCandidate[];
@@ -72,7 +72,7 @@ type Meant = {
   readonly ambiguous: readonly { readonly name: string; readonly engines: readonly string[] }[];
 };
 
-/** Of several engines with a container of the name, the one where it waits for a version; all that are named by `engines`. */
+/** All candidates of the engines in `engines`. Without these: the only engine on which a name waits for a version. */
 function meantOf(found: readonly DecisionCandidate[], engines: readonly string[]): Meant {
   if (engines.length > 0) return { meant: found, ambiguous: [] };
   const sorted = [...new Set(found.map(({ name }) => name))].map((name) => {
@@ -108,7 +108,7 @@ function namesIn({ settings }: Context, what: string): readonly string[] {
   const { containers } = settings.request;
   if (containers.length > 0) return containers;
   throw new ServiceError('invalid-input', `Cannot ${what}: no container is named`, {
-    remedy: `name those that are meant: upkeep ${what} web; "upkeep check" lists what waits`,
+    remedy: `name the containers: upkeep ${what} web; "upkeep check" lists the waiting ones`,
   });
 }
 

@@ -60,13 +60,13 @@ function liveTeller({ application, settings, terminal, clock }: CommandContext):
 function linesOf(event: ServiceEvent, style: Style, columns: number): readonly string[] {
   const paragraph = (indent: string, text: string) =>
     wrapText(text, Math.max(1, columns - indent.length - 1)).map((line) => `${indent}${line}`);
-  const told = paragraph('  ', describeEvent(event)?.message ?? '');
-  if (event.kind === 'container_checked') return event.status === 'unknown' ? told.map(style.red) : [];
+  const message = paragraph('  ', describeEvent(event)?.message ?? '');
+  if (event.kind === 'container_checked') return event.status === 'unknown' ? message.map(style.red) : [];
   if (!('outcome' in event) || event.outcome.outcome === 'fresh') return [];
   const { outcome, log = '' } = event.outcome;
-  const words = log === '' ? [] : log.trimEnd().split('\n').slice(-2);
-  const quotes = words.flatMap((line) => paragraph('    ', printable(line, longestLine)));
-  return [...told.map(style[outcomeWording[outcome].style]), ...quotes.map(style.grey)];
+  const lastLines = log === '' ? [] : log.trimEnd().split('\n').slice(-2);
+  const quotes = lastLines.flatMap((line) => paragraph('    ', printable(line, longestLine)));
+  return [...message.map(style[outcomeWording[outcome].style]), ...quotes.map(style.grey)];
 }
 
 const longestLine = 200;

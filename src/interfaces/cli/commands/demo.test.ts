@@ -34,7 +34,7 @@ describe('createDemo()', () => {
       '  worker: a release that crashes',
       'web: updated',
       '',
-      'Rounds: 2; replaced: 2; brought back: 2; failed: 0; 10 of 10 containers are running',
+      'Rounds: 2; replaced: 2; rolled back: 2; failed: 0; 10 of 10 containers are running',
       '',
     ]);
   });
@@ -49,7 +49,7 @@ describe('createDemo()', () => {
       },
     });
     expect(await scene.clock.run(() => createDemo(stage)(scene.context))).toBe(0);
-    expect(scene.fake.out()).toMatch(/^Round 1\n.*\n {2}An update that the API was asked for is under way/m);
+    expect(scene.fake.out()).toMatch(/^Round 1\n.*\n {2}An update requested over the API is under way/m);
     expect(scene.fake.out()).toContain('Rounds: 2; replaced: 1;');
   });
 
@@ -114,7 +114,7 @@ describe('createDemo()', () => {
     expect(scene.fake.screen().slice(-4)).toEqual([
       'web        up to date  nginx:1.27',
       '',
-      'Rounds: 1; replaced: 0; brought back: 0; failed: 0; 10 of 10 containers are running',
+      'Rounds: 1; replaced: 0; rolled back: 0; failed: 0; 10 of 10 containers are running',
       '',
     ]);
     expect([scene.application.listeners(), scene.clock.sleepers()]).toEqual([0, 0]);

@@ -28,7 +28,7 @@ export function createDemo(stage: DemoEnvironment): CommandFunction {
         teller.round(played, stage.nextRound());
         const session = await playRound(context);
         if (session === undefined && !context.signal.aborted)
-          teller.skip('An update that the API was asked for is under way; these releases are for the next round');
+          teller.skip('An update requested over the API is under way; these releases wait for the next round');
         if (session !== undefined) sessions.push(session);
       }
     } finally {
@@ -84,6 +84,6 @@ function conclusionOf(played: number, sessions: readonly Session[], stage: DemoE
   const outcomes = sessions.flatMap(({ containers }) => containers.map(({ outcome }) => outcome));
   const count = (...kinds: readonly OutcomeKind[]) => outcomes.filter((outcome) => kinds.includes(outcome)).length;
   const { containers, running } = stage.countContainers();
-  const done = `Rounds: ${played}; replaced: ${count('updated', 'restarted')}; brought back: ${count('rolled_back')}; failed: ${count('failed')}`;
+  const done = `Rounds: ${played}; replaced: ${count('updated', 'restarted')}; rolled back: ${count('rolled_back')}; failed: ${count('failed')}`;
   return `${done}; ${running} of ${containers} containers are running`;
 }

@@ -55,7 +55,7 @@ function rowOf({
   ];
 }
 
-/** `web updated 1.27.3 → 1.27.4`, and a reason where there is one. */
+/** `web updated 1.27.3 → 1.27.4`, and a reason if there is one. */
 function sayContainer({ name, engine, outcome, reason, ...versions }: PastOutcome): string {
   const what = [
     printable(shownName({ name, engine }), 300),
@@ -69,8 +69,8 @@ function sayContainer({ name, engine, outcome, reason, ...versions }: PastOutcom
 /** `engines left out: nas cannot be reached, web-1 busy` */
 function sayLeftOut(engines: PastRun['leftOut']): readonly string[] {
   if (engines.length === 0) return [];
-  const said = engines.map(({ name, result }) => `${printable(name, 100)} ${sayResult(result)}`);
-  return [`engines left out: ${said.join(', ')}`];
+  const results = engines.map(({ name, result }) => `${printable(name, 100)} ${sayResult(result)}`);
+  return [`engines left out: ${results.join(', ')}`];
 }
 
 function sayResult(result: string): string {

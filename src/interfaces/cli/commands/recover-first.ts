@@ -12,21 +12,21 @@ export async function recoverFirst({ application, log, signal }: CommandContext)
 }
 
 /**
- * Recovers when the engine answers, and waits for that without a limit. Meanwhile `/readyz` shows the reason, which a
- * process in a restart loop could not do.
+ * Recovers once the engine answers, and waits without a deadline. Meanwhile `/readyz` shows the reason, which a process
+ * in a restart loop could not do.
  */
 export async function recoverWhenReachable(context: CommandContext): Promise<readonly ResultCode[]> {
   const { clock, log, signal } = context;
-  let told = '';
+  let reported = '';
   while (!signal.aborted) {
     try {
       return await recoverFirst(context);
     } catch (error) {
       if (signal.aborted) return [];
-      if (!isAway(error)) throw error;
+      if (!isUnreachable(error)) throw error;
       const why = describeWithRemedy(error);
-      if (why !== told) log.warn('Waiting for the container engine, which cannot be asked', { error: why });
-      told = why;
+      if (why !== reported) log.warn('Waiting for the container engine, which is unreachable', { error: why });
+      reported = why;
       await clock.sleep(retryMs, signal).catch(() => undefined);
     }
   }
@@ -35,11 +35,11 @@ export async function recoverWhenReachable(context: CommandContext): Promise<rea
 
 const retryMs = 2000;
 
-/** An engine that cannot list its containers counts too: another start would not help. */
-const away: readonly ErrorCode[] = ['engine-unreachable', 'engine-denied', 'engine-refused', 'timeout'];
+/** Includes an engine that cannot list its containers: another start would not help. */
+const unreachable: readonly ErrorCode[] = ['engine-unreachable', 'engine-denied', 'engine-refused', 'timeout'];
 
-function isAway(error: unknown): boolean {
-  return error instanceof ServiceError && away.includes(error.code);
+function isUnreachable(error: unknown): boolean {
+  return error instanceof ServiceError && unreachable.includes(error.code);
 }
 
 /** One line for each, with its result. */

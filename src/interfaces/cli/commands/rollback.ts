@@ -10,7 +10,7 @@ export async function rollback(context: CommandContext): Promise<number> {
   const { containers } = context.settings.request;
   if (containers.length === 0)
     throw new ServiceError('invalid-input', 'Cannot roll back: no container is named', {
-      remedy: 'name those that are to go back: upkeep rollback web',
+      remedy: 'name the containers: upkeep rollback web',
     });
   const repaired = await recoverFirst(context);
   const { application, settings, signal } = context;

@@ -255,7 +255,7 @@ describe('run()', () => {
     test('on a terminal an engine that is away is told with the names', async () => {
       const { context } = createCommandScene(['logs'], { containerNames: engineAway }, { isTerminal: true });
       await expect(run(context)).rejects.toThrow(
-        'Cannot tell whether "logs", which is no command, is a container: Cannot reach the engine',
+        'Cannot check whether a container matches "logs", which is not a command: Cannot reach the engine',
       );
     });
   });

@@ -50,10 +50,10 @@ export async function run(context: CommandContext): Promise<number> {
   }
 }
 
-/** Runs in a helper container. After an exit code other than 0 the engine starts it again. */
+/** Runs in a helper container, which the engine restarts after an exit code other than 0. */
 async function finishUpdate({ application, log }: CommandContext, transaction: string): Promise<number> {
   const { transactions } = await application.finishUpdate(transaction);
-  if (transactions.length === 0) log.info('The update of Upkeep itself has come to its end already');
+  if (transactions.length === 0) log.info('The update of Upkeep itself has already ended');
   logRecovered(log, transactions, 'the update');
   return transactions.some(({ result }) => result === 'failed') ? exitCodes.failed : exitCodes.done;
 }
@@ -71,14 +71,14 @@ function firstRunAtMs(schedule: Schedule | undefined, nowMs: number): number | u
   return schedule?.kind === 'interval' ? nowMs + schedule.everyMs : schedule?.nextRunAfter(nowMs);
 }
 
-type ToldSchedule = {
+type StartSchedule = {
   readonly schedule: Schedule | undefined;
   readonly level: 'info' | 'warn';
   readonly why: string;
 };
 
 /** With the API on, updates run on request only, unless `periodicPolls` also enables the schedule. */
-function scheduleOf({ run: { schedule, scheduleSource, periodicPolls } }: Settings, servesApi: boolean): ToldSchedule {
+function scheduleOf({ run: { schedule, scheduleSource, periodicPolls } }: Settings, servesApi: boolean): StartSchedule {
   if (!servesApi) return { schedule, level: 'info', why: `Updates ${schedule.words}` };
   if (periodicPolls) return { schedule, level: 'info', why: `Updates ${schedule.words}, and on request over the API` };
   const why = 'No periodic updates, because the HTTP API is on: --http-api-periodic-polls enables them';

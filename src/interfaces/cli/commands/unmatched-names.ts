@@ -17,18 +17,18 @@ export async function warnOfUnmatchedNames({ application, settings, log, signal 
   try {
     const strays = strayNames(names, await application.containerNames(signal));
     for (const { name, nearby } of strays)
-      log.warn(`No container matches ${quoted(name)}, and none is watched by it until there is one; ${nearby}`);
+      log.warn(`No container matches ${quoted(name)}: Upkeep waits for one with this name; ${nearby}`);
     return strays.length;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    log.debug('The names to watch cannot be compared with the containers', { error: describeError(error) });
+    log.debug('Cannot compare the names to watch with the containers', { error: describeError(error) });
     return 0;
   }
 }
 
 /**
- * Reports each such name that is not a command either. True if there were any: on a terminal this is a mistyped
- * command.
+ * Reports each name that matches neither a container nor a command. True if there were any: on a terminal this is a
+ * mistyped command.
  */
 export async function refuseUnmatchedNames({
   application,
@@ -53,7 +53,7 @@ export async function refuseUnmatchedNames({
     } catch (error) {
       if (!(error instanceof ServiceError) || signal.aborted) throw error;
       const which = names.map((name) => quoted(name)).join(', ');
-      const why = `Cannot tell whether ${which}, which is no command, is a container: ${describeError(error)}`;
+      const why = `Cannot check whether a container matches ${which}, which is not a command: ${describeError(error)}`;
       throw new ServiceError(error.code, why, { cause: error, remedy: error.remedy ?? remedyFor(names) });
     }
   }
@@ -61,7 +61,7 @@ export async function refuseUnmatchedNames({
 
 function remedyFor(names: readonly string[]): string {
   const written = printable(`upkeep run ${names.join(' ')}`, 200);
-  return `upkeep --help lists the commands, upkeep containers what is watched; to wait for a container of that name write "${written}"`;
+  return `upkeep --help lists the commands, upkeep containers the watched containers; to wait for a container of that name write "${written}"`;
 }
 
 type StrayName = { readonly name: string; /** Similar names. */ readonly nearby: string };
@@ -75,7 +75,7 @@ function strayNames(names: readonly string[], containers: readonly string[]): re
 function nearbyContainer(name: string, containers: readonly string[]): string {
   if (containers.length === 0) return 'there are no containers';
   const near = nearest(name, containers.slice(0, mostCompared), 1);
-  return near === undefined ? 'no container is called nearly so' : `the nearest container is ${quoted(near)}`;
+  return near === undefined ? 'no container has a similar name' : `the nearest container is ${quoted(near)}`;
 }
 
 /** Each comparison takes microseconds. */

@@ -280,7 +280,7 @@ describe('update() with --dry-run', () => {
       '2. (after 1, if that succeeds)',
       `   web: web:1 to ${idOf('web').slice(0, 12)}`,
       '',
-      'Then it would restart, because they ask for it (depends_on with restart: true)',
+      'Then these would restart (depends_on with restart: true)',
       '  proxy: after web',
       '',
       'It would leave alone',
@@ -296,7 +296,7 @@ describe('update() with --dry-run', () => {
     const plan = { transactions: [], refused: [], restarts: [] };
     const dry = await run(['update', '--dry-run'], { plan: () => ({ report, plan }) });
     expect(dry.code).toBe(3);
-    expect(dry.fake.out()).toContain('something newer for\n  ghost: The registry is away\n');
+    expect(dry.fake.out()).toContain('These could not be checked\n  ghost: The registry is away\n');
     for (const [faithful, code] of [
       [true, 3],
       [false, 1],
@@ -323,7 +323,7 @@ describe('update() with --dry-run', () => {
     expect(fake.out().split('\n').slice(-5)).toEqual([
       'Nothing was changed',
       '',
-      'verified  vpn, torrent: created aside, the same as now but for the image, and removed',
+      'verified  vpn, torrent: a test successor differed only in its image, and was removed',
       String.raw`refused   web: HostConfig.Memory would be 0 instead of \x1b[2J64`,
       '',
     ]);

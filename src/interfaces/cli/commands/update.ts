@@ -49,7 +49,7 @@ function requestOf({ request }: CommandContext['settings']) {
   const { images, containers, engines, retryFailed, now, ignoreWaves } = request;
   if (now && images.length + containers.length === 0)
     throw new ServiceError('invalid-input', 'Cannot use --now without the name of a container', {
-      remedy: 'name those that are not to wait for their windows: upkeep update web --now',
+      remedy: 'name the containers that must not wait for their windows: upkeep update web --now',
     });
   return { images, containers, engines, retryFailed, ignoreWindows: now, ignoreWaves };
 }

@@ -16,7 +16,7 @@ export type CommandContext = {
   readonly isAttended: boolean;
   /** Aborts when the user stops the command. */
   readonly signal: AbortSignal;
-  /** Facts for the first lines of the service's log. */
+  /** Facts for the first log lines of the service. */
   readonly about?: { readonly version: string; readonly engine: EngineReader['info'] };
   /** Starts the HTTP API. Undefined when it is off. */
   readonly serve?: () => Promise<ServedApi>;
@@ -49,7 +49,7 @@ export type ReadContext = Pick<CommandContext, 'settings' | 'terminal' | 'clock'
 
 export type ReadCommand = (context: ReadContext) => Promise<number>;
 
-/** `unsettled`: nothing failed, but not everything is known to be well, for example because a check failed. */
+/** `incomplete`: no update failed, but some state is unknown, for example after a failed check. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, incomplete: 3, updatesAvailable: 10 } as const;
 
 /** Results of the use cases, derived from `Application`. */

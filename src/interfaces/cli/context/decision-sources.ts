@@ -10,28 +10,28 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { parseTimestamp, toTimestamp } from '../../json/timestamps.ts';
 import { engineOf, listOf, rawTextOf } from './fields.ts';
 
-/** `isKept` false: the decision ends with the process that has taken it. */
+/** `isKept` false: the decision is not stored, and ends with its process. */
 export type KeptDecision = Decision & { readonly isKept: boolean };
 
-/** A container that was named, and the version that it waits for. */
+/** A named container with the version that it waits for. */
 export type DecisionCandidate = {
   readonly name: string;
-  /** Present where there are several. */
+  /** Present with several engines. */
   readonly engine?: string;
   readonly digest: Digest | undefined;
 };
 
-/** `engines`: only of these; none: of all. */
+/** `engines`: only these; empty: all. */
 export type CandidateQuery = { readonly names: readonly string[]; readonly engines: readonly string[] };
 
-/** Where decisions are taken: in this process, with the file that it shares with a service, or in a running service. */
+/** Makes decisions: in this process, with the file that it shares with a service, or in a running service. */
 export type DecisionSource = {
-  /** The named containers, and what each waits for; throws `not-found` for a name that means none. */
+  /** The named containers with their candidates. Throws `not-found` for a name without a container. */
   readonly candidates: (query: CandidateQuery, signal: AbortSignal) => Promise<readonly DecisionCandidate[]>;
   readonly take: (request: DecisionRequest, signal: AbortSignal) => Promise<KeptDecision | DecisionFault>;
-  /** Of these engines; without a name of all. */
+  /** The decisions of these engines; empty: of all. */
   readonly list: (engines: readonly string[], signal: AbortSignal) => Promise<readonly Decision[]>;
-  /** Undefined: there is none with this id. */
+  /** Undefined without a decision with this id. */
   readonly withdraw: (id: string, signal: AbortSignal) => Promise<KeptDecision | undefined>;
 };
 
@@ -50,7 +50,7 @@ export function createLocalDecisions({ check, decisions }: Pick<Application, 'ch
     take: decisions.take,
     async list(engines) {
       const all = await decisions.list();
-      // The decisions of one engine alone do not name it.
+      // With one engine, decisions have no engine name.
       return all.filter(({ engine }) => engines.length === 0 || engine === undefined || engines.includes(engine));
     },
     withdraw: decisions.withdraw,
@@ -87,7 +87,7 @@ export function createRemoteDecisions({ read, send }: Pick<RunningService, 'read
 function strange(name: string, engines: readonly string[]): ServiceError {
   const where = engines.length === 0 ? '' : ` of ${engines.map((engine) => quoted(engine)).join(', ')}`;
   const message = `Cannot decide about ${quoted(name)}: no watched container${where} has this name`;
-  return new ServiceError('not-found', message, { remedy: '"upkeep containers" lists what the service watches' });
+  return new ServiceError('not-found', message, { remedy: '"upkeep containers" lists the watched containers' });
 }
 
 function isOf(entry: JsonObject, engines: readonly string[]): boolean {

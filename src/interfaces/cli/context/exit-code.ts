@@ -2,7 +2,7 @@ import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import { type CheckReport, type RecoveryReport, exitCodes } from './context.ts';
 
-/** The worst finding decides the exit code: a failure, then an unsettled container, then success. */
+/** The worst result decides the exit code: failed, then incomplete, then done. */
 export function worstCode(codes: Iterable<ResultCode>): ResultCode {
   const found = new Set(codes);
   return fromWorst.find((code) => found.has(code)) ?? exitCodes.done;
@@ -13,7 +13,7 @@ export function codesOfSession({ containers, engines = [] }: Session): readonly 
   return [...containers.map(({ outcome }) => codeOfOutcome[outcome]), ...codesOfEngines(engines)];
 }
 
-/** An engine that could not be reached is a failure. One that was busy is not, because the next run includes it. */
+/** An unreachable engine is a failure. A busy one is not, because the next run includes it. */
 export function codesOfEngines(engines: readonly EngineRun[]): readonly ResultCode[] {
   return engines.map(({ result }) => codeOfEngine[result]);
 }

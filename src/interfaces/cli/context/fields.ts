@@ -30,7 +30,7 @@ export function numberOf(object: JsonObject, name: string): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** The raw name of the engine; absent where there is one. */
+/** The raw name of the engine; absent with one engine. */
 export function engineOf(object: JsonObject): { readonly engine?: string } {
   const engine = rawTextOf(object, 'engine');
   return engine === '' ? {} : { engine };

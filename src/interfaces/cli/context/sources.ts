@@ -40,7 +40,7 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
     const { application, close } = await open();
     try {
       const inventory = await listContainers(application, signal);
-      const away = (application.engines?.() ?? []).flatMap(({ name, error }) =>
+      const unreachable = (application.engines?.() ?? []).flatMap(({ name, error }) =>
         error === undefined ? [] : [{ name, error }],
       );
       const document = {
@@ -48,10 +48,10 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
         count: inventory.containers.length,
         ...unfinishedField(inventory.unfinished),
         unwatched: application.unwatched(),
-        ...(away.length > 0 && { unreachable: away }),
+        ...(unreachable.length > 0 && { unreachable }),
         ...replyFields(clock.nowMs()),
       };
-      return { view: { ...readContainers(document), ...(away.length > 0 && { away }) }, document };
+      return { view: { ...readContainers(document), ...(unreachable.length > 0 && { away: unreachable }) }, document };
     } finally {
       await application.close();
       await close();

@@ -21,7 +21,7 @@ export type ContainersView = {
   readonly containers: readonly ContainerView[];
   /** Undefined where the service does not list them. */
   readonly unwatched: readonly UnwatchedView[] | undefined;
-  /** Engines that do not answer; absent where all do. */
+  /** Unreachable engines; absent without any. */
   readonly away?: readonly { readonly name: string; readonly error: string }[];
 };
 
@@ -44,7 +44,7 @@ export type ContainerView = {
   readonly reason: string;
 };
 
-/** `told`: a service without verdicts, which only reports whether there is an update. */
+/** `told`: reported by a service without verdicts, which only knows whether there is an update. */
 export type Finding =
   | { readonly kind: 'checked'; readonly status: Staleness }
   | { readonly kind: 'told'; readonly status: 'stale' | 'held' | 'nothing found' }
@@ -71,13 +71,13 @@ export type PastRun = {
   readonly failed: number;
   /** The containers that the run changed or failed to change. */
   readonly containers: readonly PastOutcome[];
-  /** Engines that were not worked on; empty where there is one. */
+  /** Engines without a run; empty with one engine. */
   readonly leftOut: readonly { readonly name: string; readonly result: string }[];
 };
 
 export type PastOutcome = {
   readonly name: string;
-  /** Present where there are several. */
+  /** Present with several engines. */
   readonly engine?: string;
   readonly outcome: OutcomeKind | (string & {});
   readonly reason: string;
@@ -87,6 +87,6 @@ export type PastOutcome = {
 
 export type ConfigView = {
   readonly options: readonly { readonly name: string; readonly value: string; readonly source: string }[];
-  /** A sentence about which containers are watched; empty without one. */
+  /** A sentence that describes the watched containers; may be empty. */
   readonly watched: string;
 };

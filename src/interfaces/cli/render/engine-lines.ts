@@ -2,7 +2,7 @@ import type { EngineRuns } from '../../../domain/fleet/engine-run.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { Style } from '../terminal/style.ts';
 
-/** One line for each engine that was not worked on. Empty with one engine, or without problems. */
+/** One line for each engine without a complete run. Empty with one engine, or without problems. */
 export function engineLines({ engines = [] }: EngineRuns, style: Style): readonly string[] {
   const lines = engines
     .filter(({ result }) => result !== 'ran')

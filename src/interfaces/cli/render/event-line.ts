@@ -45,7 +45,7 @@ const eventWordings: Readonly<Record<string, Telling>> = {
   },
 };
 
-/** A kind of a newer service that is unknown here. */
+/** An event of a newer service, unknown to this version. */
 const other: Telling = {
   say: (data, type) => `${type} ${printable(JSON.stringify(data), longestWhy)}`,
   colour: 'plain',

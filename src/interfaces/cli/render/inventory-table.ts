@@ -16,7 +16,7 @@ const columns: readonly Column[] = [
   { title: 'WHY', min: 20, keep: 'start', dropPriority: 6, isSentence: true },
 ];
 
-/** The containers of an engine: first those that need attention, last those that are not watched. */
+/** The table of containers: urgent ones first, unwatched ones last. */
 export function inventoryTable(
   containers: readonly ContainerView[],
   unwatched: readonly UnwatchedView[],

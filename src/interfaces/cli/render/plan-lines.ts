@@ -27,7 +27,7 @@ export function planLines({ report, plan }: PlanReport, style: Style): readonly 
     ...services.map((service) => serviceLine(service, checked, style)),
     ...(refused.length === 0 ? [] : ['', style.bold('It would leave alone')]),
     ...refused.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
-    ...(unknown.length === 0 ? [] : ['', style.bold('It could not be checked whether there is something newer for')]),
+    ...(unknown.length === 0 ? [] : ['', style.bold('These could not be checked')]),
     ...unknown.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
     '',
     style.grey('Nothing was changed'),
@@ -39,12 +39,12 @@ export function rehearsalLines({ rehearsals }: RehearsalReport, style: Style): r
   return rehearsals.map(({ containers, faithful, reason }) => {
     const names = style.bold(containers.map(shown).join(', '));
     if (faithful)
-      return `${style.green('verified')}  ${names}: created aside, the same as now but for the image, and removed`;
+      return `${style.green('verified')}  ${names}: a test successor differed only in its image, and was removed`;
     return `${style.red('refused')}   ${names}: ${shown(reason)}`;
   });
 }
 
-const restartsHead = 'Then it would restart, because they ask for it (depends_on with restart: true)';
+const restartsHead = 'Then these would restart (depends_on with restart: true)';
 
 function transactionLines(
   { id, members, after }: PlannedTransaction,
@@ -63,7 +63,7 @@ function transactionLines(
   const awaited = groups.flatMap((group) => group.transactions.slice(0, 1)).filter((canary) => canary !== id);
   const notes = [
     ...(after.length === 0 ? [] : [`after ${numbersOf(after)}, if that succeeds`]),
-    ...(isCanary ? ['first of those with the same new image: the others follow when it has passed'] : []),
+    ...(isCanary ? ['first with this new image: the others follow once it has passed'] : []),
     ...(awaited.length === 0 ? [] : [`when the new image has passed in ${numbersOf([...new Set(awaited)])}`]),
   ];
   const title = members.length === 1 ? `${number}.` : `${number}. together or not at all:`;

@@ -18,7 +18,7 @@ export type RunView = {
 export type ViewRow = {
   /** In the order of `containerColumns`. */
   readonly cells: readonly Cell[];
-  /** `busy`: it is changing. `told`: it has news. `quiet`: nothing has changed. */
+  /** `busy`: an update runs. `told`: there is a result or a finding. `quiet`: no news. */
   readonly interest: 'busy' | 'told' | 'quiet';
 };
 

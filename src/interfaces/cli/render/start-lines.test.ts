@@ -54,7 +54,7 @@ test('logBanner() names each engine of several, and says which is away', async (
   onTestFinished(() => application.close());
   await logStart({ ...scene.context, application, about: { version: '1.2.3', engine: outside.engine.info } });
   expect(scene.logged[0]?.[1]).toBe(
-    'Upkeep 1.2.3 with 4 engines: nas (Docker 27.3.1), pi (Podman 4.9.4), vps (away), new',
+    'Upkeep 1.2.3 with 4 engines: nas (Docker 27.3.1), pi (Podman 4.9.4), vps (unreachable), new',
   );
 });
 

@@ -4,8 +4,7 @@ import type { CommandContext } from '../context/context.ts';
 import { countOf } from '../words/wording.ts';
 
 /**
- * Logs the version, the engine and the containers at the start of the service, a line each. Unknown values are left
- * out.
+ * Logs the version and engine at the start of the service, then the number of containers. Omits unknown values.
  */
 export async function logStart({ about, application, log, signal }: CommandContext): Promise<void> {
   if (about === undefined || signal.aborted) return;
@@ -16,7 +15,7 @@ export async function logStart({ about, application, log, signal }: CommandConte
     log.info(await countContainers(application, signal));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    log.debug('The engine cannot be described', { error: describeError(error) });
+    log.debug('Cannot read the version and containers of the engine', { error: describeError(error) });
   }
 }
 
@@ -26,16 +25,16 @@ function engineWords({ kind, version }: { readonly kind: string; readonly versio
 
 type Engines = ReturnType<NonNullable<CommandContext['application']['engines']>>;
 
-/** `3 engines: nas (Docker 27.3.1), pi (Podman 4.9.4), vps (away)` */
+/** `3 engines: nas (Docker 27.3.1), pi (Podman 4.9.4), vps (unreachable)` */
 function fleetWords(engines: Engines): string {
   const all = engines.map(({ name, kind, version, reachable }) => {
-    if (reachable === false) return `${name} (away)`;
+    if (reachable === false) return `${name} (unreachable)`;
     return kind === undefined || version === undefined ? name : `${name} (${engineWords({ kind, version })})`;
   });
   return `${all.length} engines: ${all.join(', ')}`;
 }
 
-/** From the inventory where it is kept, else with one list. */
+/** From the inventory if it is kept, else from one listing. */
 async function countContainers(application: CommandContext['application'], signal: AbortSignal): Promise<string> {
   const { known, containers } = application.inventory();
   if (!known) return `${countOf((await application.containerNames(signal)).length, 'container')} on the engine`;

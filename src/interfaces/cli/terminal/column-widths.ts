@@ -13,14 +13,14 @@ export function columnWidths(
 ): readonly (number | undefined)[] {
   const natural = columns.map((_, index) => naturalWidth(rows, index));
   const widths: (number | undefined)[] = [...natural];
-  let left = room;
+  let available = room;
   for (;;) {
-    shrink(widths, columns, left);
-    if (sum(widths) <= left) return widths;
+    shrink(widths, columns, available);
+    if (sum(widths) <= available) return widths;
     const going = mostExpendable(columns, widths);
-    if (going === undefined) return widths.map((width) => (width === undefined ? undefined : Math.max(1, left)));
+    if (going === undefined) return widths.map((width) => (width === undefined ? undefined : Math.max(1, available)));
     widths[going] = undefined;
-    left += gap;
+    available += gap;
     for (const [index, width] of natural.entries()) if (widths[index] !== undefined) widths[index] = width;
   }
 }

@@ -23,9 +23,7 @@ describe('createInterrupt()', () => {
     interrupt.onSignal('SIGINT');
     expect(interrupt.signal.reason).toMatchObject({ code: 'cancelled' });
     expect(interrupt.exitCode()).toBe(130);
-    expect(said).toEqual([
-      'Stopping at the next point where nothing is left half done; Ctrl-C again after 2 s quits at once',
-    ]);
+    expect(said).toEqual(['Stopping at the next safe point; Ctrl-C again after 2 s quits at once']);
     await clock.advance(2000);
     expect(quits).toEqual([]);
     interrupt.onSignal('SIGINT');
@@ -58,13 +56,13 @@ describe('createInterrupt()', () => {
     await some.clock.advance(2001);
     some.interrupt.onSignal('SIGTERM');
     expect(some.quits).toEqual([
-      [143, 'Quit at once: the next start of Upkeep finishes or undoes what was under way, the update of web, db'],
+      [143, 'Quit at once: the next start of Upkeep finishes or undoes the interrupted update of web, db'],
     ]);
     const many = scene({ hasSafePoints: true, underWay: () => Array.from({ length: 13 }, (_, index) => `c${index}`) });
     many.interrupt.onSignal('SIGTERM');
     await many.clock.advance(3000);
     many.interrupt.onSignal('SIGINT');
-    expect(many.quits).toEqual([[130, expect.stringMatching(/ the update of c0, .*, c9 and 3 more$/)]]);
+    expect(many.quits).toEqual([[130, expect.stringMatching(/ the interrupted update of c0, .*, c9 and 3 more$/)]]);
   });
 
   test.each([
@@ -74,7 +72,7 @@ describe('createInterrupt()', () => {
     const { interrupt, said } = scene({ hasSafePoints: true });
     interrupt.onSignal(name);
     expect(interrupt.exitCode()).toBe(code);
-    expect(said).toEqual(['Stopping at the next point where nothing is left half done']);
+    expect(said).toEqual(['Stopping at the next safe point']);
   });
 
   test('has nothing to say where nothing can be left half done', async () => {

@@ -32,16 +32,16 @@ export type InterruptOptions = {
  */
 export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWay }: InterruptOptions): Interrupt {
   const controller = new AbortController();
-  let heard: { readonly exitCode: number; readonly atMs: number } | undefined;
+  let firstSignal: { readonly exitCode: number; readonly atMs: number } | undefined;
   return {
     signal: controller.signal,
-    exitCode: () => heard?.exitCode,
+    exitCode: () => firstSignal?.exitCode,
     onSignal: (name) => {
-      if (heard === undefined) {
-        heard = { exitCode: codes[name], atMs: monotonicMs() };
+      if (firstSignal === undefined) {
+        firstSignal = { exitCode: codes[name], atMs: monotonicMs() };
         if (hasSafePoints) say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2 s quits at once` : stopLine);
         controller.abort(new ServiceError('cancelled', `Cannot continue: stopped by ${name}`));
-      } else if (monotonicMs() - heard.atMs >= repeatWindowMs) {
+      } else if (monotonicMs() - firstSignal.atMs >= repeatWindowMs) {
         quit(codes[name], hasSafePoints ? quitLine(underWay()) : '');
       }
     },
@@ -53,13 +53,13 @@ const codes: Readonly<Record<SignalName, number>> = { SIGHUP: 129, SIGINT: 130, 
 
 const repeatWindowMs = 2000;
 
-const stopLine = 'Stopping at the next point where nothing is left half done';
+const stopLine = 'Stopping at the next safe point';
 
 function quitLine(underWay: readonly string[]): string {
-  const line = 'Quit at once: the next start of Upkeep finishes or undoes what was under way';
+  const line = 'Quit at once: the next start of Upkeep finishes or undoes the interrupted update';
   if (underWay.length === 0) return line;
   const more = underWay.length > mostNamed ? ` and ${underWay.length - mostNamed} more` : '';
-  return `${line}, the update of ${underWay.slice(0, mostNamed).join(', ')}${more}`;
+  return `${line} of ${underWay.slice(0, mostNamed).join(', ')}${more}`;
 }
 
 /** More names make the line hard to read. */

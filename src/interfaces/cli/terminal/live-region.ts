@@ -86,7 +86,7 @@ function upTo(drawn: readonly string[], columns: number): string {
   return rows === 0 ? '' : `\u001b[${rows}A\r`;
 }
 
-/** False when the end woke it. */
+/** False if the signal ended the wait. */
 async function waited(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, signal);

@@ -19,13 +19,13 @@ export type TableSpace = {
   readonly style: Style;
 };
 
-/** On a terminal in its width, with sentences below their rows. In a pipe one line per row of any length. */
+/** On a terminal: in its width, with sentences below their rows. In a pipe: one line per row, of any length. */
 export function tableLines(out: TextOutput, table: Table, style: Style): readonly string[] {
   const width = out.isTerminal ? Math.max(1, out.columns() - 1) : Number.POSITIVE_INFINITY;
   return layoutTable(table, { width, overflow: out.isTerminal ? 'flow' : 'cut', style });
 }
 
-/** The lines of a table, titles first, none wider than the space. A column without text is left out. */
+/** The lines of a table, titles first, none wider than the space. Columns without text are omitted. */
 export function layoutTable(table: Table, { width, overflow, style }: TableSpace): readonly string[] {
   const { columns, rows } = withoutEmptyColumns(table);
   const lines = [columns.map(({ title }): Cell => ({ text: title, style: 'grey' })), ...rows];

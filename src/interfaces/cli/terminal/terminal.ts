@@ -3,8 +3,8 @@ export type Terminal = {
   readonly out: TextOutput;
   readonly err: TextOutput;
   /**
-   * Gives the bottom lines of `out` to one owner. Other output, such as log lines, goes above: the owner is asked to
-   * remove its lines first and to redraw them afterwards.
+   * Gives the bottom lines of `out` to one owner. Other output goes above them, for example log lines: the owner's
+   * `clear` runs before it, and `redraw` after it.
    */
   readonly takeBottomLines: (owner: ScreenOwner) => Lease;
 };

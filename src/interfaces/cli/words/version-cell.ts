@@ -5,7 +5,7 @@ import type { Cell } from '../terminal/cell.ts';
 /** Versions of an image for display. A reply may lack both. */
 export type Versions = { readonly from?: string | undefined; readonly to?: string | undefined };
 
-/** `1.27.3 → 1.27.4`, or the one that is known. */
+/** `1.27.3 → 1.27.4`, or the only known version. */
 export function versionCell({ from = '', to = '' }: Versions): Cell {
   const isChange = from !== '' && to !== '' && from !== to;
   const text = isChange ? `${shown(from)} → ${shown(to)}` : shown(from || to);
@@ -18,7 +18,7 @@ export function imageChange(image: string, candidate: string | undefined): strin
   return tag === undefined ? image : `${image} → ${tag}`;
 }
 
-/** The age of a new version in its largest unit: `2d`; empty when it is not known. */
+/** The age of a new version in its largest unit: `2d`; empty if unknown. */
 export function ageCell(releasedAtMs: number | undefined, nowMs: number): Cell {
   if (releasedAtMs === undefined || releasedAtMs > nowMs) return { text: '', style: 'plain' };
   const ageMs = nowMs - releasedAtMs;

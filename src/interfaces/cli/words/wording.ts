@@ -34,12 +34,12 @@ export const unfinishedWording: Readonly<Record<UnfinishedUpdate['state'], Wordi
   'in progress': { text: 'updating', style: 'cyan' },
 };
 
-/** The wording of a status that came with an event. */
+/** The wording of a status in an event. */
 export function wordingOfStatus(status: string): Wording {
   return isStaleness(status) ? statusWording[status] : { text: printable(status, 40), style: 'plain' };
 }
 
-/** The wording of an outcome that came with an answer of a service. */
+/** The wording of an outcome in an answer of a service. */
 export function wordingOfOutcome(outcome: string): Wording {
   return isOutcome(outcome) ? outcomeWording[outcome] : { text: printable(outcome, 40), style: 'plain' };
 }
@@ -81,7 +81,7 @@ function isOutcome(outcome: string): outcome is OutcomeKind {
   return Object.hasOwn(outcomeWording, outcome);
 }
 
-/** The name of a container for people: `nas/web` where there are several engines. */
+/** The name of a container for people: `nas/web` with several engines. */
 export function shownName({ name, engine }: { readonly name: string; readonly engine?: string | undefined }): string {
   return engine === undefined ? name : `${engine}/${name}`;
 }

@@ -14,7 +14,7 @@ export type Shown = (typeof shownKinds)[number];
 
 export const startAddress: Address = { page: 'containers', open: '', show: 'all', group: 'status', q: '', engine: '' };
 
-/** Reads the fragment of a URL. Invalid parts are left out. */
+/** Reads the fragment of a URL. Invalid parts are omitted. */
 export function readAddress(hash: string): Address {
   const [path = '', query = ''] = split(hash.replace(/^#/, ''));
   const [, page = '', name = ''] = path.split('/');

@@ -1,7 +1,7 @@
 import { capitalized } from '../state/words/sentences.ts';
 import type { Tokens } from './tokens.ts';
 
-/** A reply of the API; `document` is undefined where the reply has no body. */
+/** A reply of the API; `document` is undefined without a body. */
 export type Reply =
   | { readonly kind: 'ok'; readonly document: unknown }
   | {
@@ -53,7 +53,7 @@ export function createClient(tokens: Tokens): SendRequest {
   };
 }
 
-/** Why a request had no effect, as text after "Cannot …: ". */
+/** The reason why a request had no effect, as text after "Cannot …: ". */
 export function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string {
   if (reply.kind === 'away') return 'Upkeep does not answer';
   return reply.status === 429 && reply.why.startsWith('the answer')

@@ -2,7 +2,7 @@ import type { Reader } from './reader.ts';
 import { followEvents } from './stream.ts';
 import type { Tokens } from './tokens.ts';
 
-/** How the page gets changes. */
+/** The way in which the page gets changes. */
 export type ConnectionState = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'offline';
 
 export type ConnectionParts = {
@@ -86,7 +86,7 @@ export function startConnection(parts: ConnectionParts): Connection {
     await fail('reconnecting');
   }
 
-  /** A container may start or stop by itself, without an event. */
+  /** A container may start or stop without an event. */
   async function readWhileLive(over: AbortController): Promise<void> {
     if (document.hidden) return;
     const answer = await parts.read(over.signal);

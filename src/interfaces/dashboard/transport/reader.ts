@@ -9,16 +9,16 @@ import type { SendRequest, Reply } from './client.ts';
 
 /** Reads the documents of the API, and keeps the time and result of the last reading. */
 export type Reader = {
-  /** Reads containers and status. `away`: there is no answer, or not now. */
+  /** Reads containers and status. `away`: Upkeep is unreachable, or refuses for now. */
   readonly read: (signal?: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
   readonly readRuns: () => Promise<void>;
   readonly readOptions: () => Promise<void>;
   readonly readAtMs: () => number;
-  /** Why the engine does not answer; undefined while it does. */
+  /** The reason why the engine is unreachable; undefined if it answers. */
   readonly engineError: () => string | undefined;
-  /** Engines that do not answer, with several engines. */
+  /** The unreachable engines, with several engines. */
   readonly enginesAway: () => readonly EngineAway[];
-  /** Why the last reading failed; a sentence. */
+  /** The reason why the last reading failed, as a sentence. */
   readonly awayWhy: () => string;
   readonly runs: () => readonly PastRun[];
   readonly options: () => readonly ShownOption[];
@@ -57,8 +57,8 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
       if (details.status === 401) return 'refused';
       if (details.status !== 500) return away(refusalWords(details));
     }
-    const told = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
-    engineError = details.kind === 'refused' ? details.why : engineWords(told?.engineError);
+    const newStatus = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
+    engineError = details.kind === 'refused' ? details.why : engineWords(newStatus?.engineError);
     if (decided.kind === 'ok') decisions = readDecisions(decided.document);
     const listed = details.kind === 'ok' ? withDecisions(readDetails(details.document), decisions) : fleet.all();
     // Engines have names only if there are several.
@@ -68,8 +68,8 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     }
     const containers = withEnginesAway(listed, enginesAway);
     performance.mark('data');
-    if (details.kind === 'ok' && told?.engineError === undefined) readAtMs = nowMs();
-    onRead(fleet.take(containers, told, nowMs()));
+    if (details.kind === 'ok' && newStatus?.engineError === undefined) readAtMs = nowMs();
+    onRead(fleet.take(containers, newStatus, nowMs()));
     return 'ok';
   }
 

@@ -1,6 +1,6 @@
 import type { Tokens } from './tokens.ts';
 
-/** Why a stream has ended. `refused` is permanent, `ended` is not. */
+/** The kind of a stream's end. `refused` is permanent, `ended` is not. */
 export type StreamEnd = 'refused' | 'ended';
 
 export type StreamParts = {
@@ -12,7 +12,7 @@ export type StreamParts = {
 
 /**
  * Follows `GET /v1/events` with its steps until it ends. The token is in a header. The service sends a sign of life
- * every 15 s; a stream without three of them counts as dead.
+ * every 15 s; after three missing signs the stream counts as dead.
  */
 export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamParts): Promise<StreamEnd> {
   const silence = new AbortController();

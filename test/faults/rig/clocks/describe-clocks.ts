@@ -12,7 +12,7 @@ export type ClockScope = {
   readonly reportFile?: string | undefined;
 };
 
-/** Campaign K: a test for each shape, and in the end lines as those of the other campaigns. */
+/** Campaign K: a test for each shape, then RESULT lines. */
 export function describeClocks({ shapes, library, only, reportFile }: ClockScope): void {
   const title = 'The clock of the service is wrong, or is set meanwhile';
   describeInLab(`K: ${title}`, (lab) => {

@@ -65,7 +65,7 @@ const moments = {
       faults: [...(isRepaired ? [] : ['nothing was repaired']), ...tellsTime(next, offset)],
     };
   },
-  /** It is unknown whether the owner lives. By the engine's clock, which decides, it is young. */
+  /** Whether the owner lives is unknown. The update is young by the engine's clock, which decides. */
   'a start elsewhere': async (stage: Stage, _shape: Shape, { offset, library }: Clock): Promise<Met> => {
     const killed = await stage.run(['update'], {
       ...diesOnceStopped,
@@ -97,7 +97,7 @@ function whileProving(act: () => void): FaultRule {
   };
 }
 
-/** The monotonic clock goes on, as it does when the other one is set. */
+/** The monotonic clock continues, as after a change of the wall clock. */
 function clock(library: string, how: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return { LD_PRELOAD: library, DONT_FAKE_MONOTONIC: '1', ...how };
 }
@@ -115,7 +115,7 @@ function readLog({ output }: Run): readonly Line[] {
   return output.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []));
 }
 
-/** With any clock, the outcome and the messages are those with the right clock. */
+/** A wrong clock must not change the outcome and the messages. */
 function untruths(shape: Shape, run: Run): readonly string[] {
   if (run.code === null) return ['it did not end by itself'];
   const expected = shape.good ? 'updated' : 'rolled_back';

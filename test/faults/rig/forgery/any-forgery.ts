@@ -37,7 +37,7 @@ function nameOf(party: Party, ending = fc.oneof(places, anyEnding)): fc.Arbitrar
 
 const anyThing = fc.constantFrom<Party | 'own' | 'spare'>(...parties, 'own', 'spare');
 const anyImage = fc.oneof(anyThing, fc.constant('nothing'));
-/** As the `name` of a journal, also that of somebody. */
+/** The `name` of a journal, possibly an existing container's. */
 const anyName = fc.oneof(
   strayName,
   anyParty.chain((party) => fc.oneof(nameOf(party), nameOf(party, fc.constant('')))),

@@ -11,7 +11,7 @@ export type PeopleScope = {
   readonly reportFile?: string | undefined;
 };
 
-/** Campaign M: a test for each shape, and in the end lines as those of the other campaigns. */
+/** Campaign M: a test for each shape, then RESULT lines. */
 export function describePeople({ shapes, only, reportFile }: PeopleScope): void {
   const title = 'The updater is killed, and people and tools act before the next start';
   describeInLab(`M: ${title}`, (lab) => {
@@ -31,7 +31,7 @@ export function describePeople({ shapes, only, reportFile }: PeopleScope): void 
   });
 }
 
-/** Of one container each. */
+/** Shapes of one container. */
 export const peopledShapes: readonly string[] = [
   'a published port, unless-stopped',
   'always, a named and an anonymous volume',

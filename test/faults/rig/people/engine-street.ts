@@ -111,7 +111,7 @@ async function pullAll(lab: Lab, engine: LabEngine): Promise<Readonly<Record<Ref
   return Object.fromEntries(labels.map((label) => [label, referenceOf(label)])) as Record<Reference, string>;
 }
 
-/** As in the street in memory. */
+/** Like the street in memory. */
 async function settle(engine: LabEngine, references: Readonly<Record<Reference, string>>, real: Labels): Promise<void> {
   const { shared } = references;
   const body = (Name: string, more: object = {}) => ({

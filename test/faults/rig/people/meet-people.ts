@@ -10,7 +10,7 @@ import { type Run, setStage, type Stage } from '../stage.ts';
 
 /** A person or program acts after a call at which the updater was killed, or after the end of its update. */
 export type PeoplePoint = {
-  /** In the form of `--point`. */
+  /** Name for `--point`. */
   readonly name: string;
   readonly story: Story;
   readonly change: number | undefined;

@@ -58,8 +58,8 @@ export type AfterStory = {
 };
 
 /**
- * `untouched`: the old container has its name and nothing has been done to it; `returning`: it has it again,
- * and its failed successor is still there; `over`: it is gone, or kept, or was never to be replaced.
+ * `untouched`: the old container has its name and is unchanged; `returning`: it has its name again, beside its failed
+ * successor; `over`: it was removed, kept, or never to be replaced.
  */
 export type Progress = 'untouched' | 'returning' | 'parked' | 'committed' | 'over';
 
@@ -72,7 +72,7 @@ export function progressOf(all: readonly Resident[], name: string, oldId: string
   return 'over';
 }
 
-/** Cases in which the state can only be a person's work. */
+/** Cases in which only a person can have caused the state. */
 const isCertain = ({ progress }: AfterStory): boolean => progress === 'untouched' || progress === 'over';
 
 /** A manual stop lasts until then: https://docs.docker.com/engine/containers/start-containers-automatically/ */
@@ -191,7 +191,7 @@ export function wrongInAnyCase({ done, now, name, oldId }: AfterStory, report: s
   return faults;
 }
 
-/** It must be the same container in the same state as after the act. */
+/** The container and its state must be the same as after the act. */
 function unlike({ done, now }: AfterStory, name: string): string[] {
   const [wanted, is] = [named(done, name), named(now, name)];
   if (wanted === undefined) return [];

@@ -7,7 +7,7 @@ import type { Shape } from '../shapes.ts';
 
 export type RaceScope = {
   readonly shapes: readonly Shape[];
-  /** Of each shape. */
+  /** Number of races of each shape. */
   readonly rounds: number;
   /** Seed of the first round of each shape; the following rounds count up. */
   readonly seed: number;
@@ -15,7 +15,7 @@ export type RaceScope = {
   readonly reportFile?: string | undefined;
 };
 
-/** Campaign G: a test for each shape, and in the end lines as those of the other campaigns. */
+/** Campaign G: a test for each shape, then RESULT lines. */
 export function describeRaces({ shapes, rounds, seed, engines, reportFile }: RaceScope): void {
   const title = 'Several instances work on the same container, and one of them may be killed';
   describeInLab(`G: ${title}`, (lab) => {

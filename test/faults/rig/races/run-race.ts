@@ -78,7 +78,7 @@ async function runAll(stage: Stage, { entrants: [first, ...others] }: RacePlan):
   return [own, ...(await Promise.all(others.flatMap((entrant) => runs.get(entrant) ?? [])))];
 }
 
-/** Its death comes before its delays, because of several matching rules the first applies. */
+/** The kill rule precedes the delays, because the first matching rule applies. */
 function rulesOf({ diesAt, delaysMs }: Entrant, kill: () => void): readonly FaultRule[] {
   return [
     ...(diesAt === undefined ? [] : [{ at: diesAt, fault: { kind: 'kill', when: 'after', kill } as const }]),

@@ -3,7 +3,7 @@ import { describeInLab } from '../../../lab/describe-in-lab.ts';
 import { startUpkeep } from '../../../support/scene/run-upkeep.ts';
 import { effectsScene, idsOf } from '../scene.ts';
 
-/** A time that Tokyo's clocks reach before those of UTC, all year. */
+/** A time that Tokyo reaches before UTC, all year. */
 const hoursAhead = 9;
 
 describeInLab('when the service updates', (lab) => {

@@ -18,8 +18,8 @@ export function checked(one: WatchedContainer, data: Json, atMs: number): Watche
 }
 
 /**
- * A container during its update. The list may briefly have none of its name, and then its unchecked successor. The row
- * keeps showing both versions.
+ * A container during its update. The list may briefly omit it, and then contain its unchecked successor. The row keeps
+ * showing both versions.
  */
 export function duringUpdate(before: WatchedContainer, listed: WatchedContainer): WatchedContainer {
   if (listed.status === '') return before;

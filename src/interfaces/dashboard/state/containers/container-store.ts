@@ -44,11 +44,11 @@ export function createContainerStore(): ContainerStore {
   }
 
   function end(): readonly string[] {
-    const left = [...underWay.keys()];
+    const ended = [...underWay.keys()];
     underWay.clear();
     names.clear();
     isRunning = false;
-    return left;
+    return ended;
   }
 
   function change(name: string, make: (one: WatchedContainer) => WatchedContainer): readonly string[] {
@@ -58,7 +58,7 @@ export function createContainerStore(): ContainerStore {
     return [name];
   }
 
-  /** By the events, and by a newer status, which may show an end without an event. */
+  /** Whether an update of the container runs, by its events and a newer status. The status may show an end without an event. */
   function isUnderWay(name: string, newer: Status | undefined): boolean {
     if (!underWay.has(name)) return false;
     if (newer?.run === undefined) return newer === undefined || newer.running;
@@ -101,9 +101,9 @@ export function createContainerStore(): ContainerStore {
     take(read, newStatus, nowMs) {
       const changed = new Set<string>();
       const added: string[] = [];
-      const gone = new Set(containers.keys());
+      const missing = new Set(containers.keys());
       for (const one of read) {
-        gone.delete(one.name);
+        missing.delete(one.name);
         const before = containers.get(one.name);
         const isMoving = before !== undefined && isUnderWay(one.name, newStatus);
         const now = isMoving ? duringUpdate(before, one) : one;
@@ -111,16 +111,16 @@ export function createContainerStore(): ContainerStore {
         if (before === undefined) added.push(one.name);
         else if (JSON.stringify(before) !== JSON.stringify(now)) changed.add(one.name);
       }
-      for (const name of gone) {
+      for (const name of missing) {
         // During its update a container may briefly be missing from the list.
-        if (underWay.has(name)) gone.delete(name);
+        if (underWay.has(name)) missing.delete(name);
         else containers.delete(name);
       }
       if (newStatus !== undefined) {
         for (const name of takeRun(newStatus, nowMs)) changed.add(name);
         status = newStatus;
       }
-      return { changed: [...changed].filter((name) => containers.has(name)), added, removed: [...gone] };
+      return { changed: [...changed].filter((name) => containers.has(name)), added, removed: [...missing] };
     },
     hear({ kind, data, atMs }, nowMs) {
       const name = nameIn(data);

@@ -5,7 +5,7 @@ export type UpdateProgress = {
   readonly phase: Phase;
   /** The percentage of the pull. */
   readonly percent: number | undefined;
-  /** Of a service of a swarm. */
+  /** Task counts of a service of a swarm. */
   readonly tasks: Tasks | undefined;
   /** The step that failed; undefined unless it is being rolled back. */
   readonly failedIn: Phase | undefined;

@@ -11,16 +11,16 @@ export type WatchedContainer = {
   readonly project: string;
   /** Name of its engine; empty with one engine. */
   readonly engine: string;
-  /** A service of a swarm: its tasks are updated, and its image is not an engine's. */
+  /** A service of a swarm. Updates replace its tasks. */
   readonly isService: boolean;
-  /** Whether its engine does not answer, so that all its data is outdated. */
+  /** Whether its engine is unreachable. All its data is outdated then. */
   readonly isAway: boolean;
   readonly id: string;
   readonly digest: string;
   readonly latestDigest: string;
   /** Reference of the newer image if it has another tag, else empty. */
   readonly candidate: string;
-  /** The version that an update would apply, which decisions are about. */
+  /** Digest of the version that an update would apply. Decisions name it. */
   readonly candidateDigest: string;
   /** A person's decision about that version. Undefined: none, or the page has no access to decisions. */
   readonly decision: Decision | undefined;

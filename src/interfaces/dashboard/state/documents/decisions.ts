@@ -33,7 +33,7 @@ export function readDecision(document: unknown): Decision | undefined {
   };
 }
 
-/** The decisions in effect. Unknown kinds are left out. */
+/** The decisions in effect. Unknown kinds are omitted. */
 export function readDecisions(document: unknown): readonly Decision[] {
   return objectsOf(objectOf(document)['decisions']).flatMap((entry) => readDecision(entry) ?? []);
 }

@@ -30,7 +30,7 @@ export function readDetails(document: unknown): readonly WatchedContainer[] {
   return [...byName.values()];
 }
 
-/** Adds the decisions about present candidates to the containers. Others no longer apply. */
+/** Adds to each container the decision about its candidate. Decisions about older versions no longer apply. */
 export function withDecisions(
   containers: readonly WatchedContainer[],
   decisions: readonly Decision[],
@@ -43,13 +43,13 @@ export function withDecisions(
   });
 }
 
-/** Marks the containers of engines that do not answer as outdated. */
+/** Marks the containers of unreachable engines as outdated. */
 export function withEnginesAway(
   containers: readonly WatchedContainer[],
-  away: readonly EngineAway[],
+  unreachable: readonly EngineAway[],
 ): readonly WatchedContainer[] {
-  if (away.length === 0) return containers;
-  const names = new Set(away.map(({ name }) => name));
+  if (unreachable.length === 0) return containers;
+  const names = new Set(unreachable.map(({ name }) => name));
   return containers.map((one) => (names.has(one.engine) ? { ...one, isAway: true } : one));
 }
 
@@ -106,7 +106,7 @@ function readEntry(entry: Json): WatchedContainer {
   };
 }
 
-/** Undefined before the first check. An unknown value is not a success, so it reads as `unknown`. */
+/** Undefined before the first check. An unknown value becomes `unknown`, because it is not a success. */
 function verdictIn({ verdict }: Json): Verdict | undefined {
   return textOf(verdict) === '' ? undefined : (oneOf(verdicts, verdict) ?? 'unknown');
 }

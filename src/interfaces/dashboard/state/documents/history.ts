@@ -19,7 +19,7 @@ export type PastRun = Summary & {
   readonly trigger: string;
   readonly durationMs: number | undefined;
   readonly rolledBack: number;
-  /** The containers with news. */
+  /** The changed or failed containers. */
   readonly containers: readonly PastOutcome[];
 };
 
@@ -69,7 +69,7 @@ export function readHistory(document: unknown): readonly PastRun[] {
   return runs.toSorted((one, other) => other.atMs - one.atMs);
 }
 
-/** An outcome of a container from history or details. An unknown kind is not a success, so it reads as `unknown`. */
+/** An outcome of a container from history or details. An unknown kind becomes `unknown`, because it is not a success. */
 export function readOutcome(json: Json): PastOutcome {
   return {
     name: nameIn(json),

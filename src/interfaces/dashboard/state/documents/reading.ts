@@ -6,7 +6,7 @@ export function objectOf(value: unknown): Json {
   return isObject(value) ? value : {};
 }
 
-/** The objects of a list. Other items are left out. */
+/** The objects of a list. Other items are omitted. */
 export function objectsOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

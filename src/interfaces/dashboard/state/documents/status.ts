@@ -1,11 +1,11 @@
 import { countOf, type Json, nameIn, numberOf, objectOf, objectsOf, textOf, timeOf } from './reading.ts';
 
-/** The data of `GET /v1/status?extra=true`. Absent values are not known. */
+/** The data of `GET /v1/status?extra=true`. Absent values are unknown. */
 export type Status = {
   readonly lastRunAtMs: number | undefined;
   readonly nextRunAtMs: number | undefined;
   readonly schedule: string;
-  /** Why no run is scheduled. */
+  /** The reason why no run is scheduled. */
   readonly scheduleOff: string;
   /** The containers of the run under way; undefined without a run. */
   readonly run: readonly ContainerInRun[] | undefined;
@@ -17,7 +17,7 @@ export type Status = {
   readonly unwatched: readonly Unwatched[];
   /** Whether the API token may also follow the events. */
   readonly readsEvents: boolean;
-  /** Why the engine does not answer; undefined while it does. */
+  /** The reason why the engine is unreachable; undefined if it answers. */
   readonly engineError: string | undefined;
 };
 
@@ -41,7 +41,7 @@ export type Unwatched = { readonly reason: string; readonly count: number; reado
 /** The number of tasks of a service that run the version of its update or rollback. */
 export type Tasks = { readonly running: number; readonly wanted: number };
 
-/** An engine that does not answer. */
+/** An unreachable engine. */
 export type EngineAway = { readonly name: string; readonly error: string };
 
 /** The status before the first answer, and when the group is off. */
@@ -94,7 +94,7 @@ export function tasksIn({ tasks }: Json): Tasks | undefined {
   return numberOf(wanted) === undefined ? undefined : { running: countOf(running), wanted: countOf(wanted) };
 }
 
-/** Engines of `GET /v1/engines` that do not answer. */
+/** The unreachable engines of `GET /v1/engines`. */
 export function readEnginesAway(document: unknown): readonly EngineAway[] {
   return objectsOf(objectOf(document)['engines']).flatMap((engine) => {
     const error = errorOf(engine);
@@ -102,7 +102,7 @@ export function readEnginesAway(document: unknown): readonly EngineAway[] {
   });
 }
 
-/** Why an engine does not answer; undefined while it does. */
+/** The reason why an engine is unreachable; undefined if it answers. */
 function errorOf({ reachable, error }: Json): string | undefined {
   return reachable === false ? textOf(error) || 'it does not answer' : undefined;
 }

@@ -68,7 +68,7 @@ export function explain(
 export type Circumstances = {
   readonly update: UpdateProgress | undefined;
   readonly nextRunAtMs: number | undefined;
-  /** Whether the page can take decisions. */
+  /** Whether the page can make decisions. */
   readonly canDecide: boolean;
   readonly nowMs: number;
 };
@@ -125,10 +125,6 @@ function takenBack(
 }
 
 function again({ retryAtMs }: WatchedContainer, nowMs: number): readonly string[] {
-  if (retryAtMs === undefined) return ['It is asked again on its own.'];
-  return [
-    retryAtMs <= nowMs
-      ? 'It is asked again with the next check.'
-      : `It is asked again in ${duration(retryAtMs - nowMs)}.`,
-  ];
+  if (retryAtMs === undefined) return ['Upkeep tries again later.'];
+  return [retryAtMs <= nowMs ? 'The next check tries again.' : `The next try is in ${duration(retryAtMs - nowMs)}.`];
 }

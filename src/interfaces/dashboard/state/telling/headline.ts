@@ -31,12 +31,12 @@ export function headlineOf(fleet: ContainerStore, counts: Counts, pastMs: number
   };
 }
 
-const nothing: Part = { text: 'Upkeep runs and reaches the engine, but none of its containers is for it.' };
+const nothing: Part = { text: 'Upkeep runs and reaches the engine, but watches none of its containers.' };
 
 function titleOf({ down, wrong, ready, running, all, unchecked, away }: Counts, isPast: boolean): string {
   const be = (count: number) => (isPast ? (count === 1 ? 'was' : 'were') : count === 1 ? 'is' : 'are');
   if (down.length > 0) return `${firstOf(down)} ${be(down.length)} down`;
-  if (away > 0) return `${plural(running, 'container')} ${be(running)} running, ${away} cannot be seen`;
+  if (away > 0) return `${plural(running, 'container')} ${be(running)} running, ${away} unreachable`;
   if (wrong + ready + unchecked === 0 && running === all)
     return isPast ? 'Everything was up to date' : 'Everything is up to date';
   if (running < all) return `${running} of ${plural(all, 'container')} ${be(running)} running`;

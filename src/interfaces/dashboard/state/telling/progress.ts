@@ -1,7 +1,7 @@
 import type { ContainerStore } from '../containers/container-store.ts';
 import type { UpdateProgress } from '../containers/update-progress.ts';
 
-/** The completed share of a run, from 0 to 1, by phases, because their durations are not known. */
+/** The completed share of a run, from 0 to 1. Counts phases, because their durations are unknown. */
 export function progressOf(fleet: ContainerStore): number {
   const names = fleet.inRun();
   const done = names.map((name) => shareOf(fleet.updateOf(name)));

@@ -24,7 +24,7 @@ export function didWords(run: Pick<PastRun, 'updated' | 'failed' | 'restarted' |
   return counts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : []));
 }
 
-/** `Updates every day at 04:00 (Europe/Berlin).`; empty when nothing is scheduled, or it is not known. */
+/** `Updates every day at 04:00 (Europe/Berlin).`; empty if the schedule is absent or unknown. */
 export function scheduleWords({ schedule }: Status): string {
   return schedule === '' ? '' : `Updates ${schedule}.`;
 }

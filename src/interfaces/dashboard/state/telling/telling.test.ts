@@ -137,7 +137,7 @@ describe('headlineOf()', () => {
       '1 update failed.',
     ],
     [[{}, {}], 'All 2 containers are running', '2 have not been checked yet.'],
-    [[], 'Nothing is watched yet', 'Upkeep runs and reaches the engine, but none of its containers is for it.'],
+    [[], 'Nothing is watched yet', 'Upkeep runs and reaches the engine, but watches none of its containers.'],
   ])('%j: %s, %s', (entries, title, lead) => {
     const { title: said, parts } = headline(entries);
     expect([said, parts.map(({ text }) => text).join('')]).toEqual([title, lead]);

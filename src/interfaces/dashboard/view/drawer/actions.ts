@@ -65,5 +65,5 @@ function decisionNodes(
 /** Kinds of holds that a decision can change. */
 const open: ReadonlySet<string> = new Set(['approval', 'cooldown', 'window', 'skipped', 'snoozed']);
 
-/** The empty text means that nothing holds it back. */
+/** Holds that allow a snooze. The empty text means no hold. */
 const snoozable: ReadonlySet<string> = new Set(['', 'approval', 'window']);

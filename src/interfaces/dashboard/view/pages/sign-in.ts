@@ -1,8 +1,8 @@
 import { byId } from '../parts/node.ts';
 
 /**
- * The sign-in form. Nothing behind it can be reached before a token is accepted. `signIn` resolves to the reason of a
- * refusal; empty where the token was accepted.
+ * The sign-in form. It blocks the page until a token is accepted. `signIn` resolves to the reason of a refusal; empty for
+ * an accepted token.
  */
 export function startSignIn(signIn: (api: string, events: string) => Promise<string>): void {
   const form = byId('signin-form', HTMLFormElement);
@@ -29,7 +29,7 @@ export function startSignIn(signIn: (api: string, events: string) => Promise<str
   }
 }
 
-/** Shows or hides the form; the page behind it cannot be reached while it is shown. */
+/** Shows or hides the form, which blocks the page. */
 export function showSignIn(isShown: boolean, why = ''): void {
   byId('signin').hidden = !isShown;
   for (const id of ['top', 'main', 'skip']) byId(id).inert = isShown;

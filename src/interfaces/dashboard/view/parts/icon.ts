@@ -1,6 +1,6 @@
 const svgSpace = 'http://www.w3.org/2000/svg';
 
-/** An icon of the sprite in index.html. It is hidden from screen readers, because a text stands beside it. */
+/** An icon of the sprite in index.html. Screen readers skip it, because a text is beside it. */
 export function icon(name: string, more = ''): SVGSVGElement {
   const node = svg('svg', { class: `icon ${more}`.trim(), 'aria-hidden': 'true' });
   node.append(svg('use', { href: `#i-${name}` }));

@@ -3,7 +3,7 @@ export type Child = Node | string | undefined | false;
 
 export type Attributes = Readonly<Record<string, string | boolean | undefined>>;
 
-/** Creates an element. An attribute that is false or undefined is left out; texts become text nodes. */
+/** Creates an element. False and undefined attributes are omitted; texts become text nodes. */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},

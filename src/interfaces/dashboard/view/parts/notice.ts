@@ -4,7 +4,7 @@ const plainMs = 4000;
 const withActionMs = 8000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** A line that disappears by itself, for events outside of the rows. */
+/** A temporary line, for events outside of the rows. */
 export function notice(text: string, action?: { readonly label: string; readonly run: () => void }): void {
   clearTimeout(timer);
   const node = byId('notice');

@@ -6,7 +6,7 @@ import type { ConnectionState } from '../../transport/connection.ts';
 import { isLive, type PageContext } from '../context.ts';
 import { button, byId, type Child, h, repaint, setText } from '../parts/node.ts';
 
-/** The link's state in the top bar, and the banner above outdated data. */
+/** The connection state in the top bar, and the banner above outdated data. */
 export function paintConnectionState(
   context: PageContext,
   { awayWhy, hint }: { readonly awayWhy: string; readonly hint: string },
@@ -20,11 +20,11 @@ export function paintConnectionState(
   const banner = byId('banner');
   const error = context.engineError();
   const isOffline = state === 'offline';
-  const away = error === undefined ? context.enginesAway() : [];
-  banner.hidden = !isOffline && error === undefined && away.length === 0;
+  const unreachable = error === undefined ? context.enginesAway() : [];
+  banner.hidden = !isOffline && error === undefined && unreachable.length === 0;
   banner.classList.toggle('bad', !isOffline && error !== undefined);
   const readAt = context.readAtMs();
-  repaint(banner, [isOffline, error, away, readAt, awayWhy], () => {
+  repaint(banner, [isOffline, error, unreachable, readAt, awayWhy], () => {
     if (isOffline) {
       const from =
         readAt === 0
@@ -35,7 +35,7 @@ export function paintConnectionState(
         button({ class: 'text-button' }, context.act.tryNow, 'Try now'),
       ];
     }
-    if (error === undefined) return away.length === 0 ? [] : [awayNode(away)];
+    if (error === undefined) return unreachable.length === 0 ? [] : [unreachableNode(unreachable)];
     const words = withPeriod(capitalized(error));
     return [
       h(
@@ -57,15 +57,16 @@ const linkWords: Readonly<Record<ConnectionState, string>> = {
   offline: 'Offline',
 };
 
-/** The banner about engines that do not answer. */
-function awayNode(away: readonly EngineAway[]): Child {
-  const [first] = away;
-  const what = away.length === 1 ? `${first?.name} cannot be reached` : `${away.length} engines cannot be reached`;
-  const why = away.map(({ name, error }) => (away.length === 1 ? error : `${name}: ${error}`)).join('; ');
+/** The banner about unreachable engines. */
+function unreachableNode(engines: readonly EngineAway[]): Child {
+  const [first] = engines;
+  const what =
+    engines.length === 1 ? `${first?.name} cannot be reached` : `${engines.length} engines cannot be reached`;
+  const why = engines.map(({ name, error }) => (engines.length === 1 ? error : `${name}: ${error}`)).join('; ');
   return h(
     'span',
     {},
     h('strong', {}, withPeriod(`${what}: ${why}`)),
-    ` ${away.length === 1 ? 'Its' : 'Their'} containers go on running; what you see of them is from before.`,
+    ` ${engines.length === 1 ? 'Its' : 'Their'} containers go on running; the page shows their last known state.`,
   );
 }

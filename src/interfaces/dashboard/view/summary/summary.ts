@@ -9,7 +9,7 @@ import { button, byId, type Child, replaceContent, h, repaint, setText } from '.
 import { icon } from '../parts/icon.ts';
 import { paintCounts, paintMarks } from './counts.ts';
 
-/** The summary above the table: whether everything is fine, news, and the last and next run. */
+/** The summary above the table: overall state, news, last and next run. */
 export function paintSummary(context: PageContext): void {
   const { fleet } = context;
   const nowMs = context.nowMs();

@@ -16,7 +16,7 @@ const columns = [
 /** Columns that need no visible title. */
 const silent: readonly string[] = ['pick', 'mark', 'act'];
 
-/** The head of the table. Roles are explicit, because CSS grids drop those of table elements. */
+/** The head of the table. Roles are explicit, because CSS grids drop the roles of table elements. */
 export function paintHead(): void {
   repaint(byId('head-row'), 'head', () =>
     columns.map(([name, label]) =>

@@ -8,7 +8,7 @@ import { button, byId, type Child, replaceContent, h, repaint } from '../parts/n
 
 const label = 'labels: { upkeep.enable: "true" }';
 
-/** Shown instead of an empty table: the containers that are not watched, the reasons, and the remedies. */
+/** Replaces an empty table: the unwatched containers, with reasons and remedies. */
 export function paintEmpty(fleet: ContainerStore): void {
   const isEmpty = fleet.all().length === 0;
   byId('tools').hidden = isEmpty;
@@ -48,14 +48,14 @@ function emptyNodes(unwatched: readonly Unwatched[]): readonly Child[] {
       h(
         'p',
         {},
-        'The option label-enable is on, so a container is watched when it says so. Add this to its compose file:',
+        'The option label-enable is on, so only containers with this label are watched. Add it to the compose file:',
       ),
     needsLabel && h('div', { class: 'code' }, h('code', {}, label), copyButton(label, 'the label')),
     h('p', {}, h('a', { class: 'link', href: '#/settings' }, 'Settings'), ' show which options were given, and where.'),
   ];
 }
 
-/** Shown in place of a table whose rows are all hidden. */
+/** Replaces a table whose rows are all hidden. */
 export function paintNoMatch(context: PageContext, isEmpty: boolean): void {
   if (context.fleet.all().length === 0) return;
   byId('table').hidden = isEmpty;
@@ -79,7 +79,7 @@ const nothing = {
   fine: 'Nothing is up to date yet.',
 } as const;
 
-/** Shown in place of the containers where the group `containers` is off. */
+/** Replaces the containers if the group `containers` is off. */
 export function paintGroupOff(): void {
   const title = byId('verdict');
   title.className = 'is-past';
