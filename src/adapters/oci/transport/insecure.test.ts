@@ -82,7 +82,7 @@ describe('with tlsSkip', () => {
     const oci = rig.registry({ tlsSkip: true, proxy, dockerConfigPath: rig.dockerConfig(auths) });
     const error = await failureOf(oci.resolve(image));
     expect(error.code).toBe('registry-denied');
-    expect(error.message).toMatch(/the login in ".*" is kept back, because it speaks plain HTTP$/);
+    expect(error.message).toMatch(/the login in ".*" is not sent, because the registry uses plain HTTP$/);
     expect(error.remedy).toContain('add registry.test to the engine');
     expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([undefined]);
   });
