@@ -26,7 +26,7 @@ export function createNetwork(
   return network;
 }
 
-/** The endpoints of a new container: the requested ones, or else that of its network mode. */
+/** The endpoints of a new container: the requested ones, or else the network of its network mode. */
 export function plannedEndpoints(
   world: World,
   networkMode: string,
