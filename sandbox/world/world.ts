@@ -184,7 +184,7 @@ export function emitEvent(
 /** https://github.com/moby/moby/blob/v28.5.2/daemon/events/events.go */
 const mostPastEvents = 256;
 
-/** The engine's event attributes: labels, image, name, and those of the action. */
+/** The engine's event attributes: labels, image, name, and the action's own. */
 export function emitContainerEvent(
   world: World,
   action: string,

@@ -30,7 +30,7 @@ const deepest = 4;
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{0,1024}@/gi;
 const sensitiveName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
 
-/** A field's name. The value of a sensitive name, such as `password`, is a secret. */
+/** A field's name. The value of a sensitive name, e.g. `password`, is a secret. */
 type Name = { readonly shown: string; readonly isSensitive: boolean };
 
 type Redact = { readonly text: (raw: string) => string; readonly name: (raw: string) => Name };

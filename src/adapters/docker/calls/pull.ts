@@ -127,7 +127,7 @@ export function createPullProgress(): PullProgressCount {
 type Layer = { readonly bytes: number; readonly totalBytes: number; readonly done: boolean };
 const nothing: Layer = { bytes: 0, totalBytes: 0, done: false };
 
-/** Status texts of lines about a layer. Other lines, such as `Pulling from library/nginx`, have the tag as their id. */
+/** Status texts of lines about a layer. Other lines, e.g. `Pulling from library/nginx`, have the tag as id. */
 const layerStatuses: ReadonlySet<string> = new Set([
   'Pulling fs layer',
   'Waiting',

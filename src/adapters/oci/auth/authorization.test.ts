@@ -27,7 +27,7 @@ type GuardedOptions = {
   readonly opens?: (token: string, path: string) => boolean;
 };
 
-/** A registry with `team/app:1` … `team/app9:1` that takes the tokens of its token server. */
+/** A registry with `team/app:1` … `team/app9:1` that accepts the tokens of its token server. */
 async function guarded(
   issue: (request: SeenRequest, token: string) => object | number = (_, token) => ({ token }),
   { tls = false, repositories = 10, opens = () => true }: GuardedOptions = {},

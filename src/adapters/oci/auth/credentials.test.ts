@@ -15,7 +15,7 @@ afterEach(() => {
 const jo = { username: 'jo', password: 'secret' };
 const repo = { repoUser: 'repo', repoPass: 'all' };
 
-/** Puts a program on the PATH that notes each input in a file, and then runs the lines. */
+/** Puts a program on the PATH that writes each input to a file and then runs the lines. */
 function helper(name: string, ...lines: string[]): { readonly asked: () => string[] } {
   const folder = rig.folder();
   const notes = join(folder, 'notes');

@@ -156,7 +156,7 @@ test('one that sends plain requests away as a server with TLS does is asked with
   const { digest } = putImage(content, 'team/app:1');
   const secure = await rig.serve(serveContent(content), { tls: true });
   const plain = await rig.serve(() => ({ status: 400, body: 'Client sent an HTTP request to an HTTPS server.' }));
-  // One port for both protocols, told apart by the first byte of a connection; TLS comes later.
+  // One port for both protocols, distinguished by the first byte of a connection. TLS is enabled later.
   let hasTls = false;
   const front = createServer((socket) =>
     socket.once('data', (first: Buffer) => {
@@ -184,7 +184,7 @@ test('one that is not insecure gets no plain request, and no unverified one', as
   putImage(content, 'team/app:1');
   const server = await rig.serve(serveContent(content), { tls: true });
   const plain = await rig.serve(serveContent(content));
-  // Not a loopback address by its name, but there is no other server to be had: the list is empty, so no name is looked up.
+  // The name of the host is not a loopback address. The list is empty, so the name is not looked up.
   for (const [{ port }, why] of [
     [server, 'unknown authority'],
     [plain, 'does not speak TLS'],
