@@ -1,9 +1,9 @@
 /**
- * Behaviour of an image's processes, as data in place of a program. By default a process runs until it is
- * told to stop, and stops at once.
+ * Behaviour of an image's processes, as data instead of a program. By default a process runs until the stop signal, and
+ * then exits at once.
  */
 export type Behaviour = {
-  /** Time from its start to its exit; undefined: it does not exit by itself. */
+  /** Time from its start to its exit; undefined: it runs until a stop. */
   readonly exitsAfterMs?: number;
   /** Exit code of that exit; default 0. */
   readonly exitCode?: number;
@@ -33,7 +33,7 @@ export type CommandBehaviour = {
   readonly output?: string;
   /** Time from its start to its exit; default 0. */
   readonly tookMs?: number;
-  /** It does not exit by itself. */
+  /** It never exits on its own. */
   readonly hangs?: boolean;
 };
 

@@ -5,7 +5,7 @@ export type EventBus = {
   readonly emit: (event: EngineEvent) => void;
   /** Begins with `connected`; ends when the signal aborts. */
   readonly listen: (signal: AbortSignal, onBreak?: () => void) => AsyncIterable<EngineEvent>;
-  /** Tells all listeners that their connection has broken. */
+  /** Breaks the connections of all listeners. */
   readonly breakAll: () => void;
 };
 

@@ -4,8 +4,8 @@ import { restartsByItself, startProcess } from './processes.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
 /**
- * How the engine goes down. `graceful`: SIGTERM, it stops its containers. `crash`: it is killed, the containers
- * continue until its next start. `power-cut`: everything ends at once.
+ * The kind of an engine's end. `graceful`: SIGTERM, it stops its containers. `crash`: SIGKILL, the containers continue
+ * until its next start. `power-cut`: all processes end at once.
  */
 export type RestartKind = 'graceful' | 'crash' | 'power-cut';
 
@@ -56,7 +56,7 @@ function restartsAtBoot(container: SandboxContainer): boolean {
 }
 
 /**
- * The engine starts its containers in no order: a container that needs another one may fail, and then stays stopped.
+ * The engine starts its containers in no order. A container that needs another one may fail and then stays stopped.
  */
 function tryToStart(world: World, container: SandboxContainer): void {
   try {

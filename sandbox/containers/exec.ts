@@ -4,7 +4,7 @@ import { Refusal } from '../base/refusal.ts';
 import { killed } from './remove.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
-/** `POST /containers/{id}/exec`, its start and its end. The command continues if its caller goes away. */
+/** `POST /containers/{id}/exec`, its start and its end. The command continues if its caller disconnects. */
 export async function runCommand(
   world: World,
   container: SandboxContainer,

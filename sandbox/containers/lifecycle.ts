@@ -24,7 +24,7 @@ export function startContainer(world: World, container: SandboxContainer): Done 
 
 /**
  * `POST /containers/{id}/stop`: signals, waits, kills. The container counts as running until the process is dead, even
- * if the caller no longer waits.
+ * after the caller disconnects.
  */
 export async function stopContainer(world: World, container: SandboxContainer, options: StopOptions): Promise<Done> {
   const { process } = container;

@@ -85,7 +85,7 @@ function run(world: World, container: SandboxContainer): void {
   process.callOff.push(world.later.in(exitsAfterMs, () => endProcess(world, container, exitCode)));
 }
 
-/** A process that the restart policy starts also satisfies callers that wait for the end of the previous one. */
+/** A process that the restart policy starts keeps the previous `ended`, so waits last until its end. */
 function createProcess(world: World, earlier: SandboxProcess | undefined): SandboxProcess {
   const startedAtMs = world.clock.monotonicMs();
   if (earlier !== undefined) return { ...earlier, startedAtMs, dying: false, callOff: [] };
@@ -94,7 +94,7 @@ function createProcess(world: World, earlier: SandboxProcess | undefined): Sandb
   return { ended, settle, startedAtMs, dying: false, callOff: [] };
 }
 
-/** Whether the engine starts it again after an exit without a stop request. */
+/** True if the engine restarts it after an exit without a stop request. */
 export function restartsByItself({ hostConfig, restartCount }: SandboxContainer, exitCode: number): boolean {
   const { Name: name = '', MaximumRetryCount: most = 0 } = hostConfig.RestartPolicy ?? {};
   if (name === 'on-failure') return exitCode !== 0 && (most === 0 || restartCount < most);

@@ -20,7 +20,7 @@ export type DemoContainer = {
   readonly behaviour?: Behaviour;
 };
 
-/** A home server, in the order in which its containers are created. */
+/** The containers of a home server, in the order of their creation. */
 export const demoContainers: readonly DemoContainer[] = [
   {
     name: 'traefik',
@@ -155,7 +155,11 @@ export const demoRounds: readonly DemoRound[] = [
       { image: 'ghcr.io/immich-app/immich-server:release', story: 'healthy again' },
       { image: 'ghcr.io/home-assistant/home-assistant:stable', story: 'a good release' },
     ],
-    trouble: { host: 'ghcr.io', misbehaviour: { kind: 'unreachable' }, story: 'does not answer, so nobody can tell' },
+    trouble: {
+      host: 'ghcr.io',
+      misbehaviour: { kind: 'unreachable' },
+      story: 'does not answer, so its images cannot be checked',
+    },
   },
   {
     releases: [

@@ -63,7 +63,7 @@ function upForMs({ project, name }: DemoContainer): number {
 type Releases = {
   /** Publishes the next version of an image; returns it. */
   readonly publish: (release: DemoRelease) => string;
-  /** Publishes the version of the beginning if there is none yet. */
+  /** Publishes the initial version if there is no version yet. */
   readonly digestOf: (container: DemoContainer) => string;
 };
 
@@ -91,7 +91,7 @@ function createReleases(store: RegistryStore, clock: Pick<Clock, 'nowMs'>): Rele
 
 const hourMs = 3_600_000;
 
-/** Ages of releases: of those that run at the start, and of newer ones in turn. */
+/** Ages of the initial releases, and of newer releases in turn. */
 const oldHours = 40 * 24;
 const newHours = [5, 29, 11, 50, 7];
 

@@ -23,12 +23,12 @@ export type Calls = {
   readonly isDead: () => boolean;
   /** Aborts with the caller's death, which breaks its streams. */
   readonly death: AbortSignal;
-  /** Runs a call that changes something; its outcome, or `unknown` when the answer is lost. */
+  /** Runs a changing call. Resolves to its outcome, or to `unknown` if the answer is lost. */
   readonly change: <T extends object>(
     call: Omit<SandboxCall, 'number'>,
     effect: () => T | Promise<T>,
   ) => Promise<T | Failed>;
-  /** Runs a call that only reads. */
+  /** Runs a reading call. */
   readonly read: <T>(effect: () => T | Promise<T>) => Promise<T>;
   /** The caller closes its connections; calls in flight have an unknown outcome, and the engine finishes them. */
   readonly close: () => void;
@@ -104,12 +104,12 @@ export function createCalls({ world, restart, faults, latencyMs }: CallsOptions)
     if (fault === undefined || !('when' in fault) || fault.when !== 'after') return answer;
     if (fault.kind === 'crash') crash();
     if (fault.kind === 'third-party') await fault.act();
-    // The answer was on its way.
+    // The answer was sent before the restart.
     if (fault.kind === 'engine-restart') void restart(fault.how);
     return answer;
   }
 
-  /** The answer, unless the engine or the connection goes first. */
+  /** The answer, or `unknown` if the engine or the connection ends first. */
   async function orLost<T extends object>(
     running: Promise<T | Failed>,
     restartHow: RestartKind | undefined,
@@ -117,18 +117,18 @@ export function createCalls({ world, restart, faults, latencyMs }: CallsOptions)
     const { connection } = world.condition;
     const signals = [connection.signal, closed.signal];
     let lose = () => {};
-    const gone = new Promise<Failed>((resolve) => (lose = () => resolve(unknownOutcome)));
+    const lost = new Promise<Failed>((resolve) => (lose = () => resolve(unknownOutcome)));
     if (signals.some(({ aborted }) => aborted)) lose();
-    // One for each call that is under way: more than Node's ten are no leak.
+    // One listener per call under way: more than Node's limit of ten is not a leak.
     setMaxListeners(0, ...signals);
     for (const signal of signals) signal.addEventListener('abort', lose);
     try {
       if (restartHow !== undefined) await restart(restartHow);
-      const answer = await Promise.race([gone, running]);
+      const answer = await Promise.race([lost, running]);
       checkAlive();
       return answer;
     } finally {
-      // The signals of a connection live for days: each listener left would stay.
+      // The signals of a connection live for days, so each call removes its listeners.
       for (const signal of signals) signal.removeEventListener('abort', lose);
     }
   }
@@ -157,7 +157,7 @@ export function createCalls({ world, restart, faults, latencyMs }: CallsOptions)
   };
 }
 
-/** No byte of it reached the engine, so nothing has changed. */
+/** The request did not reach the engine, so nothing has changed. */
 const notSent = { kind: 'refused', status: 503, message: 'connection refused' } as const;
 
 const unknownOutcome = { kind: 'unknown', message: 'the connection was lost before the answer came' } as const;

@@ -23,7 +23,7 @@ export type SandboxControl = {
   readonly markVolume: (name: string, marker: string) => void;
   /** `docker create`; returns the id. */
   readonly addContainer: (name: string, body: ContainerRecipe['body']) => string;
-  /** `docker run -d`, so long ago; returns the id. */
+  /** `docker run -d`, started `agoMs` ago; returns the id. */
   readonly runContainer: (name: string, body: ContainerRecipe['body'], agoMs?: number) => string;
   readonly startContainer: (idOrName: string) => void;
   /** `docker stop`; `docker kill` with a timeout of 0. */

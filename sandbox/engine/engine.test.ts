@@ -3,7 +3,7 @@ import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
 import { behaviours, type Behaviour } from '../base/behaviour.ts';
 import { createSandboxEngine, realisticLatencyMs, type SandboxEngineOptions } from './engine.ts';
 
-/** Behaviour outside the contract: a real engine does not show it, or takes too long. */
+/** Behaviour outside of the contract, which a real engine does not show or shows too slowly. */
 
 function setUp(options: Partial<SandboxEngineOptions> = {}) {
   const clock = createFakeClock();

@@ -26,7 +26,7 @@ export type SandboxEngine = SandboxConnection & {
   readonly control: SandboxControl;
   /** Makes the engine a manager of a swarm, and changes that swarm. */
   readonly swarmControl: SwarmControl;
-  /** Its own, for other engines to be managers of. */
+  /** The engine's own swarm, in which other engines may be managers. */
   readonly ownSwarm: SandboxSwarm;
 };
 
@@ -48,9 +48,9 @@ export type SandboxEngineOptions = ConnectionOptions & {
   readonly version?: EngineVersion;
   readonly platform?: Platform;
   readonly liveRestore?: boolean;
-  /** The swarm of another engine, which it is a manager of too. */
+  /** The swarm of another engine, in which this engine is also a manager. */
   readonly swarm?: SandboxSwarm;
-  /** How far the engine's clock is ahead of ours. */
+  /** Offset of the engine's clock from Upkeep's. */
   readonly clockSkewMs?: number;
   /** Time between the steps of a pull; default 0. */
   readonly pullStepMs?: number;
@@ -86,7 +86,7 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   forgetFailure: 15,
 };
 
-/** Time of a restart, so that callers see the engine down. */
+/** Duration of a restart, so that callers see the engine down. */
 const bootMs = 100;
 
 export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngine {

@@ -3,13 +3,13 @@ import type { ListenBehaviour } from '../base/behaviour.ts';
 import { findContainer } from '../world/lookup.ts';
 import type { SandboxContainer, World } from '../world/world.ts';
 
-/** A probe is answered by the container that has the address, or by one that shares that container's network. */
+/** The container with the address answers a probe, or a container that shares its network. */
 export function createSandboxProber(world: World): Prober {
   return {
     probe: async (question, signal) => {
       signal?.throwIfAborted();
       const holder = [...world.containers.values()].find((container) => hasAddress(container, question.address));
-      if (holder === undefined) return silent('there is no way to its address (EHOSTUNREACH)');
+      if (holder === undefined) return silent('there is no route to its address (EHOSTUNREACH)');
       const listener = listenersOf(world, holder).find(({ port }) => port === question.port);
       if (listener === undefined) return silent('nobody listens on the port (ECONNREFUSED)');
       return answer(world, listener, question, signal);

@@ -24,8 +24,8 @@ export function tagImage(world: World, idOrReference: string, reference: string)
 }
 
 /**
- * Removes a reference, and with the last one the image, unless a container uses it. The rules are those of `docker
- * image rm` without force: https://docs.docker.com/reference/cli/docker/image/rm/
+ * Removes a reference, and with the last one the image, unless a container uses it. The rules are the same as for
+ * `docker image rm` without force: https://docs.docker.com/reference/cli/docker/image/rm/
  */
 export function removeImage(world: World, idOrReference: string): void {
   const stored = getImage(world, idOrReference);
@@ -37,8 +37,8 @@ export function removeImage(world: World, idOrReference: string): void {
   if (reference !== undefined && (tags.includes(reference) || digests.includes(reference))) {
     if (oneName && users[0] !== undefined) throw inUseByName(idOrReference, users[0], stored);
     removeReference(world, stored, reference);
-    const left = summariseImage(world, stored);
-    if (left.tags.length + left.digests.length === 0 && users.length === 0) deleteImage(world, stored);
+    const rest = summariseImage(world, stored);
+    if (rest.tags.length + rest.digests.length === 0 && users.length === 0) deleteImage(world, stored);
     return;
   }
   if (running !== undefined)

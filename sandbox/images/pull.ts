@@ -12,7 +12,7 @@ import type { RegistryCaller } from '../registry/registry-store.ts';
 import type { Manifest, SandboxImage } from '../registry/release.ts';
 import { emitEvent, noSpaceLeft, type World } from '../world/world.ts';
 
-/** Fetches from the registries, layer by layer. A pull that breaks off leaves no data behind. */
+/** Fetches from the registries, layer by layer. An interrupted pull stores no data. */
 export async function pullImage(world: World, request: PullRequest, signal: AbortSignal): Promise<void> {
   const reference = tryParseImageReference(request.reference);
   if (reference === undefined) throw pullFailed(request.reference, 'invalid reference format');

@@ -4,7 +4,7 @@ import { blankEndpoint, checkEndpoint, joinEndpoint, leaveEndpoint, withOwnNames
 import { Refusal } from '../base/refusal.ts';
 import { emitEvent, type SandboxContainer, type SandboxNetwork, type World } from '../world/world.ts';
 
-/** Makes a network as `docker network create` does; with a subnet such as `10.77.0.0/24` it takes static addresses. */
+/** Makes a network as `docker network create` does; with a subnet, e.g. `10.77.0.0/24`, it accepts static addresses. */
 export function createNetwork(
   world: World,
   name: string,
@@ -26,7 +26,7 @@ export function createNetwork(
   return network;
 }
 
-/** The endpoints of a new container: the requested ones, or else that of its network mode. */
+/** The endpoints of a new container: the requested ones, or else the network of its network mode. */
 export function plannedEndpoints(
   world: World,
   networkMode: string,

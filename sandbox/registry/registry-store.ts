@@ -46,7 +46,7 @@ export type RegistryCaller = {
 export type PullFault = { readonly kind: 'breaks'; readonly message: string } | { readonly kind: 'stalls' };
 
 export type RegistryFault =
-  /** Refuses everybody, like Docker Hub with 401 and ghcr.io with 403. */
+  /** Refuses every request, like Docker Hub with 401 and ghcr.io with 403. */
   | { readonly kind: 'denied' }
   /** Accepts requests with this login. */
   | { readonly kind: 'private'; readonly username: string; readonly password: string }

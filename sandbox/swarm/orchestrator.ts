@@ -28,7 +28,7 @@ function replaceEnded(world: SwarmState, service: SandboxService): void {
     if (task.desired !== 'running') continue;
     const isLost = isAway(world, task);
     if (!hasEnded(task) && !isLost) continue;
-    // The updater continues to wait for the task that it created, wherever that is.
+    // The updater continues to wait for the task that it created, even on a lost node.
     if (isLost && service.updater?.current?.newId === task.id && service.updater.kind === 'update') continue;
     task.desired = 'shutdown';
     const nodeId = service.spec.Mode?.Global === undefined ? '' : task.nodeId;

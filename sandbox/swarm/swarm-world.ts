@@ -17,7 +17,7 @@ export type SwarmState = {
     image: string,
     credentials: RegistryCredentials | undefined,
   ) => Promise<ImageBehaviour | undefined>;
-  /** As an event of the engines that manage it. */
+  /** Sends an event of every engine that manages the swarm. */
   readonly announce: (action: 'create' | 'update' | 'remove', service: SandboxService) => void;
   /** Takes the next step from the actual to the desired state; called after every change. */
   readonly settle: () => void;
@@ -65,7 +65,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 export type Updater = {
   readonly kind: 'update' | 'rollback';
   readonly total: number;
-  /** Slots, or ids of nodes, that are still to do. */
+  /** Remaining slots, or ids of nodes. */
   readonly left: string[];
   /** First new task of each slot, without its replacements. */
   readonly watched: Map<string, { untilMs: number | undefined }>;

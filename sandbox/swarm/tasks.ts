@@ -104,7 +104,7 @@ export function startTask(world: SwarmState, task: SandboxTask): void {
   });
 }
 
-/** Requests the stop of a task. A node that is away does not receive it. */
+/** Requests the stop of a task. A node that is down does not receive the request. */
 export function stopTask(world: SwarmState, task: SandboxTask): void {
   if (task.desired === 'shutdown') return;
   task.desired = 'shutdown';
@@ -116,7 +116,7 @@ export function stopTask(world: SwarmState, task: SandboxTask): void {
   after(world, task, task.state === 'pending' ? neverRanMs : stepMs + (task.behaviour?.behaviour.stopMs ?? 0), stop);
 }
 
-/** Its node is back, and had stopped its processes when it failed. */
+/** Ends a task whose node is back. The node's failure has stopped its processes. */
 export function loseTask(world: SwarmState, task: SandboxTask): void {
   if (!hasEnded(task)) end(world, task, 'failed', { error: 'task: non-zero exit (137)', exitCode: 137 });
 }
@@ -142,7 +142,7 @@ function end(
   setState(world, task, state);
 }
 
-/** A task has one scheduled step at a time, and none while its node is away. */
+/** A task has one scheduled step at a time, and none while its node is down. */
 function after(world: SwarmState, task: SandboxTask, ms: number, act: () => void): void {
   task.callOff();
   task.callOff = world.later.in(ms, () => {

@@ -108,7 +108,7 @@ function failures(world: SwarmState, { watched }: Updater): readonly SandboxTask
   });
 }
 
-/** True if the updater has stopped its work because of this. */
+/** True if the failure ends the update. */
 function giveUp(world: SwarmState, service: SandboxService, updater: Updater, taskId: string): boolean {
   const action = updater.kind === 'rollback' ? 'pause' : (configOf(service, updater)?.FailureAction ?? 'pause');
   const why = `due to failure or early termination of task ${taskId}`;

@@ -6,25 +6,25 @@ export async function pastEvents(
   world: World,
   { ids, sinceMs, untilMs }: PastEventsQuery,
 ): Promise<readonly EngineEvent[]> {
-  const leftMs = untilMs - engineNowMs(world);
-  if (leftMs > 0) await world.clock.sleep(leftMs);
+  const remainingMs = untilMs - engineNowMs(world);
+  if (remainingMs > 0) await world.clock.sleep(remainingMs);
   return world.pastEvents.filter(({ id, timeMs }) => ids.includes(id) && timeMs >= sinceMs && timeMs <= untilMs);
 }
 
-/** Whether a prune ends between the two times; waits until `untilMs` if there is none. */
+/** True if a prune ends between the two times. Waits for a prune until `untilMs`. */
 export async function hasPruned(world: World, { sinceMs, untilMs }: Omit<PastEventsQuery, 'ids'>): Promise<boolean> {
   if (world.prunedAtMs.some((atMs) => atMs >= sinceMs && atMs <= untilMs)) return true;
-  const over = new AbortController();
-  const late = world.clock.sleep(Math.max(0, untilMs - engineNowMs(world)), over.signal);
+  const ending = new AbortController();
+  const late = world.clock.sleep(Math.max(0, untilMs - engineNowMs(world)), ending.signal);
   late.then(
-    () => over.abort(),
+    () => ending.abort(),
     () => undefined,
   );
   try {
-    for await (const event of world.events.listen(over.signal))
+    for await (const event of world.events.listen(ending.signal))
       if (event.kind === 'container' && event.action === 'prune') return true;
     return false;
   } finally {
-    over.abort();
+    ending.abort();
   }
 }

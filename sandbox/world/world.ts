@@ -19,8 +19,7 @@ import type { RegistryStore } from '../registry/registry-store.ts';
 import type { SandboxImage } from '../registry/release.ts';
 
 /**
- * The engine's whole state. Data in flight is only here, so that a restart loses exactly the data that a
- * real engine loses.
+ * The engine's whole state. Data in flight is only here, so a restart loses the same data as in a real engine.
  */
 export type World = {
   readonly clock: Clock;
@@ -29,11 +28,11 @@ export type World = {
   readonly liveRestore: boolean;
   /** Offset of the engine's clock from ours. */
   readonly clockSkewMs: number;
-  /** By its own word; clones share it. */
+  /** The id that the engine reports; clones share it. */
   readonly engineId: string;
   readonly newId: IdSource;
   readonly events: EventBus;
-  /** Timers of processes; they go on while the engine is down. */
+  /** Timers of processes; they continue while the engine is down. */
   readonly later: Timers;
   readonly registries: RegistryStore | undefined;
   /** Time between the steps of a pull. */
@@ -175,17 +174,17 @@ export function emitEvent(
   id: string,
   attributes: ObjectEvent['attributes'],
 ): void {
-  const told = { action, id, attributes, timeMs: engineNowMs(world) };
-  world.events.emit({ kind, ...told });
+  const event = { action, id, attributes, timeMs: engineNowMs(world) };
+  world.events.emit({ kind, ...event });
   if (kind !== 'container') return;
-  world.pastEvents.push({ kind, ...told });
+  world.pastEvents.push({ kind, ...event });
   if (world.pastEvents.length > mostPastEvents) world.pastEvents.shift();
 }
 
 /** https://github.com/moby/moby/blob/v28.5.2/daemon/events/events.go */
 const mostPastEvents = 256;
 
-/** The engine's event attributes: labels, image, name, and those of the action. */
+/** The engine's event attributes: labels, image, name, and the action's own. */
 export function emitContainerEvent(
   world: World,
   action: string,

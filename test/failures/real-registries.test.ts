@@ -314,7 +314,7 @@ describeInLab('a registry', (lab) => {
       const { outcomes } = await scene.update();
       expect(outcomes['web']).toMatchObject({
         outcome: 'unknown',
-        reason: expect.stringContaining('did not open it. Run "docker login'),
+        reason: expect.stringContaining('does not give access. Run "docker login'),
       });
     }
     expect((await lab.engine.inspect('web'))?.Id).toBe(id);

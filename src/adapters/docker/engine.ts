@@ -24,24 +24,24 @@ import { createDockerSwarm } from './swarm/swarm.ts';
 export type DockerEngineOptions = {
   /** `unix:///path`, `tcp://host:port`, `http(s)://host:port` or `ssh://user@host:port`. */
   readonly host: string;
-  /** With it, `tcp://` is encrypted. */
+  /** Encrypts `tcp://`. */
   readonly tls?: TlsFiles;
-  /** Preferred to the newest common version, if both sides speak it. */
+  /** Preferred to the newest common version, if both sides support it. */
   readonly apiVersion?: string;
   readonly clock: Clock;
   readonly log?: Pick<Log, 'warn'>;
   /** Number of kept connections for short reads; default 16. */
   readonly maxSockets?: number;
   readonly deadlines?: Partial<Deadlines>;
-  /** The longest pause between attempts to follow the events of an engine that is away; default 10 s. */
+  /** The longest pause between attempts to reconnect to the events of an engine; default 10 s. */
   readonly longestRetryMs?: number;
-  /** From 0 to 1: when in that time it tries again, for one of many engines. */
+  /** The moment of the attempt within that pause, from 0 to 1, so that many engines do not retry at once. */
   readonly retryPhase?: number;
-  /** Events of a swarm's services come with the others. */
+  /** Includes the events of a swarm's services. */
   readonly followsServices?: boolean;
 };
 
-/** `swarm` is the swarm that the engine manages, over the same connection. */
+/** `swarm` is the swarm of the engine, over the same connection. */
 export type DockerEngine = Engine & { readonly swarm: Swarm };
 
 /**

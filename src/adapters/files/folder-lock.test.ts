@@ -17,7 +17,7 @@ async function release(lock: FolderLock): Promise<void> {
   if (lock.kind === 'held') await lock.release();
 }
 
-/** Another process, which holds the folder until it is killed. With the name of a new socket it does not hold it yet. */
+/** Another process, which holds the folder until it is killed. With the name `new` it does not hold the lock yet. */
 async function holder(folder: string, name = 'lock'): Promise<ChildProcess> {
   const path = join(folder, `${name}-00000000000000aa.sock`);
   const child = spawn(process.execPath, [

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from '../../domain/text/error-code.ts';
 
 /**
- * `taken`: another process has the folder. `impossible`: the owner cannot be found out, for example on a file system
+ * `taken`: another process owns the folder. `impossible`: the owner cannot be determined, for example on a file system
  * without sockets.
  */
 export type FolderLock =
@@ -15,11 +15,11 @@ export type FolderLock =
   | { readonly kind: 'impossible'; readonly reason: string };
 
 /**
- * Gives a folder to one process at a time, until its release or the end of the process. Each process first listens on
- * its own socket in the folder, `lock-ID.sock`, then looks for others: the later of two finds the earlier, and gives
- * up. The kernel closes a socket with its process, and processes in other containers see that too; a process id would
- * mean nothing to them. A socket is called `new-ID.sock` until it listens, because before that it looks like the socket
- * of a dead process. Never throws.
+ * Locks a folder for one process at a time, until its release or the end of the process. Each process first listens on
+ * its own socket in the folder, `lock-ID.sock`, then looks for others: the later of two processes finds the earlier and
+ * gives up. The kernel closes a socket with its process. Processes in other containers see that, but not a process id.
+ * A socket is called `new-ID.sock` until it listens, because before that it looks like the socket of a dead process.
+ * Never throws.
  */
 export async function lockFolder(folder: string, mostTries = usualTries): Promise<FolderLock> {
   try {
@@ -27,7 +27,7 @@ export async function lockFolder(folder: string, mostTries = usualTries): Promis
       const release = await tryToLock(folder);
       if (release !== undefined) return { kind: 'held', release };
       if (tries === mostTries) return { kind: 'taken' };
-      // Two processes that began at the same moment have both given up.
+      // Two processes that start at the same moment may both give up.
       await sleep(20 + Math.random() * 80);
     }
   } catch (error) {
@@ -63,7 +63,7 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   return undefined;
 }
 
-/** False: another process took the socket for that of a dead process and removed it, before it listened. */
+/** False: another process removed the socket before it listened, as a socket of a dead process. */
 async function renameIfThere(folder: string, from: string, to: string): Promise<boolean> {
   try {
     await rename(join(folder, from), join(folder, to));
@@ -75,15 +75,15 @@ async function renameIfThere(folder: string, from: string, to: string): Promise<
 }
 
 /**
- * Removes sockets of dead processes. Resolves to whether no other process holds the folder. Each name is used by one
- * process only, so a dead lock stays dead.
+ * Removes sockets of dead processes. Resolves to true if no other process holds the folder. Only one process uses a
+ * name, so a dead lock stays dead.
  */
 async function removeStaleSockets(folder: string, place: SocketPaths, own: string): Promise<boolean> {
   for (const name of await readdir(folder)) {
     if (name === own || !/^(lock|new)-[0-9a-f]{16}\.sock$/.test(name)) continue;
     const isDead = await refusesConnection(place.pathOf(name));
     if (isDead) await rm(join(folder, name), { force: true });
-    // A process with a new socket looks for locks later, and finds this one.
+    // A process with a new socket looks for locks later and finds this one.
     else if (name.startsWith('lock')) return false;
   }
   return true;
@@ -92,7 +92,7 @@ async function removeStaleSockets(folder: string, place: SocketPaths, own: strin
 type SocketPaths = { readonly pathOf: (name: string) => string; readonly close: () => Promise<void> };
 
 /**
- * Linux has a short path for each open folder. The address of a socket has room for 107 bytes:
+ * A socket's path has at most 107 bytes, so a long path uses Linux's short path of the open folder:
  * https://man7.org/linux/man-pages/man7/unix.7.html
  */
 async function openPlace(folder: string): Promise<SocketPaths> {
@@ -113,7 +113,7 @@ function listen(path: string): Promise<Server> {
   });
 }
 
-/** Only a refused connection shows it. A socket without permission belongs to a living process. */
+/** True for a socket of a dead process. A socket without permission counts as alive. */
 function refusesConnection(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(path);

@@ -10,11 +10,11 @@ export type Lines = {
   readonly first: string | undefined;
   /** The lines after the first. */
   readonly lines: readonly string[];
-  /** Lines between the first and these were left out. */
+  /** Lines after the first were omitted. */
   readonly isCut: boolean;
 };
 
-/** The last 64 MiB of a file. */
+/** The first line, and the lines in the last 64 MiB of a file. */
 export async function readLines(path: string): Promise<Lines> {
   const handle = await openIfThere(path);
   if (handle === undefined) return { first: undefined, lines: [], isCut: false };
@@ -32,8 +32,8 @@ export async function readLines(path: string): Promise<Lines> {
 }
 
 /**
- * Appends lines and syncs them. Returns the file for the next lines. If the last line was cut, or an earlier append
- * failed, that line is ended first. The head is written into a new file, also after our file was removed.
+ * Appends lines and syncs them. Returns the file for the next lines. An incomplete last line is ended first. A new file
+ * starts with the head, also after a removal of the open file.
  */
 export async function appendLines(
   file: OpenFile | undefined,
@@ -55,7 +55,7 @@ export async function appendLines(
   }
 }
 
-/** Writes a new file beside the old one and renames it. Returns its size in bytes. */
+/** Writes a new file next to the old one and renames it. Returns its size in bytes. */
 export async function replaceLines(path: string, lines: readonly string[]): Promise<number> {
   const text = lines.map((line) => `${line}\n`).join('');
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -72,7 +72,7 @@ export async function replaceLines(path: string, lines: readonly string[]): Prom
   return Buffer.byteLength(text);
 }
 
-/** A foreign file must not fill the memory. */
+/** Limits the memory for the file of another program. */
 export const mostBytes = 64 * 1024 * 1024;
 
 const longestHead = 200;
@@ -96,7 +96,7 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** Bytes of a file as text. Shorter if the file ends before. */
+/** Bytes of a file as text. Shorter if the file ends earlier. */
 export async function readBetween(handle: FileHandle, fromByte: number, untilByte: number): Promise<string> {
   const buffer = Buffer.alloc(untilByte - fromByte);
   let filled = 0;

@@ -8,14 +8,13 @@ import { codeOf } from '../../domain/text/error-code.ts';
 import { mostBytes, readBetween, replaceLines, syncFolder } from './line-file.ts';
 
 export type OutboxFile = OutboxStore & {
-  /** The current records, possibly of another process. Changes nothing. Throws if the file cannot be read. */
+  /** The current records, possibly of another process. Read-only. Throws if the file cannot be read. */
   readonly peek: () => Promise<readonly OutboxRecord[]>;
 };
 
 /**
- * Keeps an outbox in `outbox.jsonl` of the folder, one record per line. Lines are only appended, and synced each time.
- * A file that has grown is written again beside the old one and renamed. It contains texts of messages but no target
- * URLs, and only its owner can read it.
+ * Stores an outbox in `outbox.jsonl` of the folder, one record per line. `append` syncs its lines; `replace` writes a
+ * new file and renames it. The file contains texts of messages but no target URLs. Only its owner can read it.
  */
 export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): OutboxFile {
   const path = join(folder, 'outbox.jsonl');
@@ -44,7 +43,7 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
         const text = await readBetween(file, 0, Math.min(size, mostBytes));
         if (size > mostBytes)
           log.warn('The outbox of notifications is too large, and only its beginning is read', { path });
-        // A line that was cut by a crash must not damage the next one.
+        // Ends a line that a crash cut, so that it does not damage the next one.
         if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
         return recordsIn(text, path, log);
       } catch (error) {
@@ -89,7 +88,7 @@ function recordsIn(text: string, path: string, log: Pick<Log, 'warn'>): readonly
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const records = lines.flatMap((line) => readRecord(line) ?? []);
   const unreadable = lines.length - records.length;
-  // One cut line is normal after a kill during a write.
+  // A process that was killed during a write leaves one cut line.
   if (unreadable > 1) log.warn('Lines of the outbox of notifications cannot be read', { path, lines: unreadable });
   return records;
 }

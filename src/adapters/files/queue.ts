@@ -1,4 +1,4 @@
-/** Runs functions one after the other. A failure does not stop the next one. */
+/** Runs functions in order, one at a time. A failure does not stop the next function. */
 export function createQueue(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -21,7 +21,7 @@ import { createRecordFile, type RecordFileOptions } from './record-file.ts';
 
 type Item = { readonly n: number; readonly text?: string };
 
-/** In memory where there is such a folder: a sync of a busy disk takes long. */
+/** In memory if possible, because a sync on a busy disk is slow. */
 const parent = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'upkeep-records-'));
 afterAll(() => rmSync(parent, { recursive: true }));
 
@@ -64,7 +64,7 @@ describe('a record file', () => {
 
   test('takes appends that come at once, one after the other', async () => {
     const path = freshPath();
-    // Each of them is synced, which takes long on a busy disk.
+    // Each append is synced, which is slow on a busy disk.
     const store = storeAt(path, { deadlineMs: 60_000 });
     const all = Array.from({ length: 50 }, (_, n) => ({ n }));
     expect(new Set(await Promise.all(all.map((item) => store.append([item]))))).toEqual(new Set(['kept']));

@@ -8,7 +8,7 @@ export type RecordFileOptions<Item> = {
   readonly path: string;
   /** The content in messages: `decisions`. */
   readonly what: string;
-  /** Written into the first line. A file of a higher version is not changed. */
+  /** Stored in the first line. A file of a higher version is not changed. */
   readonly version: number;
   /** Reads one line's JSON. Undefined for any other value. */
   readonly read: (value: unknown) => Item | undefined;
@@ -22,14 +22,14 @@ export type RecordFileOptions<Item> = {
 };
 
 export type RecordFile<Item> = RecordStore<Item> & {
-  /** All stored items, at any time. Changes nothing. Undefined: the file cannot be read, which is logged. */
+  /** All stored items. Read-only. Undefined, with a log message, if the file cannot be read. */
   readonly peek: () => Promise<readonly Item[] | undefined>;
 };
 
 /**
- * Keeps items as JSON lines. An append is synced when it answers. A line that was cut by a crash, or cannot be read,
- * costs only itself. Writes are made one after the other. Nothing is thrown for failures of the disk: the log says once
- * that items are not kept, and once that they are kept again.
+ * Stores items as JSON lines. `append` resolves after the sync. Unreadable lines are skipped. Writes run one at a time.
+ * Failures of the disk do not throw: the log reports once that items are not stored, and once that they are stored
+ * again.
  */
 export function createRecordFile<Item>(options: RecordFileOptions<Item>): RecordFile<Item> {
   const { path, what, version, read, compact, log, deadlineMs = 10_000, compactFromBytes = 1024 * 1024 } = options;
@@ -39,7 +39,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   let file: OpenFile | undefined;
   let isForeign = false;
   let isFailing = false;
-  const said = new Set<string>();
+  const warned = new Set<string>();
   let waiting = 0;
   let compactAtBytes = compactFromBytes;
 
@@ -49,7 +49,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
       items = await readItems();
       if (!isForeign) await rewrite(compact(items));
     } catch (error) {
-      say(error);
+      warnFailing(error);
     }
     return items;
   }
@@ -58,16 +58,16 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     const { first, lines, isCut } = await readLines(path);
     if (first !== undefined && first !== head && isOfOther(first, what, version)) {
       isForeign = true;
-      once(`Nothing of the ${what} is kept: ${name} was written by a newer version or another program`);
+      warnOnce(`The ${what} are not kept: ${name} was written by a newer version or another program`);
       return [];
     }
     isForeign = false;
-    if (isCut) once(`Only the end of ${name} is read, because it is too large`);
+    if (isCut) warnOnce(`Only the end of ${name} is read, because it is too large`);
     const all = first === undefined || first === head ? lines : [first, ...lines];
     const items = all.flatMap((line) => itemIn(line) ?? []);
     const unreadable = all.length - items.length;
-    // A process that was killed during a write leaves one.
-    if (unreadable > 1) once(`Some lines of ${name} cannot be read`, { lines: unreadable });
+    // A process that was killed during a write leaves one unreadable line.
+    if (unreadable > 1) warnOnce(`Some lines of ${name} cannot be read`, { lines: unreadable });
     return items;
   }
 
@@ -98,7 +98,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
       isFailing = false;
     } catch (error) {
       await closeFile();
-      say(error);
+      warnFailing(error);
       return 'not-kept';
     }
     if (file.bytes > compactAtBytes) await loadAll();
@@ -109,18 +109,19 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     try {
       return await readItems();
     } catch (error) {
-      once(`The ${what} in ${name} cannot be read`, { error });
+      warnOnce(`The ${what} in ${name} cannot be read`, { error });
       return undefined;
     }
   }
 
-  function once(message: string, fields: LogFields = {}): void {
-    if (!said.has(message)) log.warn(message, fields);
-    said.add(message);
+  function warnOnce(message: string, fields: LogFields = {}): void {
+    if (!warned.has(message)) log.warn(message, fields);
+    warned.add(message);
   }
 
-  function say(error: unknown): void {
-    if (!isFailing) log.warn(`The ${what} cannot be kept in ${name} and last until the end of this process`, { error });
+  function warnFailing(error: unknown): void {
+    if (!isFailing)
+      log.warn(`The ${what} cannot be kept in ${name}, so they are lost at the end of this process`, { error });
     isFailing = true;
   }
 
@@ -138,7 +139,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   };
 }
 
-/** Writes that the disk has not completed. */
+/** Limit of pending writes. */
 const mostWaiting = 1000;
 
 function isOfOther(first: string, what: string, version: number): boolean {

@@ -6,8 +6,8 @@ import { createRecordFile, type RecordFileOptions } from './record-file.ts';
 import { createQueue, withDeadline } from './queue.ts';
 
 /**
- * Records that several processes write. A process holds a lock during each write. If it does not get the lock in time,
- * it does not write, and logs this. On file systems without locks it writes without one.
+ * Records that several processes write. A process holds a lock during each write. Without the lock in time, it logs a
+ * warning and does not write. On file systems without locks it writes without a lock.
  */
 export function createSharedRecords<Item>(options: RecordFileOptions<Item>): SharedRecords<Item> {
   const { path, what, log } = options;
@@ -28,7 +28,7 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
   async function appendAll(items: readonly Item[]): Promise<'kept' | 'not-kept'> {
     const lock = await lockFolder(join(dirname(path), `${what}.lock`), lockTries);
     if (lock.kind === 'taken') {
-      log.warn(`The ${what} cannot be kept: another process does not stop writing them`);
+      log.warn(`The ${what} cannot be kept: another process holds their lock`);
       return 'not-kept';
     }
     try {
@@ -58,7 +58,7 @@ const writeDeadlineMs = 20_000;
 /** About 60 ms apart. A write takes a few milliseconds. */
 const lockTries = 80;
 
-/** Changes with every write: a file is appended to, or replaced by another one. */
+/** Changes with every write: an append changes the size, a replacement the inode. */
 async function versionOf(path: string): Promise<string> {
   try {
     const { ino, size, mtimeNs } = await stat(path, { bigint: true });

@@ -5,7 +5,7 @@ import { lockFolder } from './folder-lock.ts';
 /** The folder of `--state-dir`, while this process owns it. */
 export type StateFolder = { readonly path: string; readonly close: () => Promise<void> };
 
-/** Undefined if another process uses the folder, which is logged. Nothing is stored then. */
+/** Undefined, with a log message, if another process uses the folder. Nothing is stored then. */
 export async function openStateFolder(path: string, log: Pick<Log, 'warn'>): Promise<StateFolder | undefined> {
   const lock = await lockFolder(path);
   const which = `the folder ${quoted(path, 300)} of --state-dir`;
@@ -18,7 +18,7 @@ export async function openStateFolder(path: string, log: Pick<Log, 'warn'>): Pro
       );
       return undefined;
     case 'impossible':
-      log.warn(`Cannot lock ${which}: make sure that no other Upkeep has it`, { error: lock.reason });
+      log.warn(`Cannot lock ${which}: make sure that no other Upkeep uses it`, { error: lock.reason });
       return { path, close: () => Promise.resolve() };
   }
 }

@@ -43,7 +43,7 @@ function newSecret(): string {
   return [...randomBytes(16)].map((byte) => String.fromCharCode(97 + (byte % 26))).join('');
 }
 
-/** The text has no four consecutive letters or digits of it. */
+/** The text has no four consecutive characters of the secret. */
 function expectNothingOf(secret: string, text: string): void {
   for (let start = 0; start + 4 <= secret.length; start += 1)
     expect(text.toLowerCase()).not.toContain(secret.slice(start, start + 4).toLowerCase());

@@ -26,7 +26,7 @@ import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
 import { orAborted } from './async/or-aborted.ts';
 
 export type StoredListings = {
-  /** The tag lists of earlier processes. By default they last as long as this process. */
+  /** Keeps tag lists for later processes. By default they end with this process. */
   readonly listings?: SharedRecords<StoredListing> | undefined;
 };
 
@@ -47,7 +47,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
   const closeAll = () => Promise.all([close(), listings.settled()]).then(() => undefined);
   return { prepare, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close: closeAll };
 
-  /** Each call replaces the list of the one before. */
+  /** Each call replaces the list of the previous call. */
   async function prepare(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
     const scopes = new Map<string, Set<string>>();
     for (const reference of references) {
@@ -75,7 +75,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
     return resolving(key, ask, signal);
   }
 
-  /** A mirror may list only tags that it was asked for, so it is asked last. */
+  /** A mirror may list only the tags that it has served, so it comes last. */
   function listTags(reference: ImageReference, signal?: AbortSignal): Promise<TagList> {
     const find = async (place: RepositoryEndpoint, shared: AbortSignal): Promise<TagList> => {
       const key = addressOf(place);
@@ -108,7 +108,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
     return listingPlatforms(`${repositoryName(reference)}@${digest}`, work, signal);
   }
 
-  /** A mirror may not have signatures, so it is asked last. */
+  /** A mirror may not have signatures, so it comes last. */
   function signaturesOf(
     reference: ImageReference,
     digest: Digest,
@@ -133,7 +133,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
     }
   }
 
-  /** From the first place that has it. If none has, the failure of the registry itself counts, not that of a mirror. */
+  /** The first successful answer. If all fail, throws the failure of the registry itself, not of a mirror. */
   async function firstOf<Found>(
     reference: ImageReference,
     doing: string,
@@ -150,21 +150,21 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
       } catch (error) {
         if (!(error instanceof RegistryFailure)) throw error;
         if (endpoint === origin) failure = explain(error, doing, reference, { asked: endpoint.host, showable });
-        log?.debug('A registry did not help', { host: endpoint.host, why: error.message });
+        log?.debug('A request to a registry failed', { host: endpoint.host, why: error.message });
       }
     }
     throw failure;
   }
 }
 
-/** Requests per tick of the event loop: see `createTurns`. */
+/** Requests per tick of the event loop: see `createTickBatches`. */
 const requestsInTurn = 16;
 
 const maxTags = 10_000;
 
 const maxImages = 1000;
 
-/** With a hundred listings of so many short texts, some thirty megabytes are kept at most. */
+/** A hundred listings of this size take some thirty megabytes. */
 const mostTagsKept = 5000;
 
 function addressOf({ endpoint, repository }: RepositoryEndpoint): string {

@@ -61,8 +61,8 @@ function describeSocketError(error: unknown): string {
 const errorTexts: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'nobody listens on the port (ECONNREFUSED)'],
   ['ECONNRESET', 'it closed the connection without an answer (ECONNRESET)'],
-  ['EHOSTUNREACH', 'there is no way to its address (EHOSTUNREACH)'],
-  ['ENETUNREACH', 'there is no way to its network (ENETUNREACH)'],
+  ['EHOSTUNREACH', 'there is no route to its address (EHOSTUNREACH)'],
+  ['ENETUNREACH', 'there is no route to its network (ENETUNREACH)'],
 ]);
 
 function noAnswerBecause(reason: string): ProbeResult {

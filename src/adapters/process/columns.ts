@@ -1,5 +1,5 @@
 /**
- * Columns that a text takes on a terminal at most: a character beyond ASCII counts as two, as the widest do. The exact
+ * The largest number of columns that a text can take on a terminal: a non-ASCII character counts as two. The exact
  * width needs tables that a service would load at its start and rarely use.
  */
 export function columnsOf(text: string): number {
@@ -9,7 +9,7 @@ export function columnsOf(text: string): number {
   return columns;
 }
 
-/** The text in at most so many columns; a cut ends in `…` and leaves characters with their marks whole. */
+/** Cuts the text to the columns. A cut text ends in `…`; characters keep their combining marks. */
 export function cutToColumns(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   let [kept, room] = ['', columns - 1];

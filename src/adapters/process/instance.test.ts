@@ -96,7 +96,7 @@ describe('createInstance() where the kernel tells nothing', () => {
     children.push(child);
     await once(child, 'spawn');
     const owner = self.owner.replace(`:${process.pid}:`, `:${child.pid}:`);
-    // It is unknown whether it is still the same process.
+    // Another process may have this id.
     expect(self.ownerState(owner)).toBe('unknown');
     child.kill('SIGKILL');
     await once(child, 'exit');

@@ -5,9 +5,9 @@ import type { Instance } from '../../domain/outside/outside.ts';
 import { codeOf } from '../../domain/text/error-code.ts';
 
 export type InstanceOptions = {
-  /** The container of this process, if it is known. It separates own restarts from other instances. */
+  /** The container of this process, if known. It distinguishes own restarts from other instances. */
   readonly containerId?: string | undefined;
-  /** Its own process id and its parent's, as the process sees them. */
+  /** The process ids of this process and its parent, in its own namespace. */
   readonly pids?: readonly [number, number];
   /** The kernel's and the system's folders; tests use others. */
   readonly procDir?: string;
@@ -41,7 +41,7 @@ export function createInstance(options: InstanceOptions = {}): Instance {
   };
 }
 
-/** Parts are empty where they are not known: `boot`, `pidNamespace` and `startTime` off Linux. */
+/** Unknown parts are empty: `boot`, `pidNamespace` and `startTime` outside of Linux. */
 type Identity = {
   readonly machine: string;
   readonly boot: string;
@@ -68,7 +68,7 @@ function parse(owner: string): Identity | undefined {
 
 type State = ReturnType<Instance['ownerState']>;
 
-/** A machine has one boot at a time, and a container one life. A process of an earlier one is dead. */
+/** A process of an earlier boot of the machine, or of an earlier run of the container, is dead. */
 function stateOf(other: Identity, self: Identity, procDir: string): State {
   const sameContainer = other.container !== '' && other.container === self.container;
   const sameMachine = other.machine === self.machine;
@@ -80,7 +80,7 @@ function stateOf(other: Identity, self: Identity, procDir: string): State {
   return startTime === other.startTime ? 'alive' : 'dead';
 }
 
-/** Without a start time, a process with that id may be another one. */
+/** Without a start time, a process with this id may be another process. */
 function stateByPid(pid: string): State {
   try {
     process.kill(Number(pid), 0);
@@ -90,7 +90,7 @@ function stateByPid(pid: string): State {
   }
 }
 
-/** Field 22 of `stat`. Undefined when there is no such process, or it cannot be seen. A zombie (field 3) has ended. */
+/** Field 22 of `stat`. Undefined if the process does not exist or is not visible. A zombie (field 3) has ended. */
 function startTimeOf(procDir: string, pid: number): string | undefined {
   const stat = readText(join(procDir, String(pid), 'stat'));
   // The second field is the program's name in parentheses, which may contain any text.

@@ -11,7 +11,7 @@ export type LogLine = {
   readonly fields: readonly Field[];
 };
 
-/** The format of a line, without its end. No format lets a control character through. */
+/** The formats of a line, without its end. All formats escape control characters. */
 export const formats: Readonly<Record<'pretty' | 'json' | 'logfmt', (line: LogLine, colour: boolean) => string>> = {
   pretty,
   json,
@@ -19,25 +19,25 @@ export const formats: Readonly<Record<'pretty' | 'json' | 'logfmt', (line: LogLi
 };
 
 /**
- * One line of at most 160 columns: fields that the message repeats or that only programs read are left out, and a long
- * text is cut. The other formats have all of it.
+ * One line of at most 160 columns. Omits fields that the message repeats or that only programs read, and cuts long
+ * texts. The other formats have all fields.
  */
 function pretty({ atMs, level, message, fields }: LogLine, colour: boolean): string {
   const paint = (code: number, text: string) => (colour && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text);
   const [time, severity, text] = [localTime(atMs), level.padEnd(5), shown(message)];
   const room = widest - time.length - severity.length - 2;
-  const said = cutToColumns(text, room);
-  const rest = fittingPairs(fields, message, room - columnsOf(said) - 1);
-  const parts = [paint(grey, time), paint(colours[level], severity), said, paint(grey, rest)];
+  const cutText = cutToColumns(text, room);
+  const rest = fittingPairs(fields, message, room - columnsOf(cutText) - 1);
+  const parts = [paint(grey, time), paint(colours[level], severity), cutText, paint(grey, rest)];
   return parts.filter((part) => part !== '').join(' ');
 }
 
 const widest = 160;
 
-/** Names of fields that identify things for programs. */
+/** Names of fields with identifiers for programs. */
 const machineFields = /^(?:event|purpose|at_ms|(?:\w+_)?(?:id|digest))$/;
 
-/** Fields of an event that its message is made of. */
+/** Fields of an event that its message contains. */
 const ofMessage = /^(?:status|phases|log|container|containers|outcome|image|from|to)$/;
 
 function fittingPairs(fields: readonly Field[], message: string, room: number): string {
@@ -54,7 +54,7 @@ function fittingPairs(fields: readonly Field[], message: string, room: number): 
   return text;
 }
 
-/** Undefined where there is no room for a part that says something. */
+/** Undefined without room for a useful part. */
 function fittingPair(field: Field, room: number): string | undefined {
   const whole = pairs([field]);
   if (columnsOf(whole) <= room) return whole;
@@ -64,7 +64,7 @@ function fittingPair(field: Field, room: number): string | undefined {
 
 const leastCut = 30;
 
-/** As a whole: the container `app` is not in "happens". */
+/** True if the message contains the value as a whole word: the container `app` is not in "happens". */
 function isIn(message: string, value: string): boolean {
   for (let at = message.indexOf(value); at >= 0; at = message.indexOf(value, at + 1)) {
     const [before = ' ', after = ' '] = [message[at - 1], message[at + value.length]];
@@ -75,7 +75,7 @@ function isIn(message: string, value: string): boolean {
 
 const inName = /[\w.-]/;
 
-/** A field that would hide one of the line's own three gets an underscore. */
+/** A field with the name of one of the line's own three fields gets an underscore. */
 function json({ atMs, level, message, fields }: LogLine): string {
   const own = { time: utcTime(atMs), level, msg: message };
   const others = fields.map(([name, value]) => [Object.hasOwn(own, name) ? `${name}_` : name, value] as const);

@@ -16,8 +16,8 @@ export type LogOptions = {
 };
 
 /**
- * Writes one line per message. Control characters are escaped in every format, secrets are hidden
- * and long values are cut, so that no container, registry or request can write a line of its own.
+ * Writes one line per message. Escapes control characters, hides secrets and cuts long values, so that no container,
+ * registry or request can forge a line.
  */
 export function createLog({ format, level, stream, colour, secrets = [], nowMs }: LogOptions): Log {
   const chosen = format === 'auto' ? (stream.isTTY === true ? 'pretty' : 'json') : format;

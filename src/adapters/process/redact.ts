@@ -3,13 +3,13 @@ import type { LogFields } from '../../domain/outside/outside.ts';
 /** Removes secrets from messages and fields. */
 export type Redaction = {
   readonly text: (text: string) => string;
-  /** Names and values, as plain data with at most four levels and 50 entries each. */
+  /** Names and values, as plain data with at most four levels, and 50 entries per object or list. */
   readonly fields: (fields: LogFields) => readonly Field[];
 };
 
 /**
- * Hides the given values everywhere, passwords in URLs, and fields with a sensitive name. Values of fewer than four
- * characters stay, because they would match ordinary text.
+ * Hides the given values, passwords in URLs, and fields with a sensitive name. Values of fewer than four characters
+ * stay, because they would match ordinary text.
  */
 export function createRedaction(secrets: readonly string[]): Redaction {
   const known = secrets.filter(({ length }) => length >= 4);
@@ -18,7 +18,7 @@ export function createRedaction(secrets: readonly string[]): Redaction {
     for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, hidden);
     return shown.includes('://') ? shown.replace(passwordInUrl, `$1${hidden}@`) : shown;
   };
-  const name = (raw: string): Name => ({ shown: text(raw), isTelling: sensitiveName.test(raw) });
+  const name = (raw: string): Name => ({ shown: text(raw), isSensitive: sensitiveName.test(raw) });
   return { text, fields: (fields) => plainEntries(fields, { text, name }, 1) };
 }
 
@@ -30,8 +30,8 @@ const deepest = 4;
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{0,1024}@/gi;
 const sensitiveName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
 
-/** A field's name. The value of a sensitive name, such as `password`, is a secret. */
-type Name = { readonly shown: string; readonly isTelling: boolean };
+/** A field's name. The value of a sensitive name, e.g. `password`, is a secret. */
+type Name = { readonly shown: string; readonly isSensitive: boolean };
 
 type Redact = { readonly text: (raw: string) => string; readonly name: (raw: string) => Name };
 
@@ -50,8 +50,8 @@ function plainEntries(entries: LogFields, redact: Redact, depth: number): readon
     const value = entries[name];
     if (value === undefined) continue;
     if (shown.length === mostEntries) break;
-    const { shown: shownName, isTelling } = redact.name(depth === 1 ? snakeCase(name) : name);
-    const isSecret = isTelling && typeof value === 'string' && value !== '';
+    const { shown: shownName, isSensitive } = redact.name(depth === 1 ? snakeCase(name) : name);
+    const isSecret = isSensitive && typeof value === 'string' && value !== '';
     shown.push([shownName, isSecret ? hidden : plainValue(value, redact, depth)]);
   }
   return shown;

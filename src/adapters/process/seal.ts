@@ -7,15 +7,14 @@ import { codeOf } from '../../domain/text/error-code.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 export type KeyPlace = {
-  /** Undefined: `journal.key` in the folder, if there is one. */
+  /** Undefined: `journal.key` in the folder, if a folder is given. */
   readonly keyFile: string | undefined;
   readonly folder: string | undefined;
 };
 
 /**
- * The seal with the key of a file. Undefined if neither a file nor a folder is given. In the folder the key is created
- * on first use. Throws `invalid-input` if there is no key: without it, everything that was sealed with it would be
- * ignored.
+ * The seal with the key of a file. Undefined if neither a file nor a folder is given. Creates a missing key in the
+ * folder. Throws `invalid-input` if there is no key, because sealed records would then be ignored.
  */
 export function openSeal({ keyFile, folder }: KeyPlace): Seal | undefined {
   if (keyFile !== undefined)
@@ -25,7 +24,7 @@ export function openSeal({ keyFile, folder }: KeyPlace): Seal | undefined {
   return createSeal(makeKey(folder, file) ?? readKey(file, 'remove the file to have a new key made'));
 }
 
-/** Undefined if there is a key already. The key is synced to the disk before its first use. */
+/** Undefined if the key already exists. A new key is synced to the disk before its first use. */
 function makeKey(folder: string, file: string): string | undefined {
   const key = randomBytes(32).toString('hex');
   try {
@@ -67,7 +66,7 @@ function readKey(file: string, remedy: string): string {
   throw refusal('use', file, new Error(why), remedy);
 }
 
-/** The length of a seal in a tag. A shorter key would be easier to guess than the seal. */
+/** The length of a seal in a tag. A shorter key would be easier to guess than the seal itself. */
 const leastKeyBytes = 16;
 
 function refusal(doing: string, file: string, error: unknown, remedy: string): ServiceError {
@@ -87,5 +86,5 @@ function createSeal(key: string): Seal {
   };
 }
 
-/** 128 bits, which is the part that fits into a tag. */
+/** 128 bits: the part that fits into a tag. */
 const leastSealDigits = 32;

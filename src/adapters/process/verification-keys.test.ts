@@ -52,5 +52,5 @@ test('a file that is not there, and two of one name, are refused', () => {
     /^Cannot read the verification key .*ENOENT/,
   );
   const twice = [fileWith(ec.publicKey.export(spki), 'a.pub'), fileWith(ec.publicKey.export(spki), 'a.pem')];
-  expect(() => readVerificationKeys(twice)).toThrow('Cannot take two verification keys with the name "a"');
+  expect(() => readVerificationKeys(twice)).toThrow('Cannot use two verification keys with the name "a"');
 });

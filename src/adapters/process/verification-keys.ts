@@ -13,7 +13,7 @@ export function readVerificationKeys(files: readonly string[]): readonly Verific
   const keys = files.map(readKey);
   const twice = keys.find(({ name }, at) => keys.findIndex((other) => other.name === name) < at);
   if (twice === undefined) return keys;
-  throw new ServiceError('invalid-input', `Cannot take two verification keys with the name ${quoted(twice.name)}`, {
+  throw new ServiceError('invalid-input', `Cannot use two verification keys with the name ${quoted(twice.name)}`, {
     remedy: 'name the files of --verify-key differently: a key has the name of its file',
   });
 }
@@ -42,7 +42,7 @@ function hasSigned(key: KeyObject, algorithm: 'sha256' | null, { payload, signat
   }
 }
 
-/** A private key must not be here. Node would derive the public key from it. */
+/** Refuses a private key, from which Node would derive the public key. */
 function parseKey(text: string, file: string): KeyObject {
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw refusal(file, 'it holds a private key');
   try {

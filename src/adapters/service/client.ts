@@ -15,11 +15,11 @@ export type ServiceClientOptions = {
 };
 
 const usualLimits = {
-  /** For a whole document. */
+  /** Time limit for a whole document. */
   replyMs: 30_000,
-  /** Silence in the stream; a service sends a byte every 15 s. */
+  /** Time limit of silence in the stream; a service sends a byte every 15 s. */
   silenceMs: 60_000,
-  /** The longest wait for a service that is away; longer than a restart of its machine. */
+  /** The longest wait for an unreachable service; longer than a restart of its machine. */
   patienceMs: 600_000,
 };
 

@@ -3,12 +3,12 @@ import { formatDuration } from '../../domain/text/duration.ts';
 import { codeOf } from '../../domain/text/error-code.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
-/** Whether the same request is likely to succeed soon. */
+/** True if the same request is likely to succeed soon. */
 export function isTransient(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'service-unreachable' || error.code === 'busy');
 }
 
-/** Node's connection error in words. */
+/** Translates Node's connection error into a message with a remedy. */
 export function connectionFailure(error: unknown, base: string): ServiceError {
   const code = codeOf(error);
   if (code.startsWith('HPE_')) return invalidAnswer(base, 'its answer is not HTTP');
@@ -31,8 +31,8 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ECONNREFUSED: { why: 'the connection was refused' },
   ECONNRESET: { why: 'the connection was closed before the answer was complete' },
   ETIMEDOUT: { why: 'the connection timed out' },
-  EHOSTUNREACH: { why: 'there is no way to the host' },
-  ENETUNREACH: { why: 'there is no way to its network' },
+  EHOSTUNREACH: { why: 'there is no route to the host' },
+  ENETUNREACH: { why: 'there is no route to its network' },
   ENOTFOUND: { why: 'there is no host of that name' },
   EAI_AGAIN: { why: 'its name could not be looked up' },
   DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
@@ -54,7 +54,7 @@ function meaningOf(code: string, error: unknown): Meaning {
   return { why: `the connection failed (${printable(code === '' ? String(error) : code, 100)})` };
 }
 
-/** The answer does not come from Upkeep. */
+/** The error for an answer that is not from Upkeep. */
 export function invalidAnswer(base: string, why: string): ServiceError {
   return new ServiceError('service-invalid', `Cannot use the answer of ${quoted(base)}: ${why}`, {
     remedy: 'Check the address: it does not look like that of an Upkeep',
@@ -66,7 +66,7 @@ export type Refusal = {
   /** `/v1/history` */
   readonly path: string;
   readonly status: number;
-  /** The service's own message; undefined if the answer is not in its format. */
+  /** The service's message; undefined if the answer is not in the API's format. */
   readonly said: string | undefined;
   readonly retryAfterMs: number | undefined;
 };
@@ -75,7 +75,7 @@ export type Refusal = {
 export function refusal({ base, path, status, said, retryAfterMs }: Refusal): ServiceError {
   const cannot = `Cannot read ${path} of the service at ${quoted(base)}`;
   const group = path.split('/')[2] ?? '';
-  // A rate limiter answers without a body: ours, or that of a proxy: https://www.rfc-editor.org/rfc/rfc6585#section-4
+  // A rate limiter, of Upkeep or of a proxy, answers without a body: https://www.rfc-editor.org/rfc/rfc6585#section-4
   if (status === 429) {
     const wait = retryAfterMs === undefined ? '' : `; try again in ${formatDuration(retryAfterMs)}`;
     return new ServiceError(

@@ -9,13 +9,13 @@ export type Following = {
   readonly log: Log;
   /** Opens the stream after the event with that id. Throws a `ServiceError`. */
   readonly connect: (lastEventId: string | undefined, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** How long the service may be away after a first connection. */
+  /** The longest time that the service may be unreachable after the first connection. */
   readonly patienceMs: number;
 };
 
 /**
- * Follows the events. An error of the first connection is thrown. Later connections resume after the last event's id,
- * while errors are temporary and `patienceMs` lasts.
+ * Follows the events. Throws an error of the first connection. Later connections resume after the last event's id.
+ * Throws for a permanent error, and after `patienceMs`.
  */
 export async function* follow(
   { base, clock, log, connect, patienceMs }: Following,
@@ -23,14 +23,14 @@ export async function* follow(
 ): AsyncGenerator<JsonObject> {
   let lastEventId: string | undefined;
   let pauseMs = usualPauseMs;
-  let hasBeenThere = false;
+  let wasConnected = false;
   let lostMs: number | undefined;
   for (;;) {
     let failure: unknown;
     try {
       const chunks = await connect(lastEventId, signal);
-      if (lostMs !== undefined) log.info('The stream of events goes on');
-      hasBeenThere = true;
+      if (lostMs !== undefined) log.info('The stream of events has resumed');
+      wasConnected = true;
       lostMs = undefined;
       for await (const frame of framesIn(chunks)) {
         lastEventId = frame.id ?? lastEventId;
@@ -44,11 +44,11 @@ export async function* follow(
       if (!(failure instanceof ServiceError)) failure = connectionFailure(error, base);
     }
     lostMs ??= clock.monotonicMs();
-    const patienceIsLost = clock.monotonicMs() - lostMs > patienceMs;
-    if (!hasBeenThere || patienceIsLost || !isTransient(failure)) throw failure;
+    const isTooLate = clock.monotonicMs() - lostMs > patienceMs;
+    if (!wasConnected || isTooLate || !isTransient(failure)) throw failure;
     log.warn('The stream of events is interrupted', { error: describeError(failure) });
-    const askedMs = failure instanceof ServiceError ? (failure.retryAfterMs ?? 0) : 0;
-    await clock.sleep(Math.min(Math.max(pauseMs, askedMs), longestPauseMs), signal);
+    const requestedMs = failure instanceof ServiceError ? (failure.retryAfterMs ?? 0) : 0;
+    await clock.sleep(Math.min(Math.max(pauseMs, requestedMs), longestPauseMs), signal);
   }
 }
 

@@ -38,7 +38,7 @@ export function open({ base, path, headers, silenceMs, signal, method = 'GET', b
 
 type ResponseContext = { readonly base: string; readonly path: string; readonly nowMs: number };
 
-/** The document that a service answers with. Throws a `ServiceError` for anything else. */
+/** The document of a service's answer. Throws a `ServiceError` for any other answer. */
 export async function readDocument(response: IncomingMessage, asked: ResponseContext): Promise<JsonObject> {
   await refuseFailure(response, asked);
   const document = parse(await readText(response, asked.base, largestDocument));
@@ -46,11 +46,11 @@ export async function readDocument(response: IncomingMessage, asked: ResponseCon
   return document;
 }
 
-/** Throws the reason for any status but success. */
+/** Throws the reason for any status but 200 and 201. */
 export async function refuseFailure(response: IncomingMessage, { base, path, nowMs }: ResponseContext): Promise<void> {
   const status = response.statusCode ?? 0;
   if (status === 200 || status === 201) return;
-  // If the body cannot be read, the status has to do.
+  // Without a readable body, the error has only the status.
   const body = parse(await readText(response, base, largestProblem).catch(() => ''));
   const said = typeof body?.['error'] === 'string' ? body['error'] : undefined;
   throw refusal({ base, path, status, said, retryAfterMs: retryAfterMs(response, nowMs) });

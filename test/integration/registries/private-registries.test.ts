@@ -223,7 +223,7 @@ describeInLab('private registries', (lab) => {
       [
         'has an old password',
         [`echo '{"Username":"reader","Secret":"${wrong}"}'`],
-        /the login from docker-credential-lab did not open it/,
+        /the login from docker-credential-lab does not give access/,
       ],
     ])('that %s is named as the reason why access is denied', async (_, lines, why) => {
       const { upkeep, id } = await helped(lines);

@@ -11,11 +11,11 @@ export type Change = {
   readonly query?: Query;
   readonly body?: unknown;
   readonly deadlineMs?: number;
-  /** `noop` instead of `refused` if the object does not exist, because the call has nothing left to do. */
+  /** A missing object gives `noop` instead of `refused`, because the call has nothing to do. */
   readonly absentIsNoop?: boolean;
 };
 
-/** A call that changes state; `noop` for a 304. Never retried, and on a connection of its own. */
+/** A call that changes state; `noop` for a 304. Never retried. Uses its own connection. */
 export async function change(client: Client, request: Change): Promise<CallOutcome> {
   const outcome = await changeAndRead(client, request);
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
@@ -30,7 +30,7 @@ export function changeAndRead(client: Client, request: Change): Promise<ChangeAn
   return outcomeOf(client, () => sendChange(client, request));
 }
 
-/** The outcome of a call. It is not sent to an engine whose version is unknown. */
+/** The outcome of a call. A call is not sent to an engine of unknown version. */
 export async function outcomeOf<Outcome>(client: Client, send: () => Promise<Outcome>): Promise<Outcome | Failed> {
   try {
     await client.version();
@@ -56,8 +56,7 @@ async function sendChange(client: Client, request: Change): Promise<ChangeAnswer
 }
 
 /**
- * The outcome of a call that threw. A call that was never sent has changed nothing. Errors of other origin are thrown
- * again.
+ * The outcome of a call that threw. An unsent call has changed nothing. Rethrows any error but a `ServiceError`.
  */
 export function thrownOutcome(error: unknown): Failed {
   if (!(error instanceof ServiceError)) throw error;
@@ -65,7 +64,7 @@ export function thrownOutcome(error: unknown): Failed {
   return { kind: 'unknown', message: describeError(error) };
 }
 
-/** The engine itself never answers 502 or 504. A proxy does when the engine's answer was lost. */
+/** The engine never answers 502 or 504. A proxy does if it lost the engine's answer. */
 export function errorOutcome({ status, message }: EngineError): Failed {
   if (status === 502 || status === 504) return { kind: 'unknown', message };
   return { kind: 'refused', status, message };

@@ -12,18 +12,18 @@ import { fields, text } from '../transport/json-fields.ts';
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerCreate */
 export async function createContainer(client: Client, name: string, recipe: ContainerRecipe): Promise<CreateOutcome> {
   const version = await client.version().catch(() => undefined);
-  const isWhole = version === undefined || capabilitiesOf(version).dockerWords;
+  const acceptsDockerBody = version === undefined || capabilitiesOf(version).dockerWords;
   const outcome = await changeAndRead(client, {
     path: '/containers/create',
     query: { name, platform: recipe.platform && formatPlatform(recipe.platform) },
-    body: isWhole ? recipe.body : bodyForPodman(recipe),
+    body: acceptsDockerBody ? recipe.body : bodyForPodman(recipe),
   });
   if (outcome.kind === 'noop') return { kind: 'unknown', message: 'the engine answered 304 to a create' };
   if (outcome.kind === 'refused') return withNameConflict(outcome);
   if (outcome.kind === 'unknown') return outcome;
   const id = text(fields(outcome.answer)['Id']);
   return id === ''
-    ? { kind: 'unknown', message: 'the engine created a container and did not tell its id' }
+    ? { kind: 'unknown', message: 'the engine created a container and returned no id' }
     : { kind: 'done', id };
 }
 

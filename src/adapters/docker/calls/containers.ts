@@ -9,7 +9,7 @@ import { readInspected } from '../reading/reads.ts';
 import { readContainer, readContainerSummary } from '../translate/translate.ts';
 import { isDefined, pathSegment } from '../transport/json-fields.ts';
 
-/** The engine filters first, to send less. The result is filtered again, because engines match differently. */
+/** The engine filters first and so sends less. The result is filtered again, because engines match differently. */
 export async function listContainers(
   client: Client,
   filter: ContainerFilter = {},
@@ -32,7 +32,7 @@ export async function listContainers(
   return entries.map(readContainerSummary).filter(isDefined).filter(matching(filter));
 }
 
-/** More ids make an address longer than proxies accept (8 kB and up). The whole list is read and filtered here then. */
+/** More ids make a URL that proxies refuse (from 8 kB). The whole list is then read and filtered here. */
 const maxSentIds = 100;
 
 export async function inspectContainer(

@@ -39,9 +39,9 @@ async function startAndFollow(
   signal: AbortSignal | undefined,
 ): Promise<CommandOutcome> {
   const tail = createTextTail();
-  const leaving = new AbortController();
-  const deadline = startDeadline(client.clock, timeoutMs, () => leaving.abort());
-  const following = signal === undefined ? leaving.signal : AbortSignal.any([leaving.signal, signal]);
+  const ending = new AbortController();
+  const deadline = startDeadline(client.clock, timeoutMs, () => ending.abort());
+  const following = signal === undefined ? ending.signal : AbortSignal.any([ending.signal, signal]);
   try {
     const reply = await client.send({
       method: 'POST',
@@ -61,16 +61,16 @@ async function startAndFollow(
     return thrownOutcome(error);
   } finally {
     deadline.end();
-    leaving.abort();
+    ending.abort();
   }
 }
 
-/** The output of a command that was started without a terminal comes in frames, as a log does. */
+/** A command without a terminal sends its output in frames, like a log. */
 async function collect(body: EngineResponse['body'], tail: TextTail): Promise<void> {
   try {
     for await (const chunk of logPayloads(body)) tail.add(chunk);
   } catch {
-    // A proxy may have cut a silent stream. The engine is asked for the exit code in any case.
+    // A proxy may have cut a silent stream. The exit code is read in any case.
   }
 }
 

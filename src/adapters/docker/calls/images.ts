@@ -38,7 +38,7 @@ export async function inspectImage(
 export async function tagImage(client: Client, imageId: string, reference: string): Promise<CallOutcome> {
   const parsed = tryParseImageReference(reference);
   if (parsed === undefined || parsed.digest !== undefined) {
-    return { kind: 'refused', status: 400, message: `${quoted(reference, 300)} is no repository with a tag` };
+    return { kind: 'refused', status: 400, message: `${quoted(reference, 300)} is not a repository with a tag` };
   }
   return await change(client, {
     path: `${imagePath(imageId)}/tag`,
@@ -57,7 +57,7 @@ export async function removeImage(client: Client, idOrReference: string): Promis
   return severalTags ? { ...outcome, status: 409 } : outcome;
 }
 
-/** The slashes of a reference stay slashes: a proxy with a list of allowed paths matches those. */
+/** The slashes of a reference stay unescaped: a proxy with a list of allowed paths matches them. */
 function imagePath(idOrReference: string): string {
   return `/images/${idOrReference.split('/').map(pathSegment).join('/')}`;
 }
@@ -71,8 +71,8 @@ type ImageLabels = {
 };
 
 /**
- * Labels of an image by its id. Undefined when the engine no longer has it or cannot show it. An id names fixed
- * content, so a result stays true.
+ * Labels of an image by its id. Undefined when the engine no longer has the image or cannot show it. An id names fixed
+ * content, so a cached result stays valid.
  */
 export function createImageLabels(client: Client): ImageLabels {
   const known = new Map<string, Labels>();
@@ -94,7 +94,7 @@ export function createImageLabels(client: Client): ImageLabels {
   };
 }
 
-/** More images than an engine's containers run. Beyond it, all are read again. */
+/** More images than an engine's containers use. Above it, the cache is cleared. */
 const mostRemembered = 500;
 
 async function readLabels(client: Client, imageId: string, signal?: AbortSignal): Promise<Labels | undefined> {

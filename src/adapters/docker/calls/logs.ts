@@ -15,7 +15,7 @@ export async function containerLogs(
 ): Promise<string> {
   const doing = `read the log of the container ${quoted(id)}`;
   const path = containerPath(id);
-  // Below API 1.42 the answer does not say whether it is in frames or the plain output of a terminal.
+  // Below API 1.42 the answer does not show whether it consists of frames or of plain terminal output.
   const inspected = await read(client, { doing, path: `${path}/json`, signal });
   const reply = await client.send({
     method: 'GET',

@@ -19,11 +19,11 @@ export async function connectNetwork(client: Client, request: ConnectRequest): P
     path: `/networks/${pathSegment(request.networkId)}/connect`,
     body: { Container: request.containerId, EndpointConfig: request.endpoint },
   });
-  const taken = outcome.kind === 'refused' && errorPatterns.alreadyConnected.test(outcome.message);
-  return taken && (await isConnected(client, request)) ? { kind: 'noop' } : outcome;
+  const isRefused = outcome.kind === 'refused' && errorPatterns.alreadyConnected.test(outcome.message);
+  return isRefused && (await isConnected(client, request)) ? { kind: 'noop' } : outcome;
 }
 
-/** The engine gives the same answer if the endpoint still belongs to another container of that name. */
+/** The engine answers the same while another container of that name still has the endpoint. */
 async function isConnected(client: Client, { containerId, networkId }: ConnectRequest): Promise<boolean> {
   const container = await inspectContainer(client, containerId).catch(() => undefined);
   const networks = Object.entries(container?.settings.Networks ?? {});

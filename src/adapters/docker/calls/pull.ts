@@ -57,10 +57,13 @@ function errorIn(line: unknown): string {
 }
 
 /** The error of a pull, with the registry's text. */
-function pullFailure({ reference, credentials }: PullRequest, words: string): ServiceError {
-  const remedy = remedies.find(({ sign }) => sign.test(words))?.remedy;
-  const said = withoutSecrets(printable(words.trim(), 1_000), credentials === undefined ? [] : secretsOf(credentials));
-  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${said}`, {
+function pullFailure({ reference, credentials }: PullRequest, engineText: string): ServiceError {
+  const remedy = remedies.find(({ sign }) => sign.test(engineText))?.remedy;
+  const shown = withoutSecrets(
+    printable(engineText.trim(), 1_000),
+    credentials === undefined ? [] : secretsOf(credentials),
+  );
+  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${shown}`, {
     ...(remedy !== undefined && { remedy }),
   });
 }
@@ -92,10 +95,10 @@ type PullProgressCount = {
 /** An image has at most 127 layers. A stream with more ids than this is ignored. */
 const maxLayers = 1_000;
 
-/** More than any layer has. Sums over all layers stay exact. */
+/** More bytes than any layer has. Sums over all layers stay exact. */
 const mostBytes = 1e12;
 
-/** Adds up the engine's progress reports of all layers. */
+/** Sums the engine's progress reports of all layers. */
 export function createPullProgress(): PullProgressCount {
   const layers = new Map<string, Layer>();
   let sums: PullProgress = { layersDone: 0, layers: 0, bytes: 0, totalBytes: 0 };
@@ -104,9 +107,10 @@ export function createPullProgress(): PullProgressCount {
     const { id, status, progressDetail } = fields(line);
     const layerId = text(id);
     const before = layers.get(layerId) ?? nothing;
-    const said = text(status);
-    if (layerId === '' || !layerStatuses.has(said) || (before === nothing && layers.size >= maxLayers)) return false;
-    const after = applyProgress(before, said, fields(progressDetail));
+    const layerStatus = text(status);
+    if (layerId === '' || !layerStatuses.has(layerStatus) || (before === nothing && layers.size >= maxLayers))
+      return false;
+    const after = applyProgress(before, layerStatus, fields(progressDetail));
     layers.set(layerId, after);
     sums = {
       layersDone: sums.layersDone + Number(after.done) - Number(before.done),
@@ -123,7 +127,7 @@ export function createPullProgress(): PullProgressCount {
 type Layer = { readonly bytes: number; readonly totalBytes: number; readonly done: boolean };
 const nothing: Layer = { bytes: 0, totalBytes: 0, done: false };
 
-/** Status texts of lines about a layer. Other lines, such as `Pulling from library/nginx`, have the tag as their id. */
+/** Status texts of lines about a layer. Other lines, e.g. `Pulling from library/nginx`, have the tag as id. */
 const layerStatuses: ReadonlySet<string> = new Set([
   'Pulling fs layer',
   'Waiting',
@@ -135,10 +139,11 @@ const layerStatuses: ReadonlySet<string> = new Set([
   'Already exists',
 ]);
 
-function applyProgress(layer: Layer, said: string, detail: Readonly<Record<string, unknown>>): Layer {
-  if (said === 'Already exists' || said === 'Pull complete') return { ...layer, bytes: layer.totalBytes, done: true };
-  if (said === 'Download complete') return { ...layer, bytes: layer.totalBytes };
-  if (said !== 'Downloading') return layer;
+function applyProgress(layer: Layer, layerStatus: string, detail: Readonly<Record<string, unknown>>): Layer {
+  if (layerStatus === 'Already exists' || layerStatus === 'Pull complete')
+    return { ...layer, bytes: layer.totalBytes, done: true };
+  if (layerStatus === 'Download complete') return { ...layer, bytes: layer.totalBytes };
+  if (layerStatus !== 'Downloading') return layer;
   const totalBytes = Math.max(layer.totalBytes, Math.min(mostBytes, count(detail['total'])));
   return { ...layer, totalBytes, bytes: Math.min(totalBytes, Math.max(0, count(detail['current']))) };
 }

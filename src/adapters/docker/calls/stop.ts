@@ -12,7 +12,7 @@ import { refusal } from '../reading/reads.ts';
 import { isFields } from '../transport/json-fields.ts';
 
 /**
- * Stops a container. The engine continues a stop after its caller has gone, so the deadline is later than the kill.
+ * Stops a container. The engine continues a stop after its caller disconnects, so the deadline is later than the kill.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerStop
  */
 export async function stopContainer(client: Client, id: string, options: StopOptions): Promise<CallOutcome> {
@@ -26,15 +26,15 @@ export async function stopContainer(client: Client, id: string, options: StopOpt
 
 /**
  * Stops a container between two attempts of its restart policy, when Podman reports it as stopped. Repeats the stop
- * until it has met a process, or until the container is at rest and its policy does not start it again. Otherwise the
- * result is `refused`.
+ * until it finds a process, or until the container is stopped and its policy does not start it again. The result is
+ * `refused` after the deadline.
  */
 async function stopBetweenRestarts(client: Client, id: string, stop: () => Promise<CallOutcome>): Promise<CallOutcome> {
   const { clock } = client;
   const untilMs = clock.monotonicMs() + client.deadlines.stopMarginMs;
   try {
-    for (let asked = 0; clock.monotonicMs() < untilMs; asked += 1) {
-      if (asked % stopsPerInspection === 0 && (await isAtRest(client, id))) return { kind: 'noop' };
+    for (let stops = 0; clock.monotonicMs() < untilMs; stops += 1) {
+      if (stops % stopsPerInspection === 0 && (await isAtRest(client, id))) return { kind: 'noop' };
       const outcome = await stop();
       if (outcome.kind !== 'noop') return outcome;
       await clock.sleep(pauseMs);
@@ -49,7 +49,7 @@ async function stopBetweenRestarts(client: Client, id: string, stop: () => Promi
 /** A process that exits at once exists for about 50 ms of every half second, less on a busy machine. */
 const pauseMs = 5;
 
-/** An inspection takes as long as a stop, and might fall into the short life of the process. */
+/** An inspection takes as long as a stop. The short-lived process could run and exit meanwhile. */
 const stopsPerInspection = 10;
 
 async function isAtRest(client: Client, id: string): Promise<boolean> {
@@ -77,7 +77,7 @@ async function stopOrRestart(
   });
 }
 
-/** Only a signal depends on the API version. Where the version is unknown, the stop itself fails with the reason. */
+/** Only a signal depends on the API version. If the version is unknown, the stop itself fails with the reason. */
 async function stopSignal(client: Client, { signal }: StopOptions): Promise<string | undefined> {
   if (signal === undefined) return undefined;
   const version = await client.version().catch(() => undefined);

@@ -11,8 +11,8 @@ import { createSystemClock } from '../../process/clock.ts';
 const event = (fields: object): string =>
   `${JSON.stringify({ Type: 'container', Action: 'start', Actor: { ID: 'id', Attributes: {} }, time: 7, ...fields })}\n`;
 
-/** An engine whose event streams the test writes; `streams` are those that are open. */
-function speaking(): { readonly script: Script; readonly streams: ServerResponse[] } {
+/** An engine whose event streams the test writes; `streams` are the open responses. */
+function engineWithStreams(): { readonly script: Script; readonly streams: ServerResponse[] } {
   const streams: ServerResponse[] = [];
   return {
     streams,
@@ -28,15 +28,15 @@ function speaking(): { readonly script: Script; readonly streams: ServerResponse
 
 function listen(engine: Engine) {
   const abort = new AbortController();
-  const heard: EngineEvent[] = [];
+  const received: EngineEvent[] = [];
   const ended = (async () => {
-    for await (const one of engine.events(abort.signal)) heard.push(one);
+    for await (const one of engine.events(abort.signal)) received.push(one);
   })();
-  return { heard, abort, ended };
+  return { received, abort, ended };
 }
 
-/** A clock on which time is made of pauses alone, which take none and are counted. */
-function impatientClock(): Clock & { readonly pauses: number[] } {
+/** A clock that only pauses of up to 10 s advance. They end at once and are recorded. */
+function recordingClock(): Clock & { readonly pauses: number[] } {
   const clock = createSystemClock();
   const pauses: number[] = [];
   let elapsedMs = 0;
@@ -55,10 +55,10 @@ function impatientClock(): Clock & { readonly pauses: number[] } {
 
 describe('events()', () => {
   test('tells of "connected" first, then what happens, however it is cut', async () => {
-    const { script, streams } = speaking();
+    const { script, streams } = engineWithStreams();
     const { engine, server } = await connectedEngine({ script });
-    const { heard, abort, ended } = listen(engine);
-    await expect.poll(() => heard).toEqual([{ kind: 'connected' }]);
+    const { received, abort, ended } = listen(engine);
+    await expect.poll(() => received).toEqual([{ kind: 'connected' }]);
     const first = event({
       Action: 'rename',
       Actor: { ID: 'abc', Attributes: { name: 'größer', oldName: '/one', odd: 7 } },
@@ -67,8 +67,8 @@ describe('events()', () => {
     });
     const bytes = Buffer.from(first + event({ Type: 'network', Action: 'connect' }));
     for (const byte of bytes) streams[0]?.write(Buffer.from([byte]));
-    await expect.poll(() => heard.length).toBe(3);
-    expect(heard.slice(1)).toEqual([
+    await expect.poll(() => received.length).toBe(3);
+    expect(received.slice(1)).toEqual([
       {
         kind: 'container',
         action: 'rename',
@@ -87,9 +87,9 @@ describe('events()', () => {
   });
 
   test('passes over what says nothing, and speaks Docker for Podman', async () => {
-    const { script, streams } = speaking();
+    const { script, streams } = engineWithStreams();
     const { engine } = await connectedEngine({ script });
-    const { heard } = listen(engine);
+    const { received } = listen(engine);
     await expect.poll(() => streams.length).toBe(1);
     const noise = [
       event({ Action: 'exec_create: /bin/sh -c true' }),
@@ -102,14 +102,14 @@ describe('events()', () => {
     streams[0]?.write(
       event({ Action: 'died' }) + event({ Action: 'remove' }) + event({ Type: 'image', Action: 'remove' }),
     );
-    await expect.poll(() => heard.length).toBe(4);
-    expect(heard.slice(1).map((one) => 'action' in one && one.action)).toEqual(['die', 'destroy', 'remove']);
+    await expect.poll(() => received.length).toBe(4);
+    expect(received.slice(1).map((one) => 'action' in one && one.action)).toEqual(['die', 'destroy', 'remove']);
   });
 
   test('comes back after every end, with "connected" each time', async () => {
-    const { script, streams } = speaking();
-    const { engine, server } = await connectedEngine({ script }, { clock: impatientClock() });
-    const { heard, abort, ended } = listen(engine);
+    const { script, streams } = engineWithStreams();
+    const { engine, server } = await connectedEngine({ script }, { clock: recordingClock() });
+    const { received, abort, ended } = listen(engine);
     const ends = [
       () => streams.at(-1)?.end(),
       () => streams.at(-1)?.destroy(),
@@ -120,45 +120,45 @@ describe('events()', () => {
     for (const [index, end] of ends.entries()) {
       await expect.poll(() => streams.length).toBe(index + 1);
       streams.at(-1)?.write(event({ Action: `n${index}` }));
-      await expect.poll(() => heard.length).toBe(2 * index + 2);
+      await expect.poll(() => received.length).toBe(2 * index + 2);
       end();
     }
-    await expect.poll(() => heard.length).toBe(2 * ends.length + 1);
-    expect(heard.filter(({ kind }) => kind === 'connected')).toHaveLength(ends.length + 1);
+    await expect.poll(() => received.length).toBe(2 * ends.length + 1);
+    expect(received.filter(({ kind }) => kind === 'connected')).toHaveLength(ends.length + 1);
     abort.abort();
     await ended;
   });
 
   test('an event that is too large says only that something has happened, and those behind it are heard', async () => {
-    const { script, streams } = speaking();
+    const { script, streams } = engineWithStreams();
     const { engine } = await connectedEngine({ script });
-    const { heard, abort, ended } = listen(engine);
+    const { received, abort, ended } = listen(engine);
     await expect.poll(() => streams.length).toBe(1);
     const labels = { name: 'large', some: 'x'.repeat(3_000_000) };
     streams[0]?.write(event({ Action: 'start', Actor: { ID: 'a', Attributes: labels } }) + event({ Action: 'die' }));
-    await expect.poll(() => heard.length).toBe(3);
-    expect(heard.map((one) => ('action' in one ? one.action : one.kind))).toEqual(['connected', 'connected', 'die']);
+    await expect.poll(() => received.length).toBe(3);
+    expect(received.map((one) => ('action' in one ? one.action : one.kind))).toEqual(['connected', 'connected', 'die']);
     expect(streams).toHaveLength(1);
     abort.abort();
     await ended;
   });
 
   test('waits longer each time, up to 10 s, while the engine is away', async () => {
-    const clock = impatientClock();
+    const clock = recordingClock();
     const { engine } = await connectedEngine(
       { script: { '*': (_, response) => refuse(response, 503, 'no') } },
       { clock },
     );
-    const { heard, abort, ended } = listen(engine);
+    const { received, abort, ended } = listen(engine);
     await expect.poll(() => clock.pauses.length).toBeGreaterThan(9);
     expect(clock.pauses.slice(0, 10)).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000]);
     abort.abort();
     await ended;
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   test('opens one connection in each try, while nobody answers', async () => {
-    const clock = impatientClock();
+    const clock = recordingClock();
     let connections = 0;
     const server = createServer((socket) => {
       connections += 1;
@@ -178,7 +178,7 @@ describe('events()', () => {
     [0.25, [100, 200, 400, 800, 750, 1_000, 1_000]],
     [0.75, [100, 200, 400, 800, 250, 1_000, 1_000]],
   ])('one of many engines, at %d of the period, is tried at that time of each longest pause', async (part, pauses) => {
-    const clock = impatientClock();
+    const clock = recordingClock();
     const script: Script = { '*': (_, response) => refuse(response, 503, 'no') };
     const { engine } = await connectedEngine({ script }, { clock, longestRetryMs: 1_000, retryPhase: part });
     const { abort, ended } = listen(engine);
@@ -189,33 +189,33 @@ describe('events()', () => {
   });
 
   test('also listens where it may not ask for the time', async () => {
-    const { script, streams } = speaking();
+    const { script, streams } = engineWithStreams();
     const { engine, server } = await connectedEngine({
       script: { ...script, 'GET /info': (_: unknown, response: ServerResponse) => refuse(response, 403, 'no') },
     });
-    const { heard } = listen(engine);
-    await expect.poll(() => heard.length).toBe(1);
+    const { received } = listen(engine);
+    await expect.poll(() => received.length).toBe(1);
     expect(streams).toHaveLength(1);
     expect(server.requests.at(-1)?.query['since']).toBeUndefined();
   });
 
   test('does not end for want of events', async () => {
-    const { script, streams } = speaking();
+    const { script, streams } = engineWithStreams();
     const clock = createFakeClock();
     const { engine } = await connectedEngine({ script }, { clock });
-    const { heard } = listen(engine);
-    await expect.poll(() => heard.length).toBe(1);
+    const { received } = listen(engine);
+    await expect.poll(() => received.length).toBe(1);
     await clock.advance(24 * 3_600_000);
     streams[0]?.write(event({}));
-    await expect.poll(() => heard.length).toBe(2);
+    await expect.poll(() => received.length).toBe(2);
     expect(streams).toHaveLength(1);
   });
 
   test('ends when the signal aborts, or the engine is closed, also between two tries', async () => {
-    const { script } = speaking();
+    const { script } = engineWithStreams();
     const { engine, server } = await connectedEngine({ script });
     const [one, two] = [listen(engine), listen(engine)];
-    await expect.poll(() => [one.heard.length, two.heard.length]).toEqual([1, 1]);
+    await expect.poll(() => [one.received.length, two.received.length]).toEqual([1, 1]);
     one.abort.abort();
     await one.ended;
     server.script({ '*': (_, response) => refuse(response, 503, 'no') });
@@ -224,6 +224,6 @@ describe('events()', () => {
     await two.ended;
     const none = listen(engine);
     await none.ended;
-    expect(none.heard).toEqual([]);
+    expect(none.received).toEqual([]);
   });
 });

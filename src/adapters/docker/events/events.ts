@@ -6,7 +6,7 @@ import { read, refusal } from '../reading/reads.ts';
 import { readEvent } from '../translate/translate.ts';
 import { fields, text, timeMs } from '../transport/json-fields.ts';
 
-/** The pauses between attempts: 0.1, 0.2, 0.4 … 10 s. After a stream that has lasted, they begin with 0.1 s again. */
+/** The pauses between attempts: 0.1, 0.2, 0.4 … 10 s. After a stream of at least 10 s they start at 0.1 s again. */
 const firstPauseMs = 100;
 const lastingMs = 10_000;
 
@@ -15,7 +15,7 @@ export type EventsOptions = {
   readonly onBreak?: ((failure?: unknown) => void) | undefined;
   readonly kinds: readonly string[];
   readonly longestPauseMs?: number | undefined;
-  /** From 0 to 1: where in each period of the longest pause it tries again, so that many engines share the period. */
+  /** The moment of the attempt within each longest pause, from 0 to 1, so that many engines do not retry at once. */
   readonly retryPhase?: number | undefined;
 };
 
@@ -44,16 +44,16 @@ export async function* engineEvents(
     if (!signal.aborted) onBreak(failure);
     if (clock.monotonicMs() - openedAtMs >= lastingMs) pauseMs = firstPauseMs;
     const isLongest = pauseMs === longestPauseMs && retryPhase !== undefined;
-    const restMs = isLongest ? untilOwnTurn(clock.monotonicMs(), longestPauseMs, retryPhase) : pauseMs;
+    const restMs = isLongest ? untilNextAttempt(clock.monotonicMs(), longestPauseMs, retryPhase) : pauseMs;
     await clock.sleep(restMs, signal).catch(() => undefined);
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   }
 }
 
-/** More than nothing, and at most one period. */
-function untilOwnTurn(nowMs: number, periodMs: number, phase: number): number {
-  const sinceTurnMs = (nowMs - phase * periodMs) % periodMs;
-  return periodMs - (sinceTurnMs < 0 ? sinceTurnMs + periodMs : sinceTurnMs);
+/** The time until the next attempt: above 0, at most one period. */
+function untilNextAttempt(nowMs: number, periodMs: number, phase: number): number {
+  const sinceAttemptMs = (nowMs - phase * periodMs) % periodMs;
+  return periodMs - (sinceAttemptMs < 0 ? sinceAttemptMs + periodMs : sinceAttemptMs);
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemEvents */
@@ -73,7 +73,7 @@ async function* oneStream(
   });
   if (reply.kind === 'error') throw refusal('listen to events', reply);
   yield { kind: 'connected' };
-  // An event carries all labels of its container. One that is too large only shows that something has happened.
+  // An event carries all labels of its container. An event above the size limit only shows that a change happened.
   for await (const line of jsonLines(reply.body, { passesLongLines: true })) {
     const event: EngineEvent | undefined = line === longLine ? { kind: 'connected' } : readEvent(line);
     if (event) yield event;
@@ -81,9 +81,9 @@ async function* oneStream(
 }
 
 /**
- * The engine's time, as the start of the stream: the engine answers before it listens for events, so
- * without a start it loses those in between. Undefined where a proxy refuses the request, or the engine takes too
- * long to describe itself. Throws when it cannot be reached: one attempt is one connection.
+ * The engine's time, as the start of the stream. The engine answers before it listens for events, so without a start
+ * the events in between are lost. Undefined if the request is refused or times out. Throws if the engine cannot be
+ * reached, so that one attempt costs one connection.
  */
 async function engineTime(client: Client, signal: AbortSignal): Promise<string | undefined> {
   const info = await read(client, { doing: 'ask for the time', path: '/info', signal }).catch((error: unknown) => {

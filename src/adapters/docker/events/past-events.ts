@@ -19,13 +19,13 @@ export async function pastEvents(
   return events;
 }
 
-/** How far ahead of the engine's clock an answer may end. */
+/** The longest time that `untilMs` may lie ahead of the engine's clock. */
 const longestAheadMs = 10_000;
 
 /** Far more events than an engine keeps. */
 const mostEvents = 10_000;
 
-/** Docker announces a prune after it has removed everything. */
+/** Docker sends the event of a prune after the removals. */
 export async function hasPruned(client: Client, { sinceMs, untilMs }: Omit<PastEventsQuery, 'ids'>): Promise<boolean> {
   if (!capabilitiesOf(await client.version()).tellsOfPrunes) return false;
   const filters = { type: ['container'], event: ['prune'] };
@@ -37,7 +37,7 @@ export async function hasPruned(client: Client, { sinceMs, untilMs }: Omit<PastE
 }
 
 type EventsQuery = {
-  /** By the engine's clock. With `until` the engine ends the answer at that time. */
+  /** By the engine's clock. The engine ends the answer at `untilMs`. */
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly filters: Readonly<Record<string, readonly string[]>>;

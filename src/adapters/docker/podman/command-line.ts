@@ -4,13 +4,13 @@ import { text, texts } from '../transport/json-fields.ts';
 export type CommandLine = {
   /** Requested addresses by network; the key '' is the only or first network. */
   readonly addresses: Readonly<Record<string, ChosenAddress>>;
-  /** Flags with an effect that no API shows. A successor would not have it. */
+  /** Flags with an effect that no API shows. A successor would lose the effect. */
   readonly hidden: readonly string[];
 };
 
 export type ChosenAddress = { readonly IPv4Address?: string; readonly IPv6Address?: string };
 
-/** Undefined for a container that was made through an API. https://docs.podman.io/en/v4.3/markdown/podman-create.1.html */
+/** Undefined for a container that an API client created. https://docs.podman.io/en/v4.3/markdown/podman-create.1.html */
 export function readCommandLine(words: unknown, image: unknown): CommandLine | undefined {
   const all = texts(words);
   const verb = all.findIndex((word) => word === 'run' || word === 'create');

@@ -8,12 +8,12 @@ import { inDockerForm, defaultNetwork } from './docker-form.ts';
 import { readCommandLine } from './command-line.ts';
 import { recordedAddresses } from './create-body.ts';
 
-/** An inspection in Docker's form, and the reason why no successor can be made from it. */
+/** An inspection in Docker's form, and the reason why it cannot make a successor. */
 export type CompletedContainer = { readonly inspected: Fields; readonly obstacle: string | undefined };
 
 /**
- * Completes Podman's answer to Docker's `GET /containers/{id}/json` from Podman's own API, because it
- * lacks many settings; undefined when the container is gone.
+ * Completes Podman's answer to Docker's `GET /containers/{id}/json` from Podman's own API. The answer lacks many
+ * settings. Undefined if the container no longer exists.
  * https://docs.podman.io/en/v4.3/_static/api.html
  */
 export async function completeContainer(
@@ -41,12 +41,12 @@ export async function completeContainer(
   };
 }
 
-/** With the host's UTS namespace, neither its `Hostname` nor `HOSTNAME` in its environment is its real host name. */
+/** In the host's UTS namespace, neither `Hostname` nor `HOSTNAME` in the environment is the real host name. */
 function sharesHostName(inspected: Fields): boolean {
   return text(fields(inspected['HostConfig'])['UTSMode']) === 'host';
 }
 
-/** Why another program manages the container, from Podman's own inspection and the labels. */
+/** The reason to leave the container to another program, from Podman's own inspection and the labels. */
 function managedByOthers(own: Fields, labels: unknown): string | undefined {
   const unit = text(fields(labels)['PODMAN_SYSTEMD_UNIT']);
   if (unit !== '')
@@ -64,8 +64,8 @@ function hiddenFlags(flags: readonly string[]): string | undefined {
 }
 
 /**
- * Podman does not show whether an API client chose a container's address. In a network with a subnet of Podman's
- * choice, nobody did.
+ * Podman does not show whether an API client requested a container's address. In a network whose subnet Podman chose,
+ * no client did.
  */
 function doubtfulAddress(inspected: Fields, networks: readonly Fields[]): string | undefined {
   const { NetworkMode } = fields(inspected['HostConfig']);
@@ -84,5 +84,5 @@ function hasChosenSubnet(network: Fields): boolean {
   );
 }
 
-/** The first of its pools: https://github.com/containers/common/blob/v0.50.1/docs/containers.conf.5.md */
+/** Subnets of Podman's first pool: https://github.com/containers/common/blob/v0.50.1/docs/containers.conf.5.md */
 const chosenByPodman = /^10\.89\.\d{1,3}\.0\/24$/;

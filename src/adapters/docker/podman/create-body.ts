@@ -7,7 +7,7 @@ import type { ChosenAddress } from './command-line.ts';
 /** The label that stores the requested addresses of a container that we create. Podman does not report them. */
 const addressesLabel = `${journalPrefix}addresses`;
 
-/** The body of a create request, with that label and with Podman's name for Docker's `bridge` network. */
+/** The body of a create request, with the addresses label and Podman's name for Docker's `bridge` network. */
 export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readonly<Record<string, unknown>> {
   const atCreate = Object.entries(fields(fields(body['NetworkingConfig'])['EndpointsConfig']));
   const later = laterEndpoints.map(({ networkName, endpoint }) => [networkName, endpoint] as const);
@@ -15,11 +15,11 @@ export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readon
     const { IPAMConfig } = fields(endpoint);
     return isFields(IPAMConfig) ? [[name, IPAMConfig] as const] : [];
   });
-  const noted = { [addressesLabel]: JSON.stringify(Object.fromEntries(asked)) };
+  const recorded = { [addressesLabel]: JSON.stringify(Object.fromEntries(asked)) };
   const EndpointsConfig = Object.fromEntries(
     atCreate.map(([name, endpoint]) => [name === 'bridge' ? defaultNetwork : name, endpoint]),
   );
-  return { ...body, Labels: { ...fields(body['Labels']), ...noted }, NetworkingConfig: { EndpointsConfig } };
+  return { ...body, Labels: { ...fields(body['Labels']), ...recorded }, NetworkingConfig: { EndpointsConfig } };
 }
 
 /** Undefined for a container that we did not create. Labels are untrusted text. */
@@ -27,9 +27,9 @@ export function recordedAddresses(labels: unknown): Readonly<Record<string, Chos
   const label = text(fields(labels)[addressesLabel]);
   if (label === '' || label.length > longestLabel) return undefined;
   try {
-    const noted: unknown = JSON.parse(label);
-    if (!isFields(noted)) return undefined;
-    return Object.fromEntries(Object.entries(noted).map(([name, chosen]) => [name, addressOf(chosen)]));
+    const recorded: unknown = JSON.parse(label);
+    if (!isFields(recorded)) return undefined;
+    return Object.fromEntries(Object.entries(recorded).map(([name, chosen]) => [name, addressOf(chosen)]));
   } catch {
     return undefined;
   }

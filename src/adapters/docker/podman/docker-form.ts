@@ -6,7 +6,7 @@ import type { ChosenAddress } from './command-line.ts';
 /** Podman's name for Docker's `bridge` in inspections. */
 export const defaultNetwork = 'podman';
 
-/** An inspection in Docker's form, without Podman's additions. */
+/** Converts an inspection into Docker's form, without Podman's additions. */
 export function inDockerForm(
   inspected: Fields,
   { addresses, hostName }: { readonly addresses: Readonly<Record<string, ChosenAddress>>; readonly hostName: string },
@@ -88,7 +88,7 @@ function ulimitName(name: string): string {
   return name.replace(/^RLIMIT_/, '').toLowerCase();
 }
 
-/** The networks, with the one that the container was created in first. Podman gives a network's name as its id. */
+/** The networks, the default network first. Podman gives a network's name as its id. */
 function networksOf(inspected: Fields, mode: string, addresses: Readonly<Record<string, ChosenAddress>>): Fields {
   if (mode !== 'bridge') return {};
   const networks = Object.entries(fields(fields(inspected['NetworkSettings'])['Networks']));

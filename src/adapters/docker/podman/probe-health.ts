@@ -5,8 +5,8 @@ import { isNotFound, refusal } from '../reading/reads.ts';
 import { pathSegment } from '../transport/json-fields.ts';
 
 /**
- * Makes Podman run a health check, as its systemd timer would, so that it records the result. Does nothing on an engine
- * that runs checks itself. https://docs.podman.io/en/v4.3/_static/api.html
+ * Makes Podman run a health check and record the result, as its systemd timer would. Does nothing on an engine that
+ * runs the checks itself. https://docs.podman.io/en/v4.3/_static/api.html
  */
 export async function probeHealth(client: Client, id: string): Promise<void> {
   if (capabilitiesOf(await client.version()).healthProbes) return;

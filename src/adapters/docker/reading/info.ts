@@ -41,7 +41,7 @@ function abilitiesOf(version: EngineVersion): EngineInfo['abilities'] {
 }
 
 /**
- * `/version` names the architecture as images do (amd64), `/info` as the machine does (x86_64, armv7l). Only the latter
+ * `/version` names the architecture as images do (amd64), `/info` as the machine does (x86_64, armv7l). Only `/info`
  * shows the variant of arm.
  */
 function platformOf({ os, architecture }: EngineVersion, machine: string): Platform {

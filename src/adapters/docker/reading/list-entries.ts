@@ -8,13 +8,13 @@ export type ListEntry =
 export type ListEntries = {
   /** Throws a `SyntaxError` unless the text is a list of JSON values. */
   readonly push: (chunk: Uint8Array) => readonly ListEntry[];
-  /** Throws a `SyntaxError` where the list has not ended. */
+  /** Throws a `SyntaxError` if the list has not ended. */
   readonly end: () => void;
 };
 
 /**
  * Splits a JSON list into entries while it arrives, in chunks of any size. It keeps at most `limitBytes` of an entry,
- * so that one entry cannot make the others unreadable.
+ * so one large entry does not make the others unreadable.
  */
 export function createListEntries(limitBytes: number): ListEntries {
   let place: 'before' | 'within' | 'after' = 'before';

@@ -21,16 +21,16 @@ const maxEntryBytes = maxAnswerBytes;
 /** Largest total of kept entries; 100,000 containers fit. */
 const maxKeptBytes = 128 * megabyte;
 
-/** Most bytes read from a list, including entries that are left out. */
+/** Most bytes read from a list, including the omitted entries. */
 const maxListBytes = 4_096 * megabyte;
 
 /** The deadline of a read applies to each stretch of this length. */
 const stretchBytes = 16 * megabyte;
 
 /**
- * Entries of a list. An entry above the limit is left out with a warning; if the total is too large, the largest
- * entries are left out too. The labels of one container must not hide the others. Go writes an empty list as null. Any
- * other value throws, because it does not mean an empty list. Throws a `ServiceError`.
+ * Entries of a list. An entry above the limit is omitted with a warning, so that the labels of one container do not
+ * hide the others. If the total is too large, the largest entries are omitted. Go writes an empty list as null. Throws
+ * a `ServiceError` for any other value.
  */
 export async function readList(
   client: Client,
@@ -46,12 +46,12 @@ export async function readList(
     if (answer === null) return [];
     throw unexpectedAnswer(doing, 'a list');
   }
-  const { entries, leftOut } = await readEntries(doing, rest);
-  client.tellLeftOut(thing, leftOut.map(nameOf));
+  const { entries, omitted } = await readEntries(doing, rest);
+  client.tellLeftOut(thing, omitted.map(nameOf));
   return entries;
 }
 
-/** The first character that is not blank, and all chunks from the one that has it. */
+/** The first non-blank character, and the body from its chunk on. */
 async function readFirstCharacter(body: EngineResponse['body']): Promise<readonly [string, EngineResponse['body']]> {
   for (let next = await body.next(); next.done !== true; next = await body.next()) {
     const [first] = Buffer.from(next.value).toString('latin1').trimStart();
@@ -89,39 +89,39 @@ type EntryBuffer = {
   readonly add: (entry: ListEntry) => void;
   readonly read: () => {
     readonly entries: readonly unknown[];
-    /** The beginnings of the entries that were left out. */
-    readonly leftOut: readonly Fields[];
+    /** The beginnings of the omitted entries. */
+    readonly omitted: readonly Fields[];
   };
 };
 
 /** The kept entries of a list. If they are larger than `limitBytes` together, the largest are dropped first. */
 export function createEntryBuffer(limitBytes: number): EntryBuffer {
   let entries: Extract<ListEntry, { kind: 'whole' }>[] = [];
-  const leftOut: Fields[] = [];
+  const omitted: Fields[] = [];
   let bytes = 0;
 
-  function leaveOutLargest(): void {
+  function omitLargest(): void {
     const bySize = entries.toSorted((one, other) => other.bytes - one.bytes);
-    const out = new Set<ListEntry>();
+    const dropped = new Set<ListEntry>();
     for (const entry of bySize) {
       if (bytes <= limitBytes * 0.75) break;
-      out.add(entry);
+      dropped.add(entry);
       bytes -= entry.bytes + entryOverheadBytes;
-      leftOut.push(beginningOf(entry.value));
+      omitted.push(beginningOf(entry.value));
     }
-    entries = entries.filter((entry) => !out.has(entry));
+    entries = entries.filter((entry) => !dropped.has(entry));
   }
 
   return {
     add(entry: ListEntry): void {
-      if (entry.kind === 'large') leftOut.push(entry.beginning);
+      if (entry.kind === 'large') omitted.push(entry.beginning);
       else {
         entries.push(entry);
         bytes += entry.bytes + entryOverheadBytes;
-        if (bytes > limitBytes) leaveOutLargest();
+        if (bytes > limitBytes) omitLargest();
       }
     },
-    read: () => ({ entries: entries.map(({ value }) => value), leftOut }),
+    read: () => ({ entries: entries.map(({ value }) => value), omitted }),
   };
 }
 
@@ -134,7 +134,7 @@ function beginningOf(value: unknown): Fields {
   return { Id, Names, Name, RepoTags };
 }
 
-/** `"web" (1f3a…)`, as far as it can be read; else empty. */
+/** `"web" (1f3a…)`, without unreadable parts; empty if neither can be read. */
 function nameOf({ Id, Names, Name, RepoTags }: Fields): string {
   const name = (texts(Names)[0] ?? texts(RepoTags)[0] ?? text(Name)).replace(/^\//, '');
   const id = text(Id)

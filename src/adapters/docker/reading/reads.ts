@@ -12,7 +12,7 @@ export type Read = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The JSON of a `GET`. Undefined when the engine says that the object does not exist. Throws a `ServiceError`. */
+/** The JSON of a `GET`. Undefined when the engine reports that the object does not exist. Throws a `ServiceError`. */
 export async function read(client: Client, { doing, path, query = {}, signal }: Read): Promise<unknown> {
   const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
   const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
@@ -21,7 +21,7 @@ export async function read(client: Client, { doing, path, query = {}, signal }: 
   throw refusal(doing, reply);
 }
 
-/** A 404 of a proxy or another server must not count as "the container is gone". */
+/** A 404 of a proxy or another server does not mean that the container no longer exists. */
 export function isNotFound({ status, message, fromEngine }: EngineError): boolean {
   return fromEngine && (status === 404 || (status === 500 && errorPatterns.absent.test(message)));
 }
@@ -42,7 +42,7 @@ export async function readInspected(client: Client, request: Read): Promise<Fiel
 }
 
 /**
- * Sends a ping without waiting for the API version, and on a connection that no other call can block.
+ * Sends a ping on its own connection, without waiting for the API version.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemPing
  */
 export async function ping(client: Client, signal?: AbortSignal): Promise<void> {

@@ -1,21 +1,21 @@
 /**
- * Standard output and error of a container without terminal, joined: the engine sends frames of an
- * 8-byte header (which of the two, three zeros, the payload's length) and the payload. Hands on
- * every piece at once, so that a large frame costs no memory.
+ * Joins standard output and error of a container without a terminal. The engine sends frames: an 8-byte header (the
+ * stream's number, three zeros, the payload's length) and the payload. Each piece is yielded at once, so a large frame
+ * costs no memory.
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerAttach
  */
 export async function* logPayloads(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const header = Buffer.alloc(headerBytes);
   let headerFilled = 0;
-  let payloadLeft = 0;
+  let payloadRemaining = 0;
 
   for await (const chunk of chunks) {
     let at = 0;
     while (at < chunk.length) {
-      if (payloadLeft > 0) {
-        const piece = chunk.subarray(at, at + payloadLeft);
+      if (payloadRemaining > 0) {
+        const piece = chunk.subarray(at, at + payloadRemaining);
         at += piece.length;
-        payloadLeft -= piece.length;
+        payloadRemaining -= piece.length;
         yield piece;
         continue;
       }
@@ -25,7 +25,7 @@ export async function* logPayloads(chunks: AsyncIterable<Uint8Array>): AsyncGene
       headerFilled += piece.length;
       if (headerFilled < headerBytes) break;
       headerFilled = 0;
-      payloadLeft = header.readUInt32BE(lengthOffset);
+      payloadRemaining = header.readUInt32BE(lengthOffset);
     }
   }
 }
@@ -61,7 +61,7 @@ export function createTextTail(): TextTail {
   };
 }
 
-/** Skips the rest of a character that was cut: https://www.rfc-editor.org/rfc/rfc3629#section-3 */
+/** Skips the rest of a cut character: https://www.rfc-editor.org/rfc/rfc3629#section-3 */
 function startOfCharacter(bytes: Buffer): number {
   let at = 0;
   while (at < 3 && ((bytes[at] ?? 0) & 0xc0) === 0x80) at++;

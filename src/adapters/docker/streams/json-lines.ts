@@ -3,15 +3,15 @@ import { ServiceError } from '../../../domain/errors.ts';
 /** A line of the engine's streams is some 300 bytes; an event carries all labels of a container. */
 const maxLineBytes = 1_048_576;
 
-/** The engine has no limit for labels. Beyond this size the text counts as endless. */
+/** The engine does not limit labels. A longer line counts as endless. */
 const mostPassedBytes = 1_024 * maxLineBytes;
 
-/** Replaces a line that is too long, where the stream continues. */
+/** Replaces a line above the limit, if the stream continues after it. */
 export const longLine = Symbol('a line that is too long');
 
 export type LineLimits = {
   readonly limitBytes?: number;
-  /** A line that is too long becomes a `longLine`, up to 1 GB of it. */
+  /** A line above the limit becomes a `longLine` instead of an error, up to 1 GB. */
   readonly passesLongLines?: boolean;
 };
 

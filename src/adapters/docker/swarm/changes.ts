@@ -59,7 +59,7 @@ const outOfSequence = /out of sequence/;
 
 /**
  * A manager forwards the call to the leader, so an error of the manager may hide a success of the leader. A 503 means
- * that the node is no manager.
+ * that the node is not a manager.
  */
 function mayHaveTakenEffect(status: number): boolean {
   return status >= 500 && status !== 501 && status !== 503;

@@ -4,7 +4,7 @@ import { membersAt, type Span, spanAt } from './json-spans.ts';
 
 /**
  * Edits the text of a spec. Every byte outside the edit stays, because parsing and printing would change numbers beyond
- * 2^53. Undefined for a spec without an image, such as one of a plugin.
+ * 2^53. Undefined for a spec without an image, e.g. of a plugin.
  */
 export function editSpec(spec: RawSpec, edit: Omit<ServiceEdit, 'credentials'>): string | undefined {
   const image = spanAt(spec, ['TaskTemplate', 'ContainerSpec', 'Image']);

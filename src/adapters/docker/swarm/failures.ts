@@ -62,16 +62,16 @@ const maxReasonChars = 500;
 
 function readFailure(value: unknown): FailedServiceVersion | undefined {
   const { ID, Spec } = fields(value);
-  const said = textMap(fields(Spec)['Labels']);
-  const [serviceId, digest] = [said[labels.service] ?? '', said[labels.digest] ?? ''];
-  const atMs = Date.parse(said[labels.at] ?? '');
+  const stored = textMap(fields(Spec)['Labels']);
+  const [serviceId, digest] = [stored[labels.service] ?? '', stored[labels.digest] ?? ''];
+  const atMs = Date.parse(stored[labels.at] ?? '');
   if (text(ID) === '' || serviceId === '' || digest === '' || Number.isNaN(atMs)) return undefined;
   return {
     configId: text(ID),
     serviceId,
-    serviceName: printable(said[labels.name] ?? '', 255),
+    serviceName: printable(stored[labels.name] ?? '', 255),
     digest: printable(digest, 200),
     atMs,
-    reason: printable(said[labels.reason] ?? '', maxReasonChars),
+    reason: printable(stored[labels.reason] ?? '', maxReasonChars),
   };
 }

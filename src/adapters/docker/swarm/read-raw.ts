@@ -25,7 +25,7 @@ export async function readRaw(
   }
 }
 
-/** Like `readRaw`, for a list. A missing list is not an empty one. */
+/** Like `readRaw`, for a list. Throws if the list is missing. */
 export async function readRawList(client: Client, request: Read): Promise<RawAnswer> {
   const answer = await readRaw(client, request);
   if (answer !== undefined && (answer.value === null || Array.isArray(answer.value))) return answer;

@@ -56,7 +56,7 @@ export function servicePath(id: string): string {
   return `/services/${pathSegment(id)}`;
 }
 
-/** Undefined for a service without id, version or containers, such as one of a plugin. */
+/** Undefined for a service without id, version or containers, e.g. of a plugin. */
 function readService(raw: string, span: Span, value: unknown): SwarmService | undefined {
   const { ID, Version, Spec, PreviousSpec, UpdateStatus, ServiceStatus } = fields(value);
   const spec = spanAt(raw, ['Spec'], span.start);
@@ -85,7 +85,7 @@ function readService(raw: string, span: Span, value: unknown): SwarmService | un
     constraints: texts(Constraints),
     platforms: Array.isArray(Platforms) ? Platforms.map(readPlatform) : undefined,
     previous: readPrevious(PreviousSpec),
-    // This assertion is safe: the text is the member exactly as it was read.
+    // This assertion is safe: the text is the unchanged member.
     spec: sliceOf(raw, spec) as RawSpec,
   };
 }
@@ -101,7 +101,7 @@ function readPrevious(previousSpec: unknown): SwarmService['previous'] {
   return image === '' ? undefined : { image, labels: textMap(Labels) };
 }
 
-/** A mode unknown here may run tasks to completion, so such a service is left alone like a job. */
+/** An unknown mode may run tasks to completion, so the service counts as a job. */
 function readMode(mode: Fields): Pick<SwarmService, 'mode' | 'replicas'> {
   const known = modes.find(([field]) => mode[field] !== undefined && mode[field] !== null);
   const { Replicas } = fields(mode['Replicated']);

@@ -8,7 +8,7 @@ import { forgetFailure, listFailures, recordFailure } from './failures.ts';
 import { inspectService, listServices } from './services.ts';
 import { listNodes, listTasks } from './tasks.ts';
 
-/** The swarm of a manager, over the client of its engine. */
+/** The swarm of an engine, over its client. */
 export function createDockerSwarm(client: Client): Swarm {
   return {
     state: (signal) => swarmState(client, signal),

@@ -2,24 +2,24 @@ import { supportsApi } from '../../../domain/container/api-version.ts';
 import type { EngineVersion } from '../transport/version.ts';
 
 /**
- * The differences between engines and API versions that affect the calls of this folder. Differences in containers'
- * settings belong to the recipe.
+ * The differences between engines and API versions that affect the calls of this adapter. The recipe handles the
+ * differences in containers' settings.
  */
 export type Capabilities = {
   /** `POST /containers/{id}/stop` accepts a signal; older versions ignore it. */
   readonly stopSignal: boolean;
   /**
-   * A stop also works while the restart policy is about to start the container. Podman reports such a container as
-   * stopped, and starts it nevertheless.
+   * A stop also works while the restart policy is about to start the container. Podman reports this container as
+   * stopped and then starts it.
    */
   readonly stopsBetweenTries: boolean;
   /** `POST /containers/{id}/update` accepts a restart policy: Podman from version 5. */
   readonly restartPolicies: boolean;
   /**
-   * The engine runs HEALTHCHECKs itself. Podman leaves them to systemd timers, and does not show whether there are any.
+   * The engine runs HEALTHCHECKs itself. Podman leaves them to systemd timers, and does not show whether these exist.
    */
   readonly healthProbes: boolean;
-  /** The engine announces that all stopped containers were removed: Docker since 1.41, the oldest supported version. */
+  /** The engine sends an event after `docker container prune`: Docker since 1.41, the oldest supported version. */
   readonly tellsOfPrunes: boolean;
   /** The engine describes containers and images as Docker does. Podman's answers go through `podman/`. */
   readonly dockerWords: boolean;

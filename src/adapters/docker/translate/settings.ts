@@ -11,8 +11,8 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { fields, isFields, isTextMap, isTexts, items, text, type Fields } from '../transport/json-fields.ts';
 
 /**
- * The parts of an inspection that a successor is made from, unchanged: unknown fields stay. A known field with an
- * unexpected type is left out and becomes an obstacle, because a successor would not have it.
+ * The parts of an inspection that make a successor, unchanged: unknown fields stay. A known field with an unexpected
+ * type is omitted and becomes an obstacle, because a successor would lose it.
  */
 export function readSettings(inspected: Fields, obstacle?: string): ContainerSettings {
   const { Config, HostConfig: hostConfig, Mounts, NetworkSettings } = inspected;

@@ -31,7 +31,7 @@ export function readContainerSummary(entry: unknown): ContainerSummary | undefin
   };
 }
 
-/** `GET /containers/{id}/json`. `obstacle` is a reason against a successor that the answer itself does not show. */
+/** `GET /containers/{id}/json`. `obstacle`: a reason against a successor that the answer does not show. */
 export function readContainer(answer: unknown, obstacle?: string): Container {
   const inspected = fields(answer);
   const id = text(inspected['Id']);
@@ -75,13 +75,13 @@ export function readNetwork(entry: unknown): Network | undefined {
 export function readEvent(line: unknown): EngineEvent | undefined {
   const { Type, Action, Actor, time, timeNano } = fields(line);
   const kind = [...eventKinds, 'service' as const].find((known) => known === Type);
-  const said = text(Action);
+  const rawAction = text(Action);
   // A health probe is an exec with three events, which are irrelevant for the container.
-  if (!kind || said === '' || said.startsWith('exec_')) return undefined;
+  if (!kind || rawAction === '' || rawAction.startsWith('exec_')) return undefined;
   const { ID, Attributes } = fields(Actor);
   return {
     kind,
-    action: (kind === 'container' ? podmanActions.get(said) : undefined) ?? said,
+    action: (kind === 'container' ? podmanActions.get(rawAction) : undefined) ?? rawAction,
     id: text(ID),
     attributes: textMap(Attributes),
     timeMs: count(timeNano) > 0 ? Math.floor(count(timeNano) / 1e6) : count(time) * 1000,

@@ -37,7 +37,7 @@ export function parseAddress(text: string, tlsConfigured: boolean): EngineAddres
 
 type Reader = (url: URL, text: string, tlsConfigured: boolean) => EngineAddress;
 
-/** 2375 and 2376 are Docker's: https://docs.docker.com/engine/daemon/remote-access/ */
+/** Docker's ports 2375 and 2376: https://docs.docker.com/engine/daemon/remote-access/ */
 const readers: Readonly<Record<string, Reader>> = {
   'tcp:': (url, text, secure) => tcpAddress(url, text, { secure, defaultPort: secure ? 2376 : 2375 }),
   'http:': (url, text) => tcpAddress(url, text, { secure: false, defaultPort: 80 }),

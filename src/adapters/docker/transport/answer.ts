@@ -39,7 +39,7 @@ export async function readText(body: EngineResponse['body'], limitBytes: number,
   return bytes.toString('utf8');
 }
 
-/** The body as JSON if it is JSON. Calls that change state answer with nothing, "OK" or an object. */
+/** The body as JSON, else undefined. Calls that change state answer with nothing, "OK" or an object. */
 export async function readAnswer(body: EngineResponse['body']): Promise<unknown> {
   return parse((await readBytes(body, maxAnswerBytes)).toString('utf8'));
 }
@@ -48,7 +48,7 @@ export type EngineError = {
   readonly status: number;
   /** One printable line, at most 1,000 characters. */
   readonly message: string;
-  /** False for an answer that did not come from the engine, such as the 404 of another web server. */
+  /** False for an answer of another server, e.g. the 404 of a proxy. */
   readonly fromEngine: boolean;
 };
 
@@ -59,7 +59,7 @@ export async function readError({ status, body }: EngineResponse): Promise<Engin
   const message = text(fields(parsed)['message']);
   return {
     status,
-    message: printable((message || raw).trim(), maxMessageChars) || `status ${status} without a word`,
+    message: printable((message || raw).trim(), maxMessageChars) || `status ${status} without a message`,
     fromEngine: isFields(parsed) && message !== '' && message !== 'page not found',
   };
 }

@@ -64,7 +64,7 @@ describe('the version of the API', () => {
     server.script({ '*': [] });
     await engine.listContainers();
     expect(server.requests.map((request) => request.version)).toEqual(['1.47', '1.47', '1.47']);
-    expect(warn.mock.calls).toEqual([[`API version "${apiVersion}" cannot be used, 1.47 is: ${why}`]]);
+    expect(warn.mock.calls).toEqual([[`API version "${apiVersion}" cannot be used, so 1.47 is: ${why}`]]);
   });
 
   test('that is pinned is given up, with one warning, when the engine refuses it against its own word', async () => {

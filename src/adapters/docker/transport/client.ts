@@ -20,12 +20,12 @@ export type Client = {
   /** Throws a `ServiceError` (an `EngineFailure` when there was no answer), or the signal's reason. */
   readonly send: (call: Call) => Promise<Reply>;
   /**
-   * Like `send`, in the engine's newest version, even if it is unknown here. It serves texts that are copied without
-   * being parsed: with an older version in the path the engine drops settings and answers 200.
+   * Like `send`, in the engine's newest version, even if Upkeep does not know that version. For texts that are copied
+   * unparsed: with an older version in the path the engine drops settings and answers 200.
    */
   readonly sendInNewest: (call: Call) => Promise<Reply>;
   readonly tellLeftOut: OmittedEntryWarning;
-  /** Like `send`, without a version in the path, for calls that every version answers alike. */
+  /** Like `send`, without a version in the path. For calls that every version answers alike. */
   readonly sendUnversioned: (call: Call) => Promise<Reply>;
 };
 
@@ -52,12 +52,12 @@ export type ClientOptions = {
 export function createClient({ connection, clock, deadlines, pinnedVersion, warn }: ClientOptions): Client {
   const host = connection.address.text;
   const negotiation = createNegotiation(askVersion);
-  const said = new Set<string>();
+  const warned = new Set<string>();
   let pinned = pinnedVersion;
 
   function warnOnce(message: string): void {
-    if (said.has(message) || said.size >= mostWarnings) return;
-    said.add(message);
+    if (warned.has(message) || warned.size >= mostWarnings) return;
+    warned.add(message);
     warn(message);
   }
 
@@ -72,12 +72,12 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   }
 
   async function send(call: Call): Promise<Reply> {
-    // A check has many calls under way with one signal, which is not a leak.
+    // The many listeners on one signal are not a leak: a check shares it among its calls.
     if (call.signal !== undefined) setMaxListeners(0, call.signal);
     const reply = await sendOnce(call);
     if (reply.kind === 'ok' || reply.status !== 400 || !versionRefused.test(reply.message)) return reply;
-    // The engine rejected the version before doing anything: it does not report its versions, or was replaced by an
-    // older one.
+    // The engine rejected the version and changed nothing: it does not report its versions, or an older engine replaced
+    // it.
     if (pinned !== undefined)
       warnOnce(`API version ${quoted(pinned, 20)} cannot be used: ${printable(reply.message, 300)}`);
     pinned = undefined;
@@ -127,7 +127,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   };
 }
 
-/** A warning names the versions, so different engines behind one address cause different warnings. */
+/** Different engines behind one address cause different warnings, because a warning names the versions. */
 const mostWarnings = 10;
 
 /** A proxy that forbids a call answers with its own page. The user must know which call to allow. */
@@ -167,7 +167,7 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
   return notAnEngine(host, error);
 }
 
-/** Leaves a wait that other callers share. */
+/** Ends one caller's wait for a shared promise. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {

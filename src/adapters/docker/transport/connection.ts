@@ -17,9 +17,9 @@ export type TlsFiles = {
 export type Connection = {
   readonly address: EngineAddress;
   readonly closed: () => boolean;
-  /** To be taken before each request, where sockets are few. */
+  /** Call it before each request; undefined without a limit. */
   readonly takeTurn: SessionLimit | undefined;
-  /** A request that has not been sent yet; `breakOff` is called should the connection be closed before `ended` is. */
+  /** An unsent request. `breakOff` is called if the connection is closed before the call of `ended`. */
   readonly request: (options: ConnectionRequest, breakOff: () => void) => PreparedRequest;
   readonly close: () => void;
 };
@@ -34,9 +34,9 @@ export type ConnectionRequest = {
 };
 
 /**
- * `shared`: one of a few kept connections, for short reads. The engine may close one at the moment of its
- * use, so only repeatable calls use it. `own`: a new connection, for changes and long calls. A new
- * connection costs 0.1 ms over a unix socket. `events`: likewise, for a stream without an end.
+ * `shared`: one of a few kept connections, for short reads. The engine may close it at the moment of its use, so only
+ * repeatable calls use it. `own`: a new connection, for changes and long calls. A new connection costs 0.1 ms over a
+ * unix socket. `events`: a new connection for an endless stream.
  */
 export type SocketKind = 'shared' | 'own' | 'events';
 
@@ -55,7 +55,7 @@ export function createConnection(address: EngineAddress, options: ConnectionOpti
     request({ socket, ...rest }, breakOff) {
       const secure = address.kind === 'tcp' && address.secure;
       const message = (secure ? https : http).request({ ...target, ...rest, agent: agents[socket] });
-      // A stream may be silent for days: this is how one learns that the other host is gone.
+      // A stream may be silent for days. The probes detect that the other host is down.
       if (address.kind === 'tcp') message.setSocketKeepAlive(true, probeAfterMs);
       open.add(breakOff);
       return { message, ended: () => void open.delete(breakOff) };
@@ -68,10 +68,10 @@ export function createConnection(address: EngineAddress, options: ConnectionOpti
   };
 }
 
-/** Longer than the pauses within a scan; shorter than the idle limits of the proxies people put before the socket. */
+/** Longer than the pauses within a check; shorter than the idle limits of proxies in front of the socket. */
 const keptIdleMs = 4_000;
 
-/** Most pulls, waits, stops and event streams at once; far above the needs of an update. */
+/** Most concurrent pulls, waits, stops and event streams; far above the needs of an update. */
 const maxOwnSockets = 256;
 
 const probeAfterMs = 30_000;

@@ -2,15 +2,14 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 
 /** A limit on a wait. */
 export type Deadline = {
-  /** Restarts the time, for a limit on silence instead of on the whole. */
+  /** Restarts the time, for a limit on silence instead of the whole exchange. */
   readonly extend: () => void;
   readonly end: () => void;
   readonly passed: () => boolean;
 };
 
 /**
- * Calls `onPassed` once when `ms` have passed since the start or the last `extend()`, unless the deadline was ended
- * first.
+ * Calls `onPassed` once when `ms` have passed since the start or the last `extend()`, unless `end()` was called before.
  */
 export function startDeadline(clock: Clock, ms: number, onPassed: () => void): Deadline {
   const ended = new AbortController();
@@ -18,8 +17,8 @@ export function startDeadline(clock: Clock, ms: number, onPassed: () => void): D
   let passed = false;
 
   async function run(): Promise<void> {
-    for (let leftMs = ms; leftMs > 0; leftMs = sinceMs + ms - clock.monotonicMs()) {
-      await clock.sleep(leftMs, ended.signal);
+    for (let remainingMs = ms; remainingMs > 0; remainingMs = sinceMs + ms - clock.monotonicMs()) {
+      await clock.sleep(remainingMs, ended.signal);
     }
     passed = true;
     onPassed();
@@ -35,7 +34,7 @@ export function startDeadline(clock: Clock, ms: number, onPassed: () => void): D
   };
 }
 
-/** One for all: each new error costs a stack trace. */
+/** Shared by all deadlines: each new error costs a stack trace. */
 const theEnd = new Error('the deadline was ended');
 
 /** Only the end of a deadline rejects its sleep. */
@@ -46,8 +45,8 @@ export type Deadlines = {
   /** For a whole answer to a read. A list of 3,000 containers takes 0.2 s on a slow machine. */
   readonly readMs: number;
   /**
-   * For create, start, rename and similar calls. A volume driver or a full disk can make them slow, and an early end
-   * only gives the outcome "unknown".
+   * For create, start, rename and similar calls. A volume driver or a full disk can make them slow. A shorter limit
+   * would only cause more "unknown" outcomes.
    */
   readonly changeMs: number;
   /** Time after a container's own stop timeout, for the kill and the engine's cleanup. */

@@ -3,8 +3,8 @@ import { codeOf } from '../../../domain/text/error-code.ts';
 import { printable } from '../../../domain/text/printable.ts';
 
 /**
- * A call without an answer of the engine. `sent` is false only if no byte of the request can have reached it: such a
- * call certainly had no effect. `stale` is true when a kept connection was closed.
+ * A call without an answer of the engine. `sent` is false only if no byte of the request can have reached the engine;
+ * the call then had no effect. `stale` is true when a kept connection was closed.
  */
 export class EngineFailure extends ServiceError {
   /** The message without "Cannot reach …", for a message about another action. */
@@ -31,10 +31,10 @@ export type Explained = { readonly code: ErrorCode; readonly why: string; readon
 /** The cause of a failed connection, with a remedy. */
 export function explain(error: unknown): Explained {
   const code = codeOf(error);
-  const words = printable(error instanceof Error ? error.message : String(error), 1_000);
-  if (code === sshFailed) return { code: 'engine-unreachable', why: words, remedy: checkSsh };
+  const errorText = printable(error instanceof Error ? error.message : String(error), 1_000);
+  if (code === sshFailed) return { code: 'engine-unreachable', why: errorText, remedy: checkSsh };
   const known = explanations.find((row) => row.codes.test(code));
-  if (!known) return { code: 'engine-unreachable', why: words, remedy: checkHost };
+  if (!known) return { code: 'engine-unreachable', why: errorText, remedy: checkHost };
   return { code: known.code ?? 'engine-unreachable', why: `${known.why} (${code})`, remedy: known.remedy };
 }
 
@@ -48,7 +48,7 @@ const joinGroup =
 const checkHost = 'Check --host (DOCKER_HOST) and that the engine runs';
 const checkTls = 'Check --tlsverify and the certificates (ca.pem, cert.pem, key.pem) in --cert-path';
 const omitTls = 'Leave --tlsverify out, or use the port that speaks TLS (usually 2376)';
-const checkSsh = 'Make "ssh <host> docker version" work without a question, as the user that this runs as';
+const checkSsh = 'Make "ssh <host> docker version" work without a prompt, as the user of this process';
 
 type Row = { readonly codes: RegExp; readonly code?: ErrorCode; readonly why: string; readonly remedy: string };
 
@@ -68,6 +68,6 @@ const explanations: readonly Row[] = [
     remedy: omitTls,
   },
   { codes: /^ERR_(SSL|TLS|OSSL)_/, why: 'TLS failed', remedy: checkTls },
-  { codes: /^HPE_/, why: 'what listens there does not speak HTTP', remedy: checkHost },
+  { codes: /^HPE_/, why: 'the server there does not speak HTTP', remedy: checkHost },
   { codes: /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/, why: 'the connection broke off', remedy: checkHost },
 ];

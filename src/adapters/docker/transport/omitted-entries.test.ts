@@ -10,7 +10,7 @@ test('what is left out is told once; of many ten are named, and the others count
   tell('container', []);
   expect(warnings).toHaveLength(11);
   expect(warnings[0]).toMatch(/^The container "n0" is ignored/);
-  expect(warnings[10]).toBe('3 more of the containers are left out for their size');
+  expect(warnings[10]).toBe('3 more containers are ignored: their entries are too large');
   tell('image', ['"n0"', '']);
   expect(warnings.slice(11)).toEqual([
     expect.stringContaining('The image "n0" is ignored'),

@@ -19,13 +19,13 @@ export type EngineRequest = {
 
 /**
  * The scope of the limit: the whole exchange, the silence between two pieces of the answer, or the wait for its head.
- * With `stretches` the time starts again after that number of bytes.
+ * With `stretches` the time restarts after every `bytes`.
  */
 export type TimeLimit =
   | { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number }
   | { readonly for: 'stretches'; readonly ms: number; readonly bytes: number };
 
-/** It must be read to its end or left by a `break`, because the socket stays in use until then. */
+/** Read the body to its end, or leave the loop with `break`: the socket stays in use until then. */
 export type EngineResponse = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -83,7 +83,7 @@ type Exchange = {
   readonly response: Promise<IncomingMessage>;
   readonly deadline: Deadline;
   readonly end: () => void;
-  /** The real cause of a failure: a request that we broke off fails with a meaningless error. */
+  /** The real cause of a failure. An aborted request fails with a meaningless error. */
   readonly failure: (error: unknown) => unknown;
 };
 
@@ -121,13 +121,13 @@ function startExchange(
       answered = true;
       resolve(answer);
     });
-    // The listener stays: the body reports errors after the head of the answer.
+    // The listener stays, because errors may also follow the head of the answer.
     message.on('error', reject);
   });
   signal?.addEventListener('abort', breakOff, { once: true });
   message.end(payload);
 
-  /** A request that still waits for a socket does not notice its destruction. */
+  /** `destroy` alone emits no error while the request waits for a socket. */
   function breakOff(): void {
     message.destroy();
     giveUp(new Error('broken off'));

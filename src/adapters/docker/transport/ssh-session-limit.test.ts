@@ -57,7 +57,7 @@ describe('createTurns()', () => {
     await clock.advance(5_000);
     expect(await late).toMatchObject({
       ...{ code: 'timeout', sent: false },
-      message: 'Cannot reach the container engine at "ssh://host": its sessions have been taken by other calls for 5 s',
+      message: 'Cannot reach the container engine at "ssh://host": other calls have used all its sessions for 5 s',
     });
     ends[0]?.();
     await last;

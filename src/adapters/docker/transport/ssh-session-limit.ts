@@ -3,32 +3,31 @@ import { startDeadline } from './deadline.ts';
 import { EngineFailure, type Explained } from './failure.ts';
 
 /**
- * Bounds how many calls use a session with one engine at once, because each session is a process. Resolves to the end
- * of the turn, which must be called. Throws an `EngineFailure` when there is no turn within `ms`, or the signal's
- * reason.
+ * Limits the concurrent sessions with one engine, because each session is a process. Resolves to a function that must
+ * be called to end the turn. Throws an `EngineFailure` if no session is free within `ms`, or the signal's reason.
  */
 export type SessionLimit = (order: SessionRequest) => Promise<() => void>;
 
 export type SessionRequest = {
-  /** As for a connection. */
+  /** The kind of socket, as in `ConnectionRequest`. */
   readonly socket: SessionKind | 'events';
   readonly ms: number;
   readonly signal: AbortSignal | undefined;
 };
 
-/** Sessions for requests, as long as no two calls that may last are under way. */
+/** Sessions for requests, while at most one long call is under way. */
 export const usualSessions = 2;
 
-/** Pulls, stops and other calls that may last; an update of many containers has at most 8 under way. */
+/** Pulls, stops and other long calls. An update of many containers has at most 8 under way. */
 const maxLongCalls = 32;
 
-/** An inventory has at most 16 reads under way; others come from requests, which are bounded too. */
+/** An inventory has at most 16 reads under way. API requests add more, and are also limited. */
 const mostWaiting = 1_000;
 
 /**
- * A call that may last (`own`) does not wait, because a container could be down meanwhile. Reads (`shared`) get what
- * is left of the usual sessions, and at least one, so that no call that lasts keeps them from an answer. Events have a
- * session of their own, beside all turns.
+ * A long call (`own`) does not wait for reads, because a container could be down meanwhile. Reads (`shared`) get the
+ * remaining usual sessions, and at least one, so long calls never block them. Events have their own session, which does
+ * not count.
  */
 export function createSessionLimit({ clock, host }: { readonly clock: Clock; readonly host: string }): SessionLimit {
   const underWay = { own: 0, shared: 0 };
@@ -79,12 +78,12 @@ export function createSessionLimit({ clock, host }: { readonly clock: Clock; rea
     });
   }
 
-  return async function take(order) {
-    order.signal?.throwIfAborted();
-    if (order.socket === 'events') return () => undefined;
-    if (isFree(order.socket)) return begin(order.socket);
+  return async function take(request) {
+    request.signal?.throwIfAborted();
+    if (request.socket === 'events') return () => undefined;
+    if (isFree(request.socket)) return begin(request.socket);
     if (waiting.size >= mostWaiting) throw new EngineFailure(queueFull, { host, sent: false });
-    return await wait(order.socket, order);
+    return await wait(request.socket, request);
   };
 }
 
@@ -96,8 +95,8 @@ const remedy = 'Look at the load and the log of the engine';
 
 const sessionsBusy = (ms: number): Explained => ({
   code: 'timeout',
-  why: `its sessions have been taken by other calls for ${ms / 1000} s`,
+  why: `other calls have used all its sessions for ${ms / 1000} s`,
   remedy,
 });
 
-const queueFull: Explained = { code: 'timeout', why: `${mostWaiting} calls wait for it already`, remedy };
+const queueFull: Explained = { code: 'timeout', why: `${mostWaiting} calls are already waiting for it`, remedy };

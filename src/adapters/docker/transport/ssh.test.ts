@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
 
-/** A program called `ssh` that is found first, and connects its input and output with the socket, or fails. */
+/** A fake `ssh`, first on the PATH, connects its input and output to the socket, or fails. */
 describe('an engine behind ssh', () => {
   const path = process.env['PATH'];
   let dir: string;

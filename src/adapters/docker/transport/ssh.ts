@@ -9,12 +9,12 @@ import { usualSessions } from './ssh-session-limit.ts';
 
 type SshAddress = EngineAddress & { readonly kind: 'ssh' };
 
-/** Longer than the pauses within a run; every session is a process of 8 MB. */
+/** Longer than the pauses within a check; every session is a process of 8 MB. */
 const keptIdleMs = 10_000;
 
 /**
- * A new session costs half a second, so changes too use one again, if there is a free one; nothing between here and
- * the engine closes it for idleness. Events have a session of their own.
+ * A new session costs half a second, so changes also reuse a free session; no program on the way closes it for
+ * idleness. Events have their own session.
  */
 export function sshAgents(address: SshAddress, clock: Clock) {
   const open = createSshHost(address);
@@ -23,7 +23,7 @@ export function sshAgents(address: SshAddress, clock: Clock) {
   return { shared: requests, own: requests, events };
 }
 
-/** Keeps the usual number of sessions for their next use, and ends one that has had none for a while. */
+/** Keeps the usual number of sessions for reuse, and ends idle ones. */
 function keepingAgent(open: () => Duplex, clock: Clock): http.Agent {
   const opened = new Set<Duplex>();
   const idle = new Map<Duplex, Deadline>();
@@ -46,7 +46,7 @@ function keepingAgent(open: () => Duplex, clock: Clock): http.Agent {
       return session;
     },
     keepSocketAlive(session: Duplex): boolean {
-      // Beside calls that last one is kept for reads.
+      // While long calls hold other sessions, one idle session is kept for reads.
       if (opened.size > usualSessions && idle.size > 0) return false;
       idle.set(
         session,
@@ -62,10 +62,10 @@ function keepingAgent(open: () => Duplex, clock: Clock): http.Agent {
 }
 
 /**
- * Opens sessions with the engine of another host. The system's `ssh` runs `docker system dial-stdio` there, with the
- * engine's socket as its input and output
+ * Opens sessions with the engine of another host. The system's `ssh` runs `docker system dial-stdio` there, which
+ * connects its input and output to the engine's socket
  * (https://github.com/docker/cli/blob/master/cli/command/system/dial_stdio.go), or the same command of `podman` where
- * `docker` is not installed. The program that answered is tried first from then on. Keys, known hosts and jump
+ * `docker` is not installed. The program that answered is tried first next time. Keys, known hosts and jump
  * hosts come from the user's ssh configuration.
  */
 function createSshHost(address: SshAddress): () => Duplex {
@@ -78,17 +78,17 @@ function createSshHost(address: SshAddress): () => Duplex {
 
 /** The child ends with the stream. */
 function openSession(address: SshAddress, programs: readonly string[], answered: (program: string) => void): Duplex {
-  const left = [...programs];
-  /** One request at most, to be said again to the next program; undefined once there was an answer. */
-  let said: Buffer[] | undefined = [];
+  const untried = [...programs];
+  /** The request so far, at most one, to resend to the next program; undefined after the first answer. */
+  let unanswered: Buffer[] | undefined = [];
   let child = dial();
   const stream = new Duplex({
-    // Otherwise a session with a closed far end would look reusable.
+    // Otherwise a session that the other side has closed would look reusable.
     allowHalfOpen: false,
     read: () => void child.stdout.resume(),
-    // The reason for a failed write is in the child's last words, which arrive later.
+    // The reason for a failed write is in the child's error output, which arrives later.
     write(chunk: Buffer, _encoding, done) {
-      said?.push(chunk);
+      unanswered?.push(chunk);
       child.stdin.write(chunk, () => done());
     },
     final: (done) => void child.stdin.end(() => done()),
@@ -100,12 +100,12 @@ function openSession(address: SshAddress, programs: readonly string[], answered:
   return asSocket(stream);
 
   function dial() {
-    const program = left.shift() ?? '';
+    const program = untried.shift() ?? '';
     const ssh = spawn('ssh', sshArguments(address, program), { stdio: ['pipe', 'pipe', 'pipe'] });
-    const complaints = collectComplaints(ssh);
-    ssh.stdin.on('error', leaveToClose);
+    const errorOutput = collectErrorOutput(ssh);
+    ssh.stdin.on('error', ignoreError);
     ssh.stdout.once('data', () => {
-      said = undefined;
+      unanswered = undefined;
       answered(program);
     });
     ssh.stdout.on('data', (chunk: Buffer) => {
@@ -116,10 +116,11 @@ function openSession(address: SshAddress, programs: readonly string[], answered:
     ssh.on('close', (exitCode) => {
       if (stream.destroyed) return;
       if (exitCode === 0) stream.push(null);
-      else if (!isMissing(exitCode, complaints())) {
-        stream.destroy(failure(`ssh ended with ${exitCode ?? 'a signal'}: ${complaints() || 'it gave no reason'}`));
-      } else if (said === undefined || left.length === 0) stream.destroy(failure(`${neither}: ${complaints()}`));
-      else dialNext(said);
+      else if (!isMissing(exitCode, errorOutput())) {
+        stream.destroy(failure(`ssh ended with ${exitCode ?? 'a signal'}: ${errorOutput() || 'it gave no reason'}`));
+      } else if (unanswered === undefined || untried.length === 0)
+        stream.destroy(failure(`${neither}: ${errorOutput()}`));
+      else dialNext(unanswered);
     });
     return ssh;
   }
@@ -132,13 +133,13 @@ function openSession(address: SshAddress, programs: readonly string[], answered:
 }
 
 /**
- * `BatchMode` and `-T`: nobody is there to answer a question. `-a` and `-x`: the other host gets no use of our agent or
- * display, whatever the configuration says. Everything after `--` is no option.
+ * `BatchMode` and `-T`: no prompts and no terminal. `-a` and `-x`: the other host must not use our agent or display,
+ * even if the configuration allows it. Arguments after `--` are not options.
  */
 export function sshArguments(address: SshAddress, program: string): string[] {
   return [
     ...['-a', '-x', '-T', '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=20'],
-    // Notices within a minute and a half that the other host is gone.
+    // Detects a dead host within a minute and a half.
     ...['-o', 'ServerAliveInterval=30', '-o', 'ServerAliveCountMax=3'],
     ...(address.port === undefined ? [] : ['-p', String(address.port)]),
     ...(address.user === undefined ? [] : ['-l', address.user]),
@@ -146,30 +147,31 @@ export function sshArguments(address: SshAddress, program: string): string[] {
   ];
 }
 
-/** Shells of POSIX end with 127, others say it in words: csh, PowerShell, cmd.exe. An error of `ssh` itself is 255. */
-function isMissing(exitCode: number | null, complaints: string): boolean {
-  return exitCode === 127 || (exitCode !== 255 && /command not found|is not recognized/i.test(complaints));
+/** POSIX shells exit with 127, others only print a message: csh, PowerShell, cmd.exe. An error of `ssh` gives 255. */
+function isMissing(exitCode: number | null, errorOutput: string): boolean {
+  return exitCode === 127 || (exitCode !== 255 && /command not found|is not recognized/i.test(errorOutput));
 }
 
 const neither = 'neither "docker" nor "podman" can be run there';
 
-const maxComplaintChars = 1_000;
+const maxErrorChars = 1_000;
 
-function collectComplaints(child: ChildProcess): () => string {
-  let words = '';
+function collectErrorOutput(child: ChildProcess): () => string {
+  let output = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    words = (words + text).slice(-maxComplaintChars);
+    output = (output + text).slice(-maxErrorChars);
   });
-  return () => words.trim();
+  return () => output.trim();
 }
 
 function failure(message: string): Error {
   return Object.assign(new Error(message), { code: sshFailed });
 }
 
-function leaveToClose(): void {}
+/** The `close` event reports the failure. */
+function ignoreError(): void {}
 
-/** `http.Agent` asks these of a socket; a pair of pipes has no use for them. */
+/** `http.Agent` calls these methods of a socket. Pipes do not need them. */
 function asSocket(stream: Duplex): Duplex {
   const nothing = (): Duplex => stream;
   return Object.assign(stream, {

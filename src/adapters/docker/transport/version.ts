@@ -13,24 +13,23 @@ export type EngineVersion = {
   readonly kind: EngineInfo['kind'];
   readonly product: string;
   readonly apiVersion: string;
-  /** The newest that the engine speaks; every answer of it repeats that in the header `Api-Version`. */
+  /** The engine's newest version. Each answer repeats it in the header `Api-Version`. */
   readonly engineApiVersion: string;
   readonly os: string;
   readonly architecture: string;
 };
 
-/** The API version to use. It is asked once and kept until another engine answers. */
+/** The API version to use. It is requested once and kept until another engine answers. */
 export type Negotiation = {
   readonly current: () => Promise<EngineVersion>;
   /**
-   * Reads the `Api-Version` of an answer, which is '' if a proxy has removed it. A different value means another
-   * engine.
+   * Reads the `Api-Version` of an answer, '' if a proxy has removed it. A different value means another engine.
    */
   readonly notice: (engineApiVersion: string) => void;
   readonly forget: () => void;
 };
 
-/** Concurrent callers share one question. After a failure the next caller asks again. */
+/** Concurrent callers share one request. After a failure the next caller sends a new one. */
 export function createNegotiation(ask: () => Promise<EngineVersion>): Negotiation {
   let asked: Promise<EngineVersion> | undefined;
   let known: EngineVersion | undefined;
@@ -67,9 +66,9 @@ export type VersionOptions = {
 };
 
 /**
- * Chooses the newest version that both sides speak, because an older one silently drops settings of containers, or the
- * pinned version if both speak it. `DOCKER_API_VERSION` is often left over from another engine, so an unusable value is
- * only a warning.
+ * Chooses the pinned version if both sides support it, else the newest common one: an older version silently drops
+ * settings of containers. `DOCKER_API_VERSION` is often a leftover of another engine, so an unusable value is only a
+ * warning.
  */
 export function readVersion(answer: unknown, { host, pinned, warn }: VersionOptions): EngineVersion {
   const { Version, ApiVersion, MinAPIVersion, Components, Os, Arch } = fields(answer);
@@ -78,7 +77,8 @@ export function readVersion(answer: unknown, { host, pinned, warn }: VersionOpti
   if (!isVersion(newest) || !isVersion(oldest)) throw notAnEngine(host);
   const chosen = choose({ newest, oldest }, host);
   const whyNot = pinned === undefined ? undefined : whyNotPinned(pinned, { newest, oldest });
-  if (whyNot !== undefined) warn?.(`API version ${quoted(pinned ?? '', 20)} cannot be used, ${chosen} is: ${whyNot}`);
+  if (whyNot !== undefined)
+    warn?.(`API version ${quoted(pinned ?? '', 20)} cannot be used, so ${chosen} is: ${whyNot}`);
   const podman = items(Components).some((component) => text(fields(component)['Name']).startsWith('Podman'));
   return {
     kind: podman ? 'podman' : 'docker',

@@ -2,20 +2,20 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { abortReasonOf, orAborted } from './or-aborted.ts';
 
-/** Runs `work` for a key, or joins the run that is under way. */
+/** Runs `work` for a key, or joins its current run. */
 export type SingleFlight<Value> = (
   key: string,
   work: (signal: AbortSignal) => Promise<Value>,
   signal?: AbortSignal,
 ) => Promise<Value>;
 
-/** The work continues while one caller waits for it. Its own signal aborts when the last caller has left. */
+/** The work continues while a caller waits for it. Its signal aborts when the last caller has aborted. */
 export function createSingleFlight<Value>(): SingleFlight<Value> {
   const flights = new Map<string, Flight<Value>>();
 
   return async function join(key, work, signal) {
     signal?.throwIfAborted();
-    // A check of many images waits with one signal for all, which is not a leak.
+    // The many listeners are not a leak: a check of many images shares one signal.
     if (signal !== undefined) setMaxListeners(0, signal);
     const flight = flights.get(key) ?? start(key, work);
     flight.waiting += 1;
@@ -31,8 +31,8 @@ export function createSingleFlight<Value>(): SingleFlight<Value> {
     const controller = new AbortController();
     const flight: Flight<Value> = { controller, result: work(controller.signal), waiting: 0 };
     flights.set(key, flight);
-    const landed = (): void => forget(key, flight);
-    flight.result.then(landed, landed);
+    const end = (): void => forget(key, flight);
+    flight.result.then(end, end);
     return flight;
   }
 
@@ -48,7 +48,7 @@ export function createSingleFlight<Value>(): SingleFlight<Value> {
 
 type Flight<Value> = { readonly controller: AbortController; readonly result: Promise<Value>; waiting: number };
 
-/** Asks once, and again when the answer is older than `ttlMs`. A failure is not remembered. */
+/** Caches the answer of `ask` for `ttlMs`. Failures are not cached. */
 export function cachedFor<Value>(
   clock: Clock,
   ttlMs: number,

@@ -1,56 +1,56 @@
 import { abortReasonOf } from './or-aborted.ts';
 
-/** Bounds concurrent work. Others wait in the order of arrival. */
+/** Limits concurrent work. Further callers wait in the order of arrival. */
 export type Slots = {
   readonly use: <Value>(work: () => Promise<Value>, signal?: AbortSignal) => Promise<Value>;
-  /** Sets the bound until the next call: at least one, never more than at first. */
+  /** Sets the limit until the next call: at least one, at most the initial size. */
   readonly limit: (most: number) => void;
 };
 
-/** With `maxWaiting` requests in the queue, another one fails with the error of `full`. */
+/** If `maxWaiting` callers are in the queue, the next one fails with the error of `full`. */
 export function createSlots(size: number, maxWaiting: number, full: () => Error): Slots {
   let most = size;
-  let taken = 0;
+  let inUse = 0;
   const queue = new Set<() => void>();
 
   return {
     async use(work, signal) {
       signal?.throwIfAborted();
-      if (taken < most) taken += 1;
-      else await aPlace(signal);
+      if (inUse < most) inUse += 1;
+      else await waitForSlot(signal);
       try {
         return await work();
       } finally {
-        taken -= 1;
-        letIn();
+        inUse -= 1;
+        startWaiting();
       }
     },
     limit(wanted) {
       most = Math.min(size, Math.max(1, wanted));
-      letIn();
+      startWaiting();
     },
   };
 
-  function aPlace(signal: AbortSignal | undefined): Promise<void> {
+  function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
     if (queue.size >= maxWaiting) throw full();
     return new Promise<void>((resolve, reject) => {
-      const begin = (): void => {
+      const start = (): void => {
         signal?.removeEventListener('abort', abort);
         resolve();
       };
       const abort = (): void => {
-        queue.delete(begin);
+        queue.delete(start);
         reject(abortReasonOf(signal));
       };
-      queue.add(begin);
+      queue.add(start);
       signal?.addEventListener('abort', abort, { once: true });
     });
   }
 
-  function letIn(): void {
+  function startWaiting(): void {
     for (const next of queue) {
-      if (taken >= most) return;
-      taken += 1;
+      if (inUse >= most) return;
+      inUse += 1;
       queue.delete(next);
       next();
     }

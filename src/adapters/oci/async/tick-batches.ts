@@ -2,8 +2,8 @@
 export type TickBatches = (go: () => void) => void;
 
 /**
- * Starts at most `places` functions per tick of the event loop. All at once would delay the first; one per tick would
- * wake the network for each. test/bench/check.bench.ts measures the checks; without it they take a quarter more CPU time.
+ * Starts at most `places` functions per tick of the event loop. All at once would delay the first one; one per tick
+ * would wake the network each time. Without batches, checks take a quarter more CPU time (test/bench/check.bench.ts).
  */
 export function createTickBatches(places: number): TickBatches {
   let due: (() => void)[] = [];

@@ -27,7 +27,7 @@ type GuardedOptions = {
   readonly opens?: (token: string, path: string) => boolean;
 };
 
-/** A registry with `team/app:1` … `team/app9:1` that takes the tokens of its token server. */
+/** A registry with `team/app:1` … `team/app9:1` that accepts the tokens of its token server. */
 async function guarded(
   issue: (request: SeenRequest, token: string) => object | number = (_, token) => ({ token }),
   { tls = false, repositories = 10, opens = () => true }: GuardedOptions = {},
@@ -228,7 +228,7 @@ describe('with a token server', () => {
       'access is denied, or there is no such repository (authentication required); there is no login for it',
     );
     expect(error.remedy).toBe(
-      `run "docker login ${takesNone.host}" and give us its config.json, or set REPO_USER and REPO_PASS, and REPO_HOST to ${takesNone.host}`,
+      `run "docker login ${takesNone.host}" and give Upkeep its config.json, or set REPO_USER and REPO_PASS, and REPO_HOST to ${takesNone.host}`,
     );
     expect(takesNone.seen.map(({ method }) => method)).toEqual(['HEAD', 'HEAD', 'GET', 'GET']);
     expect(registry.seen).toEqual([]);
@@ -372,7 +372,7 @@ describe('with a password', () => {
     const oci = rig.registry({ repoUser: 'jo', repoPass: 'wrong', repoHost: registry.host });
     const error = await failureOf(oci.resolve(at(registry)));
     expect(error.code).toBe('registry-denied');
-    expect(error.message).toContain('the login of REPO_USER and REPO_PASS did not open it');
+    expect(error.message).toContain('the login of REPO_USER and REPO_PASS does not give access');
     expect(registry.seen.length).toBe(2);
     await failureOf(oci.resolve(at(registry)));
     expect(registry.seen.length).toBe(3);

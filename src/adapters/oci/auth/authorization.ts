@@ -8,9 +8,9 @@ import { basic, type TokenRequest, type Tokens } from './tokens.ts';
 /** Value of the `Authorization` header. */
 export type Authorization = {
   readonly header: string;
-  /** Whether it contains or came from a login. A token for anonymous users reveals nothing. */
+  /** True if it contains a login or a token for a login. A token for anonymous users is not secret. */
   readonly isSecret: boolean;
-  /** Called if the registry has refused it, so that the next request gets a new one. */
+  /** Call it after a refusal, so that the next request gets a new token. */
   readonly refused: () => void;
 };
 
@@ -28,7 +28,7 @@ export type AuthorizationRequest = {
 /** Answers a challenge. Undefined if no known scheme or login fits. */
 export type Authorize = (request: AuthorizationRequest, signal?: AbortSignal) => Promise<Authorization | undefined>;
 
-/** The challenge to answer: `Bearer` before `Basic`, as an engine chooses. */
+/** The challenge to answer: `Bearer` before `Basic`, as in an engine. */
 export function chooseChallenge(field: string | undefined): Challenge | undefined {
   const challenges = parseChallenges(field ?? '');
   return (
@@ -62,7 +62,7 @@ export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin,
     };
   };
 
-  /** The login is sent to the realm, so it must be as private as the registry itself. */
+  /** The realm receives the login, so its connection must be as secure as the registry's. */
   async function realmOf(request: AuthorizationRequest, signal?: AbortSignal): Promise<URL> {
     const { challenge, host, scheme, login } = request;
     const text = challenge.parameters.get('realm') ?? '';
@@ -70,12 +70,12 @@ export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin,
     if (realm?.protocol === 'https:') return realm;
     const mayBePlain = login.credential === undefined ? isInsecure : maySendPlainLogin;
     if (realm?.protocol === 'http:' && (scheme === 'http' || (await mayBePlain(realm.host, signal)))) return realm;
-    const why = realm?.protocol === 'http:' ? 'is not encrypted' : 'is not one';
+    const why = realm?.protocol === 'http:' ? 'is not encrypted' : 'is not an HTTP URL';
     throw new RegistryFailure('registry-invalid', `the URL of its token server, "${showable(cut(text))}", ${why}`, {
       host,
     });
   }
 }
 
-/** For credentials that are not cached: there is nothing to forget. */
+/** Credentials of the configuration are not cached here. */
 function refused(): void {}

@@ -9,8 +9,8 @@ export type Challenge = {
 };
 
 /**
- * Parses the challenges of a `WWW-Authenticate` field; several fields joined by commas are one. An
- * unreadable part ends the list: https://www.rfc-editor.org/rfc/rfc9110.html#section-11.6.1
+ * Parses the challenges of a `WWW-Authenticate` field, or of several fields joined by commas. An unreadable part ends
+ * the list: https://www.rfc-editor.org/rfc/rfc9110.html#section-11.6.1
  */
 export function parseChallenges(field: string): readonly Challenge[] {
   const challenges: Challenge[] = [];
@@ -30,7 +30,7 @@ const token = new RegExp(tokenText, 'y');
 const emptyElements = /[ \t,]*/y;
 const comma = /[ \t]*,[ \t,]*/y;
 const end = new RegExp(elementEnd, 'y');
-/** The end of the element must follow, because the `realm=` of a parameter looks the same. */
+/** The end of the element must follow, because a parameter's `realm=` looks the same. */
 const token68 = new RegExp(`[A-Za-z0-9._~+/-]+=*${elementEnd}`, 'y');
 const quotedText = String.raw`"((?:[^"\\]|\\[^])*)"`;
 const parameter = new RegExp(`(${tokenText})[ \\t]*=[ \\t]*(?:(${tokenText})|${quotedText})${elementEnd}`, 'y');

@@ -3,7 +3,7 @@ import type { Credential } from './docker-config.ts';
 import { cut } from '../transport/failure.ts';
 import { parseJsonObject, stringOf } from '../transport/json.ts';
 
-/** `none`: the helper works, but has no login for that server. */
+/** `none`: the helper has no login for the server. */
 export type HelperAnswer =
   | { readonly kind: 'found'; readonly credential: Credential }
   | { readonly kind: 'none' }
@@ -29,7 +29,7 @@ export function askHelper(name: string, server: string, deadlineMs: number): Pro
       else if (stdout.trim() === notFound) resolve({ kind: 'none' });
       else resolve({ kind: 'failed', why: `${program} ${whyOf(error, stderr || stdout, deadlineMs)}` });
     });
-    // A program may close its input unread. Only its output counts.
+    // A program may close its input without reading it. Only the output counts.
     child.stdin?.on('error', () => {});
     child.stdin?.end(server);
   });
@@ -37,7 +37,7 @@ export function askHelper(name: string, server: string, deadlineMs: number): Pro
 
 const maxOutputBytes = 64 * 1024;
 
-/** The text of every helper: https://pkg.go.dev/github.com/docker/docker-credential-helpers/credentials */
+/** Every helper writes this text: https://pkg.go.dev/github.com/docker/docker-credential-helpers/credentials */
 const notFound = 'credentials not found in native keychain';
 
 /** With this user name the secret is an identity token. */

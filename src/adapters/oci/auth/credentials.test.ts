@@ -15,7 +15,7 @@ afterEach(() => {
 const jo = { username: 'jo', password: 'secret' };
 const repo = { repoUser: 'repo', repoPass: 'all' };
 
-/** Puts a program on the PATH that notes each input in a file, and then runs the lines. */
+/** Puts a program on the PATH that writes each input to a file and then runs the lines. */
 function helper(name: string, ...lines: string[]): { readonly asked: () => string[] } {
   const folder = rig.folder();
   const notes = join(folder, 'notes');
@@ -70,7 +70,7 @@ describe('find()', () => {
     for (const registry of others) {
       expect(await credentials.find(registry)).toMatchObject({
         credential: undefined,
-        origin: expect.stringMatching(/^there is no login for it \(that of REPO_USER is for ".*"\)$/),
+        origin: expect.stringMatching(/^there is no login for it \(REPO_USER is for ".*"\)$/),
       });
     }
   });
@@ -151,7 +151,7 @@ describe('find()', () => {
     const registry = rig.registry({ dockerConfigPath: rig.dockerConfig({ credsStore: 'old' }) });
     for (let i = 0; i < 2; i += 1) {
       const error = await failureOf(registry.resolve(at(server)));
-      expect(error.message).toContain('the login from docker-credential-old did not open it');
+      expect(error.message).toContain('the login from docker-credential-old does not give access');
     }
     expect(asked().length).toBe(2);
   });

@@ -32,9 +32,9 @@ export type Login = {
 export type Credentials = {
   /** `registry` as in a normalised reference. Throws a `RegistryFailure` when `config.json` cannot be read. */
   readonly find: (registry: string) => Promise<Login>;
-  /** The same without `repoUser`, for a host that only replaces a registry. */
+  /** Like `find`, without `repoUser`: for mirrors, and for targets of redirects. */
   readonly findOwn: (registry: string) => Promise<Login>;
-  /** Forgets the helper's answer after a refusal, so that the next search asks again. */
+  /** Drops the cached answer of the helper. Call it after a refusal. */
   readonly forget: (registry: string) => void;
 };
 
@@ -64,22 +64,22 @@ export function createCredentials(options: CredentialOptions): Credentials {
     forget: (registry) => remembered.delete(registry),
   };
 
-  /** REPO_USER's login belongs to one registry. Images and labels may name others, which do not get it. */
+  /** REPO_USER's login is for one registry. It is not sent to other registries that images or labels name. */
   function withoutRepoLogin({ registry, credential, origin }: Login): Login {
     if (hinted.get(registry) === undefined) {
       hinted.set(registry, true);
       log?.info(`REPO_USER and REPO_PASS are not sent to this registry: they are for ${quoted(repoRegistry)}`, {
         registry,
-        remedy: `log in to it with docker login, or name it with --repo-host (REPO_HOST) if they are for it`,
+        remedy: `run docker login for this registry; if they are for it, name it with --repo-host (REPO_HOST)`,
       });
     }
-    return { registry, credential, origin: `${origin} (that of REPO_USER is for ${quoted(repoRegistry)})` };
+    return { registry, credential, origin: `${origin} (REPO_USER is for ${quoted(repoRegistry)})` };
   }
 
   async function search(registry: string): Promise<Found> {
     const config = await readConfig();
     const entry = config.logins.get(registry);
-    // An empty name means the file, for a registry that the helper for all must not be asked about.
+    // An empty name means the file: the default helper is not used for this registry.
     const helper = (config.helpers.get(registry) ?? config.store) || undefined;
     const answer = helper === undefined ? none : await ask(helper, registry);
     const settled = (credential: Credential, origin: string): Found => ({
@@ -111,7 +111,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
   }
 }
 
-/** Other host names of Docker Hub, which `config.json` does not use. */
+/** Maps the web host names of Docker Hub, which `config.json` does not use, to `docker.io`. */
 function canonicalHubHost(registry: string): string {
   return hubWebNames.has(registry) ? 'docker.io' : registry;
 }

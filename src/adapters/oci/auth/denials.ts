@@ -2,11 +2,11 @@ import type { Login } from './credentials.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 
 /**
- * The failure of a denied request. Registries do not distinguish a private repository from a missing one,
- * so neither does the message.
+ * The failure of a denied request. Registries do not distinguish a private repository from a missing one, so the
+ * message names both.
  */
 export function denied(host: string, login: Login, said: string): RegistryFailure {
-  const what = login.credential === undefined ? login.origin : `${login.origin} did not open it`;
+  const what = login.credential === undefined ? login.origin : `${login.origin} does not give access`;
   const words = said === '' ? '' : ` (${said})`;
   return new RegistryFailure('registry-denied', `access is denied, or there is no such repository${words}; ${what}`, {
     host,
@@ -24,9 +24,9 @@ export function loginRefused(host: string, login: Login, said: string): Registry
   });
 }
 
-/** The registry requires a login, but plain HTTP would expose it. */
+/** The failure when the registry requires a login, but uses plain HTTP. */
 export function loginWithheld(host: string, login: Login): RegistryFailure {
-  return new RegistryFailure('registry-denied', `${login.origin} is kept back, because it speaks plain HTTP`, {
+  return new RegistryFailure('registry-denied', `${login.origin} is not sent, because the registry uses plain HTTP`, {
     host,
     remedy: `if the login may travel unencrypted, add ${host} to the engine's insecure-registries`,
   });
@@ -34,5 +34,5 @@ export function loginWithheld(host: string, login: Login): RegistryFailure {
 
 function remedyFor({ registry }: Login): string {
   const [server, host] = registry === 'docker.io' ? ['', ''] : [` ${registry}`, `, and REPO_HOST to ${registry}`];
-  return `run "docker login${server}" and give us its config.json, or set REPO_USER and REPO_PASS${host}`;
+  return `run "docker login${server}" and give Upkeep its config.json, or set REPO_USER and REPO_PASS${host}`;
 }

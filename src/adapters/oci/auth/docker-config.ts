@@ -16,7 +16,7 @@ export type Credential =
 
 /** The logins of a Docker `config.json`, by registry as in a normalised reference. */
 export type DockerConfig = {
-  /** `empty`: the helper has it. `malformed`: the entry cannot be read. */
+  /** `empty`: the helper has the login. `malformed`: the entry cannot be read. */
   readonly logins: ReadonlyMap<string, Credential | 'empty' | 'malformed'>;
   /** Names of helper programs, without `docker-credential-`; empty: none. */
   readonly helpers: ReadonlyMap<string, string>;
@@ -25,8 +25,8 @@ export type DockerConfig = {
 };
 
 /**
- * Docker's `config.json`, read again when the file has changed. A missing file counts as empty; an
- * unreadable one throws. The error never quotes its content.
+ * Docker's `config.json`, read again after a change of the file. A missing file counts as empty; an unreadable file
+ * throws. The error never quotes the content.
  */
 export function createDockerConfigFile(clock: Clock, path: string | undefined): () => Promise<DockerConfig> {
   if (path === undefined) return () => Promise.resolve(emptyDockerConfig);
@@ -46,7 +46,7 @@ export function createDockerConfigFile(clock: Clock, path: string | undefined): 
 
 const emptyDockerConfig: DockerConfig = { logins: new Map(), helpers: new Map(), store: undefined };
 
-/** The file is checked for changes at most once in this time. */
+/** The shortest time between two checks of the file for changes. */
 const recheckMs = 250;
 
 /** Thousands of logins fit. */
@@ -63,7 +63,7 @@ function emptyIfMissing(path: string, error: unknown): DockerConfig {
   if (error instanceof RegistryFailure) throw error;
   const code = codeOf(error);
   if (code === 'ENOENT' || code === 'ENOTDIR') return emptyDockerConfig;
-  if (code === 'EISDIR') throw refuse(path, 'it is a folder, which an engine makes where the file to mount is missing');
+  if (code === 'EISDIR') throw refuse(path, 'it is a folder: an engine creates one if the mounted file is missing');
   throw refuse(path, code === 'EACCES' ? 'this process may not read it' : `reading failed (${code})`);
 }
 
@@ -98,7 +98,7 @@ export function registryOfKey(key: string): string {
 
 const hubNames: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io', 'registry-1.docker.io']);
 
-/** If several keys mean one registry, the key in Docker's own form wins, else the first. */
+/** If several keys name one registry, the key in Docker's own form wins, else the first. */
 function byRegistry<Value>(value: unknown, read: (entry: unknown) => Value | undefined): ReadonlyMap<string, Value> {
   const found = new Map<string, Value>();
   for (const [key, entry] of Object.entries(objectOf(value) ?? {})) {
@@ -126,7 +126,7 @@ function readLogin(entry: JsonObject): Credential | 'empty' | 'malformed' {
   return field('auth') === '' && username === '' && password === '' ? 'empty' : 'malformed';
 }
 
-/** The value is used in a header unchanged. */
+/** True if a header can carry the text unchanged. */
 function isHeaderText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }

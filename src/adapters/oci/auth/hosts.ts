@@ -15,8 +15,9 @@ export type HostState = {
   /** Scopes of repositories that will be requested soon, in order. */
   foreseen: readonly string[];
   /**
-   * Resolves when the host is known, or when this caller may send the first request. The first request is sent alone,
-   * because the others would be refused too. Call the returned function after the first answer, or after a failure.
+   * Resolves when the host is known, or when this caller may send the first request. The first request is sent alone:
+   * without the host's challenge, the others would be refused as well. Call the returned function after the first
+   * answer or a failure.
    */
   readonly meet: (signal?: AbortSignal) => Promise<() => void>;
 };
@@ -37,7 +38,7 @@ export function createHosts(options: HostOptions): (name: string) => HostState {
   };
 }
 
-/** Registries name their realms, so a hostile one could name many. */
+/** A hostile registry could name many realms. */
 const maxHosts = 256;
 
 function createHost(throttle: Throttle): HostState {
@@ -55,13 +56,13 @@ function createHost(throttle: Throttle): HostState {
 
   function introduce(): () => void {
     let done = nothing;
-    const ours = new Promise<void>((resolve) => {
+    const own = new Promise<void>((resolve) => {
       done = () => {
-        if (introduction === ours) introduction = undefined;
+        if (introduction === own) introduction = undefined;
         resolve();
       };
     });
-    introduction = ours;
+    introduction = own;
     return done;
   }
 }

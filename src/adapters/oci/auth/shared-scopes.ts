@@ -1,13 +1,13 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { createLru } from '../async/lru.ts';
 
-/** Decides which scopes share one token. A realm or scope that failed with others is asked alone for an hour. */
+/** Decides which scopes share one token. After a failure, a realm or scope does not share for an hour. */
 export type SharedScopes = {
   /** `scope` with the `companions` that may share its token. */
   readonly choose: (realm: URL, scope: string, companions: Iterable<string>) => readonly string[];
-  /** Notes that the realm gave no usable token for several scopes. */
+  /** Records that the realm gave no usable token for several scopes. */
   readonly refusedBy: (realm: URL) => void;
-  /** Notes that a registry refused a shared token for this scope. */
+  /** Records that a registry refused a shared token for this scope. */
   readonly refusedFor: (realm: URL, scope: string) => void;
 };
 
@@ -50,7 +50,7 @@ const mostScopes = 50;
 const longestScopes = 2500;
 
 /**
- * Few private repositories are closed to a login. More refusals mean that the registry does not accept shared tokens.
+ * A login rarely lacks access to more repositories. More refusals mean that the registry does not accept shared tokens.
  */
 const mostRefusals = 4;
 

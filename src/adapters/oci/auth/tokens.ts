@@ -24,13 +24,13 @@ export type TokenRequest = {
 export type Tokens = {
   /** Throws a `RegistryFailure`: `registry-denied` when the token server refuses the login. */
   readonly get: (request: TokenRequest, signal?: AbortSignal) => Promise<string>;
-  /** Makes the next `get` ask again, unless another caller has done so already. */
+  /** Drops the token, so that the next `get` requests a new one. Ignored if a newer token is cached. */
   readonly forget: (request: TokenRequest, token: string) => void;
 };
 
 /**
- * Keeps tokens until shortly before they expire. Concurrent callers get the same one. A token also covers the scopes of
- * companions; if the server gives none for several, each scope gets its own.
+ * Caches tokens until shortly before they expire. Concurrent callers share one request. A token also covers the scopes
+ * of companions; if the server gives no token for several scopes, each scope gets its own.
  */
 export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
   const kept = createLru<CachedToken>(maxTokens);
@@ -64,7 +64,7 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
     return known !== undefined && clock.monotonicMs() < known.untilMs ? known.token : undefined;
   }
 
-  /** Scopes for one request. A request for several scopes shares only the one that was asked for. */
+  /** The scopes for a shared token; none if the request already has several scopes. */
   function together(request: TokenRequest): readonly string[] {
     const { realm, scopes, companions = [] } = request;
     const [scope] = scopes;
@@ -78,7 +78,7 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
     return shared.choose(realm, scope, wanting());
   }
 
-  /** Undefined if there was no token for several scopes together. */
+  /** Undefined if the server gave no usable token for several scopes. */
   function ask(
     request: TokenRequest,
     flightKey: string,
@@ -132,7 +132,7 @@ const maxAnswerBytes = 1024 * 1024;
 /** https://distribution.github.io/distribution/spec/auth/token/#token-response-fields */
 const defaultLifeSeconds = 60;
 
-/** Time for a token to arrive, and for clocks that differ. A short life is halved instead. */
+/** Margin for the transfer and for different clocks. A short lifetime is halved instead. */
 const skewMs = 10_000;
 
 const clientId = 'upkeep';

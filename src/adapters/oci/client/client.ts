@@ -21,18 +21,18 @@ export type RegistryRequest = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly maxBytes: number;
-  /** Replaces the endpoint's own patience. */
+  /** Replaces the endpoint's bounds of retries. */
   readonly patience?: RetryBounds;
   /**
-   * A refusal is returned instead of thrown, because the caller has another way. The refusal of a login is still
+   * Returns a refusal instead of throwing it, because the caller has an alternative. The refusal of a login is still
    * thrown.
    */
   readonly isTentative?: boolean;
 };
 
 /**
- * Sends a request with the registry's login. Throws `registry-denied` for 401 and 403, and for a login
- * that a token server refuses; returns every other answer.
+ * Sends a request with the registry's login. Throws `registry-denied` for 401 and 403, and if a token server refuses
+ * the login. Returns every other answer.
  */
 export type Client = (endpoint: Endpoint, ask: RegistryRequest, signal?: AbortSignal) => Promise<WireAnswer>;
 
@@ -51,42 +51,44 @@ export function createClient(options: ClientOptions): Client {
   return request;
 
   /**
-   * Sends a request, with a token if the host is known to require one. After a 401 it answers the challenge and sends
-   * once more. During the first request to a host the others wait, so that they know its scheme and challenge.
+   * Sends a request, with a token if the host requires one. After a 401 it answers the challenge and retries once.
+   * Other requests wait for the first one to a host, which learns the scheme and the challenge.
    */
   async function request(endpoint: Endpoint, ask: RegistryRequest, signal?: AbortSignal): Promise<WireAnswer> {
     const host = hostOf(endpoint.host);
-    const met = await host.meet(signal);
-    const visit: RequestContext = { host, endpoint, ask, met, signal };
+    const release = await host.meet(signal);
+    const context: RequestContext = { host, endpoint, ask, release, signal };
     try {
-      const shown = host.challenge && (await meetChallenge(visit, host.challenge, defaultScopes(ask)));
-      const answer = await send(visit, shown);
+      const authorization = host.challenge && (await answerChallenge(context, host.challenge, defaultScopes(ask)));
+      const answer = await send(context, authorization);
       if (!isDenial(answer)) return answer;
-      if (answer.status !== 401 || answer.elsewhere !== undefined) return await turnedAway(visit, answer, shown);
+      if (answer.status !== 401 || answer.elsewhere !== undefined)
+        return await handleDenial(context, answer, authorization);
       host.challenge = chooseChallenge(answer.headers['www-authenticate']);
-      visit.met();
-      return await askAgain(visit, shown, answer);
+      context.release();
+      return await retryWithChallenge(context, authorization, answer);
     } finally {
-      visit.met();
+      context.release();
     }
   }
 
-  async function askAgain(
-    visit: RequestContext,
+  async function retryWithChallenge(
+    context: RequestContext,
     refused: Authorization | undefined,
     refusal: WireAnswer,
   ): Promise<WireAnswer> {
-    const { ask } = visit;
+    const { ask } = context;
     refused?.refused();
     const challenge = chooseChallenge(refusal.headers['www-authenticate']);
     const scopes = challenge?.parameters.get('scope')?.split(' ') ?? defaultScopes(ask);
-    const shown = challenge && (await meetChallenge(visit, challenge, scopes));
-    if (shown === undefined || shown.header === refused?.header) return turnedAway(visit, refusal, refused);
-    const answer = await send(visit, shown);
-    return isDenial(answer) ? turnedAway(visit, answer, shown) : answer;
+    const authorization = challenge && (await answerChallenge(context, challenge, scopes));
+    if (authorization === undefined || authorization.header === refused?.header)
+      return handleDenial(context, refusal, refused);
+    const answer = await send(context, authorization);
+    return isDenial(answer) ? handleDenial(context, answer, authorization) : answer;
   }
 
-  async function meetChallenge(
+  async function answerChallenge(
     { host, endpoint, signal }: RequestContext,
     challenge: Challenge,
     scopes: readonly string[],
@@ -99,18 +101,18 @@ export function createClient(options: ClientOptions): Client {
     return authorize({ challenge, host: endpoint.host, scheme, scopes, login, companions }, signal);
   }
 
-  async function turnedAway(
-    visit: RequestContext,
+  async function handleDenial(
+    context: RequestContext,
     answer: WireAnswer,
-    shown: Authorization | undefined,
+    authorization: Authorization | undefined,
   ): Promise<WireAnswer> {
-    const { endpoint, ask, signal } = visit;
-    const behind = registryBehind(visit, answer);
+    const { endpoint, ask, signal } = context;
+    const behind = registryBehind(context, answer);
     if (behind !== undefined) {
-      visit.met();
+      context.release();
       return request(behind, ask, signal);
     }
-    const isLoginRefused = answer.status === 401 && shown?.isSecret === true;
+    const isLoginRefused = answer.status === 401 && authorization?.isSecret === true;
     if (ask.isTentative === true && !isLoginRefused) return answer;
     const login = await orAborted(endpoint.login(), signal);
     credentials.forget(login.registry);
@@ -118,8 +120,8 @@ export function createClient(options: ClientOptions): Client {
   }
 
   /**
-   * A registry may be another name for a second one, as lscr.io is for ghcr.io, and redirect to the same path there.
-   * The second registry gets its own login; the login of the first is not sent to it.
+   * A registry may redirect to the same path of a second registry, as lscr.io does to ghcr.io. The second registry gets
+   * its own login, never the login of the first.
    */
   function registryBehind(
     { endpoint, ask }: RequestContext,
@@ -133,41 +135,43 @@ export function createClient(options: ClientOptions): Client {
     return { host: url.host, prefix, scheme: 'https', patience: endpoint.patience, login, isBehind: true };
   }
 
-  function send(visit: RequestContext, shown: Authorization | undefined): Promise<WireAnswer> {
-    const { host, endpoint, ask, signal } = visit;
+  function send(context: RequestContext, authorization: Authorization | undefined): Promise<WireAnswer> {
+    const { host, endpoint, ask, signal } = context;
     const { method, maxBytes, repository, path, patience = endpoint.patience } = ask;
     const place = `${endpoint.host}${endpoint.prefix}/v2/${repository}/${path}`;
-    const speak: SendInScheme = async (scheme) => {
-      const isShown = shown !== undefined && (!shown.isSecret || (await maySend(scheme, endpoint, signal)));
-      const headers = isShown ? { ...ask.headers, authorization: shown.header } : ask.headers;
+    const sendIn: SendInScheme = async (scheme) => {
+      const isSent =
+        authorization !== undefined && (!authorization.isSecret || (await maySend(scheme, endpoint, signal)));
+      const headers = isSent ? { ...ask.headers, authorization: authorization.header } : ask.headers;
       return exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
     };
-    return host.throttle(() => inItsScheme(visit, speak), patience, signal);
+    return host.throttle(() => inItsScheme(context, sendIn), patience, signal);
   }
 
-  /** A mirror with `http:` was configured that way on purpose. */
+  /** True over https, for a mirror that is configured with `http:`, and by `maySendPlainLogin`. */
   async function maySend(scheme: Scheme, { host, scheme: chosen }: Endpoint, signal?: AbortSignal): Promise<boolean> {
     return scheme === 'https' || chosen === 'http' || maySendPlainLogin(host, signal);
   }
 
   /** Tries an insecure registry with https first, as an engine does, and remembers the scheme that worked. */
   async function inItsScheme(
-    { host, endpoint, met, signal }: RequestContext,
-    speak: SendInScheme,
+    { host, endpoint, release, signal }: RequestContext,
+    sendIn: SendInScheme,
   ): Promise<WireAnswer> {
     const known = endpoint.scheme ?? host.scheme;
     try {
-      return await sendAndLearnScheme(host, known ?? 'https', speak);
+      return await sendAndLearnScheme(host, known ?? 'https', sendIn);
     } catch (error) {
-      const mayBePlain = isUnreachable(error) && (known === undefined || (known === 'https' && isTlsMismatch(error)));
-      if (!mayBePlain || endpoint.scheme !== undefined || !(await isInsecure(endpoint.host, signal))) throw error;
+      const mayUsePlainHttp =
+        isUnreachable(error) && (known === undefined || (known === 'https' && isTlsMismatch(error)));
+      if (!mayUsePlainHttp || endpoint.scheme !== undefined || !(await isInsecure(endpoint.host, signal))) throw error;
       if (isTlsMismatch(error)) {
-        // The waiting requests only need the scheme: registries with plain HTTP seldom have a challenge.
+        // The waiting requests only need the scheme: registries with plain HTTP rarely have a challenge.
         host.scheme = 'http';
         host.isKnown = true;
-        met();
+        release();
       }
-      return await sendAndLearnScheme(host, 'http', speak).catch((plain: unknown) => {
+      return await sendAndLearnScheme(host, 'http', sendIn).catch((plain: unknown) => {
         throw isUnreachable(plain) ? bothSchemesFailed(error, plain) : plain;
       });
     }
@@ -179,16 +183,16 @@ type RequestContext = {
   readonly host: HostState;
   readonly endpoint: Endpoint;
   readonly ask: RegistryRequest;
-  /** Lets the other requests continue. */
-  readonly met: () => void;
+  /** Lets the waiting requests to the host continue. */
+  readonly release: () => void;
   readonly signal: AbortSignal | undefined;
 };
 
 type SendInScheme = (scheme: Scheme) => Promise<WireAnswer>;
 
-async function sendAndLearnScheme(host: HostState, scheme: Scheme, speak: SendInScheme): Promise<WireAnswer> {
+async function sendAndLearnScheme(host: HostState, scheme: Scheme, sendIn: SendInScheme): Promise<WireAnswer> {
   try {
-    const answer = await speak(scheme);
+    const answer = await sendIn(scheme);
     host.scheme = isPlainHttpRefused(scheme, answer) ? undefined : scheme;
     host.isKnown = true;
     return answer;

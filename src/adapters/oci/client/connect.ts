@@ -14,7 +14,7 @@ import { usualRetries } from '../limits/throttle.ts';
 import { createTokens } from '../auth/tokens.ts';
 
 export type OciRegistryOptions = Omit<CredentialOptions, 'helperDeadlineMs'> & {
-  /** The version of this product, which registries see in `User-Agent`. */
+  /** Upkeep's version, for the header `User-Agent`. */
   readonly version: string;
   /** Base URLs of mirrors of Docker Hub, as in the engine's info. */
   readonly hubMirrors?: (signal?: AbortSignal) => Promise<readonly string[]>;

@@ -13,7 +13,7 @@ import type { OciRegistryOptions } from './connect.ts';
 const rig = createOciRig();
 const nginx = parseImageReference('nginx:1.27');
 
-/** Docker Hub behind a proxy, with `library/nginx:1.27`; wants tokens of `auth.docker.io`. */
+/** Docker Hub behind a proxy, with `library/nginx:1.27`; requires tokens of `auth.docker.io`. */
 async function hub(): Promise<{
   readonly server: HttpServer;
   readonly options: Partial<OciRegistryOptions>;

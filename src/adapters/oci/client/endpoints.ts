@@ -5,17 +5,17 @@ import type { Scheme } from '../auth/hosts.ts';
 import { cachedFor } from '../async/single-flight.ts';
 import { noRetries, usualRetries, type RetryBounds } from '../limits/throttle.ts';
 
-/** A host that may have an image. */
+/** A host to request an image from. */
 export type Endpoint = {
   /** Host with port, as in a URL. */
   readonly host: string;
   /** Path before `/v2/`; empty except for some mirrors. */
   readonly prefix: string;
-  /** Undefined: https, or the scheme that an insecure registry answers. */
+  /** Undefined: https, or the scheme in which an insecure registry answers. */
   readonly scheme: Scheme | undefined;
   readonly patience: RetryBounds;
   readonly login: () => Promise<Login>;
-  /** A redirect of another registry leads here. */
+  /** The target of another registry's redirect. */
   readonly isBehind?: true;
 };
 
@@ -30,8 +30,8 @@ export type EndpointOptions = {
 export type EndpointsOf = (reference: ImageReference, signal?: AbortSignal) => Promise<readonly Endpoint[]>;
 
 /**
- * The places to ask for an image, in order. Mirrors replace Docker Hub only
- * (https://docs.docker.com/docker-hub/image-library/mirror/), and do not get a login for Docker Hub.
+ * The hosts to request an image from, in order. Mirrors replace only Docker Hub
+ * (https://docs.docker.com/docker-hub/image-library/mirror/) and do not get a login for Docker Hub.
  */
 export function createEndpoints({ clock, log, credentials, hubMirrors }: EndpointOptions): EndpointsOf {
   const mirrors = cachedFor(clock, mirrorsTtlMs, async (signal) => (await hubMirrors(signal)).flatMap(readMirror));
@@ -53,7 +53,7 @@ export function createEndpoints({ clock, log, credentials, hubMirrors }: Endpoin
       return await mirrors(signal);
     } catch (error) {
       signal?.throwIfAborted();
-      log?.warn('The mirrors of Docker Hub are unknown, so it is asked itself', { error });
+      log?.warn('The mirrors of Docker Hub are unknown, so they are not used', { error });
       return [];
     }
   }

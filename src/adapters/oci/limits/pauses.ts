@@ -2,44 +2,44 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 
 /** Pauses that a host requests with its 429 and 503 answers. */
 export type RateLimitPauses = {
-  /** Not positive: requests are allowed. */
+  /** Remaining time; 0 or less: requests are allowed. */
   readonly leftMs: () => number;
   /** Reason of the last pause. */
   readonly why: () => string;
-  /** `askedMs` is undefined if the host named no time. */
-  readonly begin: (askedMs: number | undefined, why: string) => void;
-  /** Called after an answer, so that the next pause is the first in a row again. */
+  /** `requestedMs` is undefined if the host named no time. */
+  readonly begin: (requestedMs: number | undefined, why: string) => void;
+  /** Call it after an answer. It ends the row of pauses. */
   readonly answered: () => void;
-  /** True if the host has paused requests for so long that a new one should fail at once. */
+  /** True if the host has paused requests for so long that a new request fails at once. */
   readonly areTooMany: () => boolean;
 };
 
 /**
- * Several requests that are refused at once count as one pause, and the longest time counts. Waits of up to
- * `bearableMs` add up.
+ * Requests that are refused during a pause extend it and do not start a new one. Pauses of up to `bearableMs` are
+ * summed for `areTooMany`.
  */
 export function createRateLimitPauses(clock: Clock, bearableMs: number): RateLimitPauses {
   let pause = noPause;
-  let keptAway = { ms: 0, untilMs: -Infinity };
+  let paused = { ms: 0, untilMs: -Infinity };
 
   return {
     leftMs,
     why: () => pause.why,
-    begin(askedMs, why) {
+    begin(requestedMs, why) {
       const nowMs = clock.monotonicMs();
       const inRow = leftMs() > 0 ? pause.inRow : pause.inRow + 1;
-      const unaskedMs = Math.min(unaskedPauseMs * 2 ** (inRow - 1), longestUnaskedPauseMs);
-      const waitMs = Math.max(askedMs ?? unaskedMs, shortestPauseMs);
+      const defaultMs = Math.min(defaultPauseMs * 2 ** (inRow - 1), longestDefaultPauseMs);
+      const waitMs = Math.max(requestedMs ?? defaultMs, shortestPauseMs);
       const untilMs = Math.max(pause.untilMs, nowMs + waitMs);
       const addedMs = waitMs > bearableMs ? 0 : untilMs - Math.max(pause.untilMs, nowMs);
-      const isForgiven = nowMs - keptAway.untilMs > resetAfterMs;
-      keptAway = { ms: (isForgiven ? 0 : keptAway.ms) + addedMs, untilMs };
+      const isReset = nowMs - paused.untilMs > resetAfterMs;
+      paused = { ms: (isReset ? 0 : paused.ms) + addedMs, untilMs };
       pause = { untilMs, inRow, why: why === '' ? 'it limits requests' : `it limits requests: ${why}` };
     },
     answered() {
       if (leftMs() <= 0) pause = noPause;
     },
-    areTooMany: () => keptAway.ms > longestPausedMs,
+    areTooMany: () => paused.ms > longestPausedMs,
   };
 
   function leftMs(): number {
@@ -52,10 +52,10 @@ const noPause = { untilMs: -Infinity, inRow: 0, why: '' };
 /** ghcr.io asks for pauses of microseconds. */
 const shortestPauseMs = 50;
 
-/** For a 429 without a time. Doubled for each one in a row. */
-const unaskedPauseMs = 1000;
-const longestUnaskedPauseMs = 60_000;
+/** The pause for a 429 without a time. Doubled for each pause in a row. */
+const defaultPauseMs = 1000;
+const longestDefaultPauseMs = 60_000;
 
-/** A single caller does not wait too long, but many callers in a row might. */
+/** One caller has its own limit, but many callers in a row could wait longer. */
 const longestPausedMs = 120_000;
 const resetAfterMs = 60_000;

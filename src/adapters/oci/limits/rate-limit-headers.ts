@@ -3,7 +3,7 @@ import { rawErrorTextOf } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 
 /**
- * The pause that an answer asks for, in milliseconds; undefined without one. From `Retry-After` in seconds or as a date
+ * The pause that an answer requests, in milliseconds; undefined without one. From `Retry-After` in seconds or as a date
  * (https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3), else from the body, where ghcr.io writes `retry-after:
  * 1.16676ms, allowed: 44000/minute`.
  */
@@ -17,7 +17,7 @@ export function retryAfterMs(answer: Pick<WireAnswer, 'headers' | 'body'>, nowMs
   return duration === undefined ? undefined : bounded(duration);
 }
 
-/** The longest pause that an answer can cause. One request is tried after it. */
+/** The longest pause that an answer can cause. */
 const longestMs = 3_600_000;
 
 function bounded(ms: number): number {

@@ -7,13 +7,13 @@ import { createRateLimitPauses } from './pauses.ts';
 import { requestsLeft, retryAfterMs } from './rate-limit-headers.ts';
 import { createSlots } from '../async/slots.ts';
 
-/** Bounds of waiting and retrying before the caller gets an error. */
+/** Limits of waiting and retrying before the caller gets an error. */
 export type RetryBounds = {
   /** Number of retries after a broken connection or an answer of 500 and above. */
   readonly faults: number;
-  /** Number of retries after a pause that the host asked for. */
+  /** Number of retries after a pause that the host requested. */
   readonly refusals: number;
-  /** Total time of such pauses. */
+  /** Total time of these pauses. */
   readonly budgetMs: number;
 };
 
@@ -23,8 +23,8 @@ export const usualRetries: RetryBounds = { faults: 2, refusals: 3, budgetMs: 30_
 export const noRetries: RetryBounds = { faults: 0, refusals: 0, budgetMs: 0 };
 
 /**
- * Sends a request within the limits of one host. Throws a `RegistryFailure`. Returns an answer of 500 and above that
- * does not change.
+ * Sends a request within the limits of one host. Throws a `RegistryFailure`. Returns an answer of 500 and above after
+ * the last retry.
  */
 export type Throttle = (
   work: () => Promise<WireAnswer>,
@@ -42,36 +42,36 @@ export type ThrottleOptions = {
 
 /**
  * Limits the requests in flight to a host, and shares its rate limit among all callers. A 429, or a 503 with a time,
- * pauses the host. If the host reports its remaining requests, no more are in flight than that. After a timeout the
- * other callers wait a shorter time.
+ * pauses the host. If the host reports its remaining requests, their number also limits the requests in flight. After a
+ * request without an answer, other callers fail at once for a while.
  */
 export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOptions): Throttle {
-  const slots = createSlots(maxInFlight, maxWaiting, () => sentAway('too many requests wait for it already', 1000));
+  const slots = createSlots(maxInFlight, maxWaiting, () => rateLimited('too many requests wait for it already', 1000));
   const pauses = createRateLimitPauses(clock, usualRetries.budgetMs);
   let silence: { readonly untilMs: number; readonly failure: RegistryFailure } | undefined;
   let answeredAtMs = -Infinity;
-  let told = { left: Infinity, atMs: -Infinity };
+  let reported = { remaining: Infinity, atMs: -Infinity };
 
   return async function run(work, patience, signal) {
-    const left = { ...patience, beganAtMs: clock.monotonicMs() };
+    const retries = { ...patience, beganAtMs: clock.monotonicMs() };
     for (;;) {
-      if (pauses.leftMs() > 0) await stayAway(left, signal);
-      const outcome = await slots.use(() => attempt(work, left), signal);
+      if (pauses.leftMs() > 0) await waitForPause(retries, signal);
+      const outcome = await slots.use(() => attempt(work, retries), signal);
       if (outcome.kind === 'answer') return outcome.answer;
       if (outcome.afterMs > 0) await clock.sleep(outcome.afterMs, signal);
     }
   };
 
-  async function stayAway(left: RemainingRetries, signal: AbortSignal | undefined): Promise<void> {
-    for (let awayMs = pauses.leftMs(); awayMs > 0; awayMs = pauses.leftMs()) {
-      if (awayMs > left.budgetMs || pauses.areTooMany()) throw sentAway(pauses.why(), awayMs);
-      left.budgetMs -= awayMs;
-      // Random, so that callers do not resume at the same moment.
-      await clock.sleep(awayMs + random() * Math.min(awayMs / 4, maxSpreadMs), signal);
+  async function waitForPause(retries: RemainingRetries, signal: AbortSignal | undefined): Promise<void> {
+    for (let pauseMs = pauses.leftMs(); pauseMs > 0; pauseMs = pauses.leftMs()) {
+      if (pauseMs > retries.budgetMs || pauses.areTooMany()) throw rateLimited(pauses.why(), pauseMs);
+      retries.budgetMs -= pauseMs;
+      // Random, so that callers do not continue at the same moment.
+      await clock.sleep(pauseMs + random() * Math.min(pauseMs / 4, maxSpreadMs), signal);
     }
   }
 
-  async function attempt(work: () => Promise<WireAnswer>, left: RemainingRetries): Promise<Outcome> {
+  async function attempt(work: () => Promise<WireAnswer>, retries: RemainingRetries): Promise<Outcome> {
     if (pauses.leftMs() > 0) return { kind: 'again', afterMs: 0 };
     if (silence !== undefined && clock.monotonicMs() < silence.untilMs) throw silence.failure;
     const sentAtMs = clock.monotonicMs();
@@ -80,43 +80,43 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
       answer = await work();
     } catch (error) {
       if (!(error instanceof RegistryFailure)) throw error;
-      if (error.isTransient && left.faults > 0) return backOff(left);
-      if (answeredAtMs < left.beganAtMs) rememberSilence(error, left.beganAtMs);
+      if (error.isTransient && retries.faults > 0) return backOff(retries);
+      if (answeredAtMs < retries.beganAtMs) rememberSilence(error, retries.beganAtMs);
       throw error;
     }
     answeredAtMs = clock.monotonicMs();
-    hear(answer, sentAtMs);
-    return judge(answer, left);
+    noteRemaining(answer, sentAtMs);
+    return judge(answer, retries);
   }
 
-  /** An answer to an earlier request than the last reported number is ignored if it reports more remaining requests. */
-  function hear(answer: WireAnswer, sentAtMs: number): void {
-    const left = requestsLeft(answer);
-    if (left === undefined || (left > told.left && sentAtMs < told.atMs)) return;
-    told = { left, atMs: clock.monotonicMs() };
-    slots.limit(left);
+  /** Ignores a higher number from a request that was sent before the last report. */
+  function noteRemaining(answer: WireAnswer, sentAtMs: number): void {
+    const remaining = requestsLeft(answer);
+    if (remaining === undefined || (remaining > reported.remaining && sentAtMs < reported.atMs)) return;
+    reported = { remaining, atMs: clock.monotonicMs() };
+    slots.limit(remaining);
   }
 
-  function judge(answer: WireAnswer, left: RemainingRetries): Outcome {
+  function judge(answer: WireAnswer, retries: RemainingRetries): Outcome {
     const { status } = answer;
-    const askedMs = status === 429 || status === 503 ? retryAfterMs(answer, clock.nowMs()) : undefined;
-    if (status === 429 || askedMs !== undefined) {
-      pauses.begin(askedMs, errorTextOf(answer));
-      if (left.refusals === 0) throw sentAway(pauses.why(), pauses.leftMs());
-      left.refusals -= 1;
+    const requestedMs = status === 429 || status === 503 ? retryAfterMs(answer, clock.nowMs()) : undefined;
+    if (status === 429 || requestedMs !== undefined) {
+      pauses.begin(requestedMs, errorTextOf(answer));
+      if (retries.refusals === 0) throw rateLimited(pauses.why(), pauses.leftMs());
+      retries.refusals -= 1;
       return { kind: 'again', afterMs: 0 };
     }
     pauses.answered();
-    return faultStatuses.has(status) && left.faults > 0 ? backOff(left) : { kind: 'answer', answer };
+    return faultStatuses.has(status) && retries.faults > 0 ? backOff(retries) : { kind: 'answer', answer };
   }
 
-  function backOff(left: RemainingRetries): Outcome {
-    left.faults -= 1;
-    return { kind: 'again', afterMs: (backOffMs / 2 ** left.faults) * (0.5 + random()) };
+  function backOff(retries: RemainingRetries): Outcome {
+    retries.faults -= 1;
+    return { kind: 'again', afterMs: (backOffMs / 2 ** retries.faults) * (0.5 + random()) };
   }
 
   /**
-   * The silence is remembered for as long as it took to find out, so that many images on a dead host cost one deadline
+   * The failure is cached for as long as its request took, so that many images on a dead host cost one deadline
    * together.
    */
   function rememberSilence(failure: RegistryFailure, sinceMs: number): void {
@@ -125,7 +125,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     silence = { failure, untilMs: nowMs + Math.min(nowMs - sinceMs, longestUnreachableMs) };
   }
 
-  function sentAway(why: string, forMs: number): RegistryFailure {
+  function rateLimited(why: string, forMs: number): RegistryFailure {
     const unitMs = forMs < 1000 ? 1 : 1000;
     const waitMs = Math.ceil(Math.max(0, forMs) / unitMs) * unitMs;
     return new RegistryFailure('registry-rate-limited', `${why}; it may be asked again in ${formatDuration(waitMs)}`, {

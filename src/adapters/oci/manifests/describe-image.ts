@@ -38,8 +38,7 @@ export async function describeImage(
 }
 
 /**
- * The platforms that a digest has images for, in one or two requests. Attestations are left out, because they cannot
- * run.
+ * The platforms that a digest has images for, in one or two requests. Attestations are ignored.
  */
 export async function fetchPlatforms(
   client: Client,

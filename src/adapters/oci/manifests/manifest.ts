@@ -18,7 +18,7 @@ export type Manifest =
     };
 
 /**
- * Parses the body of a manifest. Throws `registry-invalid` if it is not one. The body's `mediaType` takes precedence
+ * Parses the body of a manifest. Throws `registry-invalid` for any other body. The body's `mediaType` takes precedence
  * over the header, because stores and proxies change headers. A body that could be both an index and an image is
  * refused: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m
  */
@@ -34,7 +34,7 @@ export function parseManifest(body: Buffer, contentType: string | undefined): Ma
   return looksLikeIndex ? readIndex(fields) : readImage(fields);
 }
 
-/** The failure for a registry that only has Docker's first format. */
+/** The failure for an image in Docker's first format only. */
 export function outdated(): RegistryFailure {
   return invalid('it offers the image only in the outdated manifest format of Docker, schema 1');
 }

@@ -6,15 +6,15 @@ import type { WireAnswer } from '../transport/exchange.ts';
 import { acceptedTypes, mediaTypeOf, outdated, outdatedTypes, parseManifest, type Manifest } from './manifest.ts';
 import { noRetries } from '../limits/throttle.ts';
 
-/** Where in which repository. */
+/** A repository at an endpoint. */
 export type RepositoryEndpoint = { readonly endpoint: Endpoint; readonly repository: string };
 
 /** Digest of a tag, and the ETag for the next request. */
 export type TagState = { readonly digest: Digest; readonly etag: string | undefined };
 
 /**
- * Digest of a tag by a HEAD request, or if that gives none by a GET whose body is hashed. Registries without HEAD
- * answer with any status, even 401 or 404.
+ * Digest of a tag by a HEAD request. Without a digest in the answer, a GET follows, and its body is hashed. Registries
+ * without HEAD answer with any status, even 401 or 404.
  */
 export async function resolveTag(
   client: Client,
@@ -28,9 +28,9 @@ export async function resolveTag(
   const head = await client(endpoint, { ...ask, method: 'HEAD', headers, isTentative: true }, signal);
   if (head.status === 304 && known !== undefined) return known;
   if (head.status === 200 && outdatedTypes.has(mediaTypeOf(head.headers['content-type']))) throw outdated();
-  const told = head.status === 200 ? digestHeader(head) : undefined;
-  if (told !== undefined) return { digest: told, etag: etagOf(head) };
-  // After a 500 the request has been retried often enough.
+  const reported = head.status === 200 ? digestHeader(head) : undefined;
+  if (reported !== undefined) return { digest: reported, etag: etagOf(head) };
+  // After a 500 the HEAD request has used the retries.
   const patience = head.status >= 500 ? { patience: noRetries } : {};
   const answer = await client(endpoint, { ...ask, ...patience, method: 'GET', headers: accept }, signal);
   requireFound(answer, 'it has no such tag');
@@ -72,10 +72,10 @@ export async function fetchBlob(
   return answer.body;
 }
 
-/** The smallest limit a registry may have: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pushing-manifests */
+/** The minimum of a registry's limit: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pushing-manifests */
 const maxManifestBytes = 4 * 1024 * 1024;
 
-/** The largest configs seen are some hundred kilobytes, of history and environment. */
+/** The largest known configs have some hundred kilobytes of history and environment. */
 const maxConfigBytes = 8 * 1024 * 1024;
 
 const accept: Readonly<Record<string, string>> = { accept: acceptedTypes };

@@ -9,9 +9,9 @@ import { RegistryFailure } from '../transport/failure.ts';
 import { arrayOf, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
 
 /**
- * Signatures of an image, at most 20: those behind the tag that cosign gives them, and those that refer to the image
- * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers, with the fallback tag for
- * registries without that list). An empty result is not a failure; a missing answer is.
+ * Signatures of an image, at most 20: from cosign's tag, and from the image's referrers
+ * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers, or the fallback tag of
+ * registries without this list). Empty for an image without signatures. Throws if the registry does not answer.
  */
 export async function findSignatures(
   client: Client,
@@ -19,52 +19,56 @@ export async function findSignatures(
   digest: Digest,
   signal?: AbortSignal,
 ): Promise<readonly FoundSignature[]> {
-  const visit: Visit = { client, place, signal };
+  const context: RequestContext = { client, place, signal };
   const name = digest.replace(':', '-');
-  const manifests = [await manifestAt(visit, `${name}.sig`), ...(await referringManifests(visit, digest, name))];
+  const manifests = [await manifestAt(context, `${name}.sig`), ...(await referringManifests(context, digest, name))];
   const layers = manifests.flatMap((body) => (body === undefined ? [] : signatureLayersIn(body)));
   const found: FoundSignature[] = [];
   for (const { payload, signature } of layers.slice(0, mostSignatures)) {
-    const content = contentOf(await ask(visit, `blobs/${payload}`, maxPayloadBytes), payload);
+    const content = contentOf(await ask(context, `blobs/${payload}`, maxPayloadBytes), payload);
     if (content !== undefined) found.push({ payload: content, signature });
   }
   return found;
 }
 
-type Visit = { readonly client: Client; readonly place: RepositoryEndpoint; readonly signal: AbortSignal | undefined };
+type RequestContext = {
+  readonly client: Client;
+  readonly place: RepositoryEndpoint;
+  readonly signal: AbortSignal | undefined;
+};
 
 const mostSignatures = 20;
 const mostManifests = 10;
 
-/** The smallest limit a registry may have for manifests. */
+/** The minimum of a registry's limit for manifests. */
 const maxManifestBytes = 4 * 1024 * 1024;
 
 /** A payload has some hundred bytes, and the signer may add annotations. */
 const maxPayloadBytes = 256 * 1024;
 
 async function referringManifests(
-  visit: Visit,
+  context: RequestContext,
   digest: Digest,
   fallbackTag: string,
 ): Promise<readonly (Buffer | undefined)[]> {
   const query = `?artifactType=${encodeURIComponent(signatureArtifact)}`;
-  const answer = await ask(visit, `referrers/${digest}${query}`, maxManifestBytes, true);
-  // An answer of 500 and above does not mean that there are none. A registry without the list answers 404 or refuses.
+  const answer = await ask(context, `referrers/${digest}${query}`, maxManifestBytes, true);
+  // An answer of 500 and above does not mean an empty list. A registry without the list answers 404 or refuses.
   if (answer.status >= 500) requireFound(answer, '');
-  const index = answer.status === 200 ? answer.body : await manifestAt(visit, fallbackTag);
+  const index = answer.status === 200 ? answer.body : await manifestAt(context, fallbackTag);
   const bodies: (Buffer | undefined)[] = [];
   for (const manifest of index === undefined ? [] : signatureManifestsIn(index)) {
-    bodies.push(await manifestAt(visit, manifest, manifest));
+    bodies.push(await manifestAt(context, manifest, manifest));
   }
   return bodies;
 }
 
-async function manifestAt(visit: Visit, reference: string, digest?: Digest): Promise<Buffer | undefined> {
-  return contentOf(await ask(visit, `manifests/${reference}`, maxManifestBytes), digest);
+async function manifestAt(context: RequestContext, reference: string, digest?: Digest): Promise<Buffer | undefined> {
+  return contentOf(await ask(context, `manifests/${reference}`, maxManifestBytes), digest);
 }
 
 function ask(
-  { client, place, signal }: Visit,
+  { client, place, signal }: RequestContext,
   path: string,
   maxBytes: number,
   isTentative = false,

@@ -19,7 +19,7 @@ const page = (tags: readonly unknown[], next?: string) => ({
   body: JSON.stringify({ name: 'team/app', tags }),
 });
 
-/** A registry whose tags are these, at most `most` on a page. */
+/** A registry with these tags, at most `most` per page. */
 function paged(tags: readonly string[], most: number): Answer {
   return ({ url }) => {
     const last = new URL(url, 'http://host').searchParams.get('last');
@@ -213,7 +213,7 @@ describe('listTags()', () => {
       const server = await rig.serve(() => page(['a'], next));
       const failure = await failureOf(rig.registry().listTags(at(server)));
       expect(failure.code).toBe('registry-invalid');
-      expect(failure.message).toContain('its list of tags goes on');
+      expect(failure.message).toContain('its list of tags continues');
     }
     expect(other.seen).toEqual([]);
   });

@@ -27,7 +27,7 @@ export type ListingOptions = {
 };
 
 /**
- * Requests page after page, at most 50. A page that is unchanged since an earlier listing is an answer without a body.
+ * Requests page after page, at most 50. The answer for a page that is unchanged since an earlier listing has no body.
  */
 export async function listTags(
   client: Client,
@@ -53,7 +53,7 @@ export async function listTags(
   return { tags: [...tags].slice(0, mostTags), isCut, pages };
 }
 
-/** Some registries give fewer at once. */
+/** Some registries send smaller pages. */
 const pageSize = 1000;
 
 const mostPages = 50;
@@ -94,7 +94,7 @@ function saysUnsupported({ status, body }: WireAnswer): boolean {
   return status === 404 && body.length < 10_000 && /"code"\s*:\s*"UNSUPPORTED"/.test(body.toString());
 }
 
-/** Some registries send `null` for an empty repository. Texts that cannot be tags are left out. */
+/** Some registries send `null` for an empty repository. Invalid tags are ignored. */
 function tagsIn(body: Buffer): readonly string[] {
   const tags = parseJsonObject(body)?.['tags'];
   if (tags === null) return [];
@@ -106,10 +106,10 @@ function tooSlow(): RegistryFailure {
   return new RegistryFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
 }
 
-/** The place where a listing was requested. */
+/** The address of a listing. */
 type ListingPlace = {
   readonly url: URL;
-  /** The host that a redirect of the first registry led to, as lscr.io leads to ghcr.io. */
+  /** The target host of the registry's redirect, e.g. from lscr.io to ghcr.io. */
   readonly behind?: string | undefined;
 };
 
@@ -121,7 +121,7 @@ type ListingPlace = {
 export function nextPage(link: string | undefined, { url, behind }: ListingPlace): string | undefined {
   const target = link === undefined ? undefined : targetIn(link.slice(0, longestLink));
   if (target === undefined) return undefined;
-  if (!URL.canParse(target, url.href)) throw refused('to no URL');
+  if (!URL.canParse(target, url.href)) throw refused('at an invalid URL');
   const next = new URL(target, url.href);
   if (next.host !== url.host && next.host !== behind) throw refused('on another host');
   if (!next.pathname.endsWith(url.pathname) && !url.pathname.endsWith(next.pathname)) throw refused('at another path');
@@ -139,5 +139,5 @@ function targetIn(link: string): string | undefined {
 }
 
 function refused(where: string): RegistryFailure {
-  return new RegistryFailure('registry-invalid', `its list of tags goes on ${where}`);
+  return new RegistryFailure('registry-invalid', `its list of tags continues ${where}`);
 }

@@ -17,7 +17,7 @@ type KeptPage = Page & { readonly query: string };
 export type ListingCache = {
   /** Never throws. */
   readonly find: (place: string) => Promise<KnownPages | undefined>;
-  /** Replaces what is known. */
+  /** Replaces the stored listing. */
   readonly note: (place: string, pages: KnownPages) => void;
   readonly forget: (place: string) => void;
   /** Resolves when every write has ended, successfully or not. */
@@ -25,8 +25,8 @@ export type ListingCache = {
 };
 
 /**
- * Keeps the 100 repositories that were listed last. With a store also those of earlier processes, read with the first
- * question.
+ * Keeps the listings of the 100 repositories that were listed last. A store adds the listings of earlier processes, at
+ * the first `find`.
  */
 export function createListingCache(store?: SharedRecords<StoredListing>): ListingCache {
   const listings = createLru<KnownPages>(mostListings);

@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Whether an IP address lies in one of the ranges. */
+/** A set of ranges of IP addresses. */
 export type AddressList = { readonly isEmpty: boolean; readonly contains: (address: string) => boolean };
 
-/** Built from addresses and CIDR ranges of both families. Other entries are left out. */
+/** Reads addresses and CIDR ranges of both families. Other entries are ignored. */
 export function createAddressList(entries: readonly string[]): AddressList {
   const ranges = new BlockList();
   let isEmpty = true;

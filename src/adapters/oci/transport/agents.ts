@@ -12,13 +12,13 @@ export type Route = {
   readonly request: typeof http.request;
   /** Options of all requests to the origin. */
   readonly options: { readonly agent: http.Agent; readonly host: string; readonly port: string };
-  /** Headers for a proxy that gets whole URLs; undefined without one. */
+  /** Headers for a proxy that receives whole URLs; undefined without a proxy. */
   readonly proxyHeaders: Readonly<Record<string, string>> | undefined;
 };
 
 export type Agents = {
   readonly routeTo: (url: URL) => Promise<Route>;
-  /** Builds the route for the origin again with the next request, because certificates may have changed. */
+  /** The next request to the origin builds a new route, because certificates may have changed. */
   readonly forget: (url: URL) => void;
   /** Ends all requests. Later ones fail. */
   readonly close: () => Promise<void>;
@@ -91,10 +91,10 @@ export function createAgents(options: AgentOptions): Agents {
   }
 }
 
-/** More registries, token servers and stores than any list of images needs. Hostile redirects cannot exceed it. */
+/** More registries, token servers and stores than any list of images needs. Also limits hostile redirects. */
 const maxOrigins = 256;
 
-/** A connection that was unused for this long is closed, because sockets take memory. */
+/** A connection is closed after this idle time, because sockets take memory. */
 const idleMs = 15_000;
 
 /**

@@ -14,8 +14,8 @@ export type AuthorityOptions = {
 };
 
 /**
- * The trusted authorities for a host, and our client certificate for it, read again at each call from `HOST:PORT/*.crt`
- * (authorities) and `*.cert` with `*.key` (client certificate): https://docs.docker.com/engine/security/certificates/
+ * The trusted authorities for a host, and Upkeep's client certificate. Each call reads `HOST:PORT/*.crt` (authorities)
+ * and `*.cert` with `*.key` (client certificate): https://docs.docker.com/engine/security/certificates/
  */
 export function createAuthorities(options: AuthorityOptions): (host: string) => Promise<tls.SecureContext> {
   const { tlsMinVersion: minVersion, extraCa, certsFolder } = options;
@@ -34,12 +34,12 @@ export function createAuthorities(options: AuthorityOptions): (host: string) => 
   };
 }
 
-/** A list of authorities replaces the built-in ones, so those are added, but only when needed. */
+/** A list of authorities replaces the built-in ones. Therefore these are added to extra ones. */
 function trusting(extra: readonly Buffer[]): { readonly ca?: (string | Buffer)[] } {
   return extra.length === 0 ? {} : { ca: [...wellKnown(), ...extra] };
 }
 
-/** Node 22.15 and newer also report those of the system and of `NODE_EXTRA_CA_CERTS`. */
+/** Node 22.15 and newer also include the authorities of the system and of `NODE_EXTRA_CA_CERTS`. */
 function wellKnown(): readonly string[] {
   const newer: typeof tls & { readonly getCACertificates?: (kind: 'default') => string[] } = tls;
   return newer.getCACertificates?.('default') ?? tls.rootCertificates;

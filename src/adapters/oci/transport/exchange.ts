@@ -12,7 +12,7 @@ export type WireRequest = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** A longer answer is refused. */
+  /** A longer answer is an error. */
   readonly maxBytes: number;
 };
 
@@ -20,13 +20,13 @@ export type WireAnswer = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Address of the answer, if a redirect has led to another host. */
+  /** Address of the answer after a redirect to another host. */
   readonly elsewhere?: URL;
-  /** Makes texts of the answer safe to show: they must not repeat a secret that was ever sent. */
+  /** Makes a text of the answer safe to show: replaces it if it repeats a secret that was sent. */
   readonly showable: (words: string) => string;
 };
 
-/** One request, one whole answer. Throws a `RegistryFailure` without such an answer. */
+/** One request, one whole answer. Throws a `RegistryFailure` if there is none. */
 export type Exchange = (request: WireRequest, signal?: AbortSignal) => Promise<WireAnswer>;
 
 export type ExchangeOptions = {
@@ -38,13 +38,13 @@ export type ExchangeOptions = {
 
 /** Redirects are returned like other answers. */
 export function createExchange(agents: Agents, options: ExchangeOptions): Exchange {
-  const manner: ExchangeContext = { ...options, inTurn: createTickBatches(Infinity) };
+  const context: ExchangeContext = { ...options, inTurn: createTickBatches(Infinity) };
   return async function exchange(request, signal) {
     const { url } = request;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
         const route = await orAborted(agents.routeTo(url), signal);
-        const answer = await attempt(route, request, manner, signal);
+        const answer = await attempt(route, request, context, signal);
         if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
@@ -61,7 +61,7 @@ export function createExchange(agents: Agents, options: ExchangeOptions): Exchan
 /** Answers that arrived in the same tick continue together. */
 type ExchangeContext = ExchangeOptions & { readonly inTurn: TickBatches };
 
-/** The other side may close a kept connection at the moment of its use, and after its restart several of them. */
+/** The server may close a kept connection at the moment of its use, and several after its restart. */
 const maxStaleConnections = 3;
 
 function attempt(
@@ -71,18 +71,18 @@ function attempt(
   signal: AbortSignal | undefined,
 ): Promise<WireAnswer | 'stale'> {
   const { url, method, headers, body, maxBytes } = wanted;
-  // A user name in the URL is not sent, because nobody configured it.
+  // The user name of a URL is not sent, because it is not from the configuration.
   const path = url.pathname + url.search;
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return void reject(abortReasonOf(signal));
     let hasAnswered = false;
-    const shown = { ...route.proxyHeaders, ...headers };
-    sent.note(shown, body);
+    const sentHeaders = { ...route.proxyHeaders, ...headers };
+    sent.note(sentHeaders, body);
     const request = route.request({
       ...route.options,
       method,
       path: route.proxyHeaders === undefined ? path : url.origin + path,
-      headers: { host: url.host, 'user-agent': userAgent, ...shown },
+      headers: { host: url.host, 'user-agent': userAgent, ...sentHeaders },
     });
     const abort = (): void => fail(abortReasonOf(signal));
     const timer = setTimeout(() => fail(timedOut(url.host, deadlineMs)), deadlineMs);

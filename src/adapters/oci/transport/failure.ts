@@ -2,15 +2,15 @@ import { ServiceError, type ErrorCode } from '../../../domain/errors.ts';
 import { familiarReference, type ImageReference } from '../../../domain/reference/image-reference.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 
-/** A registry's failure, from code that does not know the image. `explain` adds the image for the user. */
+/** A registry's failure, without the image. `explain` adds the image for the user. */
 export class RegistryFailure extends Error {
   override readonly name = 'RegistryFailure';
   readonly code: FailureCode;
-  /** The host that answered or did not answer; undefined: the host of the request. */
+  /** The host that failed; undefined: the host of the request. */
   readonly host: string | undefined;
   readonly remedy: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Whether the same request is likely to succeed soon. */
+  /** True if the same request is likely to succeed soon. */
   readonly isTransient: boolean;
 
   constructor(code: FailureCode, why: string, details: FailureDetails = {}) {
@@ -41,7 +41,7 @@ export function explain(
   { asked, showable }: { readonly asked: string; readonly showable: (words: string) => string },
 ): ServiceError {
   const { code, host = asked, message, retryAfterMs, cause } = failure;
-  // The registry chooses the hosts of its tokens and contents, so their names are foreign text.
+  // The registry chooses the hosts of its tokens and blobs, so their names are untrusted text.
   const isShown = host === asked || showable(host) === host;
   const remedy = isShown ? failure.remedy : undefined;
   const where = isShown ? quoted(host) : `a host that ${quoted(asked)} named`;
@@ -53,7 +53,7 @@ export function explain(
   });
 }
 
-/** Foreign text for a message: at most 200 printable characters. */
+/** Untrusted text for a message: at most 200 printable characters. */
 export function cut(text: string): string {
   return printable(text.trim(), 200);
 }

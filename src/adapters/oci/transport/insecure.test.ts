@@ -82,7 +82,7 @@ describe('with tlsSkip', () => {
     const oci = rig.registry({ tlsSkip: true, proxy, dockerConfigPath: rig.dockerConfig(auths) });
     const error = await failureOf(oci.resolve(image));
     expect(error.code).toBe('registry-denied');
-    expect(error.message).toMatch(/the login in ".*" is kept back, because it speaks plain HTTP$/);
+    expect(error.message).toMatch(/the login in ".*" is not sent, because the registry uses plain HTTP$/);
     expect(error.remedy).toContain('add registry.test to the engine');
     expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([undefined]);
   });
@@ -175,7 +175,7 @@ test('one that is not insecure gets no plain request, and no unverified one', as
   putImage(content, 'team/app:1');
   const server = await rig.serve(serveContent(content), { tls: true });
   const plain = await rig.serve(serveContent(content));
-  // Not a loopback address by its name, but there is no other server to be had: the list is empty, so no name is looked up.
+  // The name of the host is not a loopback address. The list is empty, so the name is not looked up.
   for (const [{ port }, why] of [
     [server, 'unknown authority'],
     [plain, 'does not speak TLS'],

@@ -13,8 +13,8 @@ export type InsecureOptions = {
 };
 
 /**
- * Whether a host may show any certificate or speak plain HTTP, by the rules of the engine: it is this machine, or it is
- * listed, or its name resolves into a listed range. Docker Hub never is.
+ * True if a host may use any certificate or plain HTTP, by the rules of the engine: this machine, a listed host, or a
+ * name that resolves into a listed range. Never true for Docker Hub.
  * https://docs.docker.com/reference/cli/dockerd/#insecure-registries
  */
 export function createInsecure({ clock, log, insecureRegistries }: InsecureOptions): IsInsecure {
@@ -36,7 +36,7 @@ export function createInsecure({ clock, log, insecureRegistries }: InsecureOptio
       return await listed(signal);
     } catch (error) {
       signal?.throwIfAborted();
-      log?.warn('The insecure registries are unknown, so there are none', { error });
+      log?.warn('The insecure registries are unknown, so every registry needs a valid certificate', { error });
       return readList([]);
     }
   }
@@ -54,7 +54,7 @@ function readList(entries: readonly string[]): List {
   return { hosts: new Set(entries.map((entry) => entry.toLowerCase())), ranges: createAddressList(entries) };
 }
 
-/** A name that does not resolve in time is in no range. The connection reports a better error. */
+/** An unresolved name is in no range. The connection reports a better error. */
 async function addressesOf(name: string): Promise<readonly string[]> {
   if (isIP(name) !== 0) return [name];
   const giveUp = new AbortController();

@@ -1,7 +1,7 @@
 import { codeOf } from '../../../domain/text/error-code.ts';
 import { cut, RegistryFailure } from './failure.ts';
 
-/** Describes Node's connection error, with a remedy. */
+/** Translates Node's connection error into a message with a remedy. */
 export function readNetworkError(error: unknown, host: string): RegistryFailure {
   if (error instanceof RegistryFailure) return error;
   const code = codeOf(error);
@@ -14,12 +14,12 @@ export function readNetworkError(error: unknown, host: string): RegistryFailure 
   });
 }
 
-/** Whether the failure concerns certificates, which may change while the service runs. */
+/** True if the failure concerns TLS. Certificates may change while the service runs. */
 export function isTlsError(failure: RegistryFailure): boolean {
   return /CERT|SSL|TLS|EPROTO|ISSUER|SIGNATURE/.test(codeOf(failure.cause));
 }
 
-/** Whether a TLS handshake failed because the other side does not speak TLS. */
+/** True if a TLS handshake failed because the server does not speak TLS. */
 export function isTlsMismatch(error: unknown): boolean {
   const cause = error instanceof RegistryFailure ? error.cause : error;
   return cause instanceof Error && /wrong version number|packet length too long/i.test(cause.message);
@@ -49,8 +49,8 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ECONNRESET: closed,
   EPIPE: closed,
   ETIMEDOUT: tooSlow,
-  EHOSTUNREACH: { why: 'there is no way to the host' },
-  ENETUNREACH: { why: 'there is no way to its network' },
+  EHOSTUNREACH: { why: 'there is no route to the host' },
+  ENETUNREACH: { why: 'there is no route to its network' },
   ENOTFOUND: { why: 'there is no host of that name' },
   EAI_AGAIN: { why: 'its name could not be looked up', isTransient: true },
   DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,

@@ -11,8 +11,8 @@ export type ProxyOptions = {
 };
 
 /**
- * The proxy for a URL; undefined: a direct connection. The rules are those of the engine's own client, so that both use
- * the same route: https://pkg.go.dev/golang.org/x/net/http/httpproxy#Config. Throws `invalid-input` for a value that is
+ * The proxy for a URL; undefined: a direct connection. The rules are the same as in the engine, so both use the same
+ * route: https://pkg.go.dev/golang.org/x/net/http/httpproxy#Config. Throws `invalid-input` for a value that is
  * not the URL of an HTTP proxy.
  */
 export function createProxyChoice({ http, https, no = [] }: ProxyOptions): (url: URL) => URL | undefined {

@@ -23,8 +23,7 @@ export function followingRedirects(exchange: Exchange): Exchange {
 const maxRedirects = 5;
 
 /**
- * 303 asks for a GET, which our request already is. POST is sent only to token servers, which have no reason to
- * redirect.
+ * 303 requests a GET, so the method does not change. Redirects of POST are not followed: only token servers get it.
  */
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 

@@ -1,12 +1,12 @@
 import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
 import { createLru } from '../async/lru.ts';
 
-/** Logins and tokens sent to registries, so that no message quotes them from an answer. */
+/** Logins and tokens that were sent to registries. No message may quote them from an answer. */
 export type SentSecrets = {
   readonly note: (headers: Readonly<Record<string, unknown>>, body: string | undefined) => void;
   /**
-   * The text of a registry, or a placeholder if it repeats a secret that was sent to any registry, because two hosts
-   * may be one server.
+   * The text of a registry, or a placeholder if it repeats a secret. Secrets of other registries count as well, because
+   * two hosts may be one server.
    */
   readonly showable: (words: string) => string;
 };
@@ -26,10 +26,10 @@ export function createSentSecrets(): SentSecrets {
   };
 }
 
-/** A token for each repository, and the logins. Beyond it the oldest are dropped, which have expired. */
+/** Enough for a token of each repository, and the logins. Above it, the oldest are dropped; they have expired. */
 const mostNoted = 1000;
 
-/** The header's text after the scheme. For `Basic` also the password. */
+/** The header's text after the scheme; for `Basic` also the password. */
 function secretsOf(header: string): readonly string[] {
   const shown = header.replace(/^\S+ /, '');
   if (!/^basic /i.test(header)) return [shown];
