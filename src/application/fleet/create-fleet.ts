@@ -31,7 +31,7 @@ export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> &
   readonly open: (onAnswer: (name: string, failure: unknown) => void) => readonly Member[];
   readonly history?: Memory['history'];
   readonly enginesAtOnce: number;
-  /** Absent: services are of no concern. */
+  /** Absent: services are not watched. */
   readonly services?: SwarmOptions;
   /** Absent: all engines are one wave. */
   readonly waves?: WaveOptions;
@@ -67,8 +67,8 @@ export function createFleet({
     const reached: ReachedMember = { ...member, reach: createReachability(member, { clock, publish, onReturn, onId }) };
     reaches.set(member.name, reached.reach);
     member.application.subscribe((event) => {
-      const told = withEngine(event, member.name);
-      if (told !== undefined) publish(told);
+      const tagged = withEngine(event, member.name);
+      if (tagged !== undefined) publish(tagged);
     });
     return reached;
   });
@@ -161,7 +161,7 @@ function firstOpening(members: readonly ReachedMember[], ms: number) {
   return names.length === 0 ? undefined : { atMs, names: [...new Set(names)] };
 }
 
-/** An engine with the swarms that it owns in name. */
+/** The state of an engine. Its counts include the services of the swarms under its name. */
 function stateOf({ name, address, application, reach }: ReachedMember, { swarms, lastRunAtMs }: OfEngine): EngineState {
   const inventories = [application, ...swarms.map((swarm) => swarm.application)].map((one) => one.inventory());
   const failure = reach.failure();
