@@ -140,7 +140,7 @@ async function judgeWhole(
 
 /**
  * The registry may have deleted the manifest that its tag pointed at before. Where the engine does not have the image,
- * the id may be that of a config; docker-registry answers such a request with 500.
+ * the id may be a config's id, and docker-registry answers a request for it with 500.
  */
 function isNoAnswer({ code }: ServiceError, { image }: CheckSubject): boolean {
   return code === 'registry-not-found' || image === undefined;

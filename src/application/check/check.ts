@@ -53,7 +53,7 @@ export type JudgeOrder = {
   readonly ignoreWindows?: boolean;
   /** No version waits for approval: for a plan that shows what an approval would lead to. */
   readonly asApproved?: boolean;
-  /** Its registry is asked in place of that of the outside. */
+  /** Its registry replaces the registry of `world`. */
   readonly part?: Pick<PartOfRun, 'registry' | 'hold'> | undefined;
 };
 
@@ -174,7 +174,7 @@ function heldOtherwise({ status, otherwise }: Verdict) {
   return status === 'stale' && otherwise !== undefined ? ({ ...otherwise, status: 'held' } as const) : {};
 }
 
-/** The verdict on a container without a question for a registry. */
+/** The facts about a container that its verdict needs, or a verdict without a registry request. */
 function subjectOf(
   { container, wishes }: WatchedContainer,
   { references, images, failedVersions }: Known,

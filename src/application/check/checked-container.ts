@@ -55,11 +55,11 @@ export type CheckedContainer = ImageVersions & {
   readonly otherFailures?: readonly FailedVersion[];
   /** The kind of reason of `held` and `unknown`. */
   readonly hold?: Hold | undefined;
-  /** When the registry may be asked again, milliseconds since the epoch; absent where it has not said. */
+  /** When the registry may be asked again, milliseconds since the epoch; absent if the registry gave no time. */
   readonly retryAtMs?: number;
-  /** Present where services of a swarm are watched too. */
+  /** Present if services of a swarm are watched. */
   readonly kind?: EntryKind;
-  /** Present where a person may decide about the newer version, or a window holds it back. */
+  /** Present if a person may decide about the newer version, or a window holds it back. */
   readonly unrestrained?: UnheldVerdict;
 };
 

@@ -16,7 +16,7 @@ export type TakenDecision = Decision & { readonly isKept: boolean };
 
 /** The use cases about decisions. They do not throw for failures outside Upkeep. */
 export type DecisionService = {
-  /** Decisions in force, oldest first, with those of other processes. */
+  /** Decisions in force, oldest first, including decisions of other processes. */
   readonly list: () => Promise<readonly Decision[]>;
   /** The newer version that a container waits for by the last check, by the container's name. */
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;

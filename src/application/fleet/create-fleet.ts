@@ -142,7 +142,7 @@ export function createFleet({
   };
 }
 
-/** Orchestrators call this often. Engines that are away are retried by `follow` only. */
+/** Orchestrators call this often, so only `follow` retries unreachable engines. */
 async function anyReady(members: readonly ReachedMember[], signal: AbortSignal | undefined): Promise<void> {
   const answering = members.filter(({ reach }) => reach.isReachable() !== false);
   const asked = answering.length > 0 ? answering : members;

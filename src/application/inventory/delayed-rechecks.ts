@@ -1,8 +1,8 @@
 import type { EngineListing, ListedService } from '../../domain/inventory/engine-listing.ts';
 
 /**
- * Repeats readings some time after the first one. A `look` follows one to two pauses after the call: one timer serves
- * all of them. `pause` resolves early at the end of the process, and `isOver` is true then.
+ * Repeats readings some time after the first one. One timer serves all calls, so a `look` follows one to two pauses
+ * after its call. At the end of the process `pause` resolves early, and `isOver` is true.
  */
 export function createDelayedRechecks(pause: () => Promise<void>, isOver: () => boolean): (look: () => void) => void {
   let ripe: (() => void)[] = [];
@@ -59,13 +59,13 @@ export type TaskRechecks = {
 
 /** `look` follows `pause`, a bounded number of times after each event. */
 export function createTaskRechecks(pause: () => Promise<void>, look: () => void): TaskRechecks {
-  let left = 0;
+  let remaining = 0;
   let isWaiting = false;
   return {
-    noteEvent: () => void (left = mostLooks),
+    noteEvent: () => void (remaining = mostLooks),
     noteRead({ services = [] }) {
-      if (isWaiting || left === 0 || !services.some(isShort)) return;
-      left -= 1;
+      if (isWaiting || remaining === 0 || !services.some(isShort)) return;
+      remaining -= 1;
       isWaiting = true;
       void pause().then(() => {
         isWaiting = false;

@@ -42,7 +42,7 @@ export type Found = {
 };
 
 export type FindOrder = {
-  /** Names whose journals are believed without the seal of our key. */
+  /** Names whose journals are trusted without the seal of our key. */
   readonly unsealed?: readonly string[];
 };
 
@@ -146,7 +146,7 @@ async function read(
   return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
 }
 
-/** Inspects old containers. Kept ones are not in `containers`, but they are not treated as gone. */
+/** Inspects old containers. Kept ones are not in `containers`, but they still exist. */
 async function inspectOlds(
   outside: Outside,
   carriers: readonly JournaledContainer[],
@@ -207,6 +207,6 @@ function partOf({ name, oldId, successor, autoRemoveReplica, mark }: ConfirmedMe
   const journal = (successor ?? autoRemoveReplica)?.journal;
   if (journal === undefined) return memberFromMark(name, oldId, mark);
   // A mark cannot be forged, and the mark of a rollback is newer than the journal of the update that it undoes.
-  const told = mark && { policy: mark.policy, wasRunning: mark.wasRunning };
-  return { ...memberFromJournal(journal), ...told };
+  const fromMark = mark && { policy: mark.policy, wasRunning: mark.wasRunning };
+  return { ...memberFromJournal(journal), ...fromMark };
 }

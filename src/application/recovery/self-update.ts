@@ -42,7 +42,7 @@ export async function watchHelper(outside: Outside, settings: ServiceSettings, s
       const { awaitsHelper } = await recoverTransactions(outside, settings, signal, { waitedMs });
       if (awaitsHelper !== true) return;
     } catch (error) {
-      outside.log.debug('The helper cannot be looked at', { error: describeError(error) });
+      outside.log.debug('The state of the helper cannot be read', { error: describeError(error) });
     }
   }
 }

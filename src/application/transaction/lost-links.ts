@@ -29,7 +29,7 @@ export async function describeLostLinks(
   if (lost.length === 0) return '';
   const which = lost.map(([alias]) => quoted(alias)).join(', ');
   const links = lost.length === 1 ? `its link ${which}` : `its links ${which}`;
-  return `; "${container.name}" has lost ${links}, because the engine ended meanwhile: restart the engine, or create it anew`;
+  return `; "${container.name}" has lost ${links}, because the engine ended meanwhile: restart the engine, or re-create the container`;
 }
 
 /**

@@ -150,7 +150,7 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
   return { swarm, inOrder, serving };
 }
 
-/** Marks an unreachable engine as such. Rethrows an abort and any error other than a `ServiceError`. */
+/** Marks the manager's engine as unreachable if it is. Rethrows an abort and any error other than a `ServiceError`. */
 function failureOf({ reach }: Manager, error: unknown, signal: AbortSignal | undefined): ServiceError {
   if (signal?.aborted || !(error instanceof ServiceError)) throw error;
   // After any other error, the engine itself may still answer.

@@ -41,8 +41,8 @@ type CreateUnderTagOptions = {
 };
 
 /**
- * Creates a container while the tag points at the wanted image, because the container stores the reference as text. A
- * container of the old image also gets its tag for a moment, wherever the tag points by now.
+ * Creates a container while the tag points at the wanted image, because the container stores the reference as text. For
+ * a container of the old image, the tag is moved back for a moment.
  */
 async function createUnderTag(
   { outside: { engine }, transaction: { tagsBefore } }: StepContext,
@@ -77,8 +77,8 @@ async function beginAnew(
 }
 
 /**
- * Whether another updater got the name first; the tag is left to it then. Docker reserves a name before it shows the
- * container, so an invisible holder is waited for.
+ * Whether another updater got the name first; the tag is then its own. Docker reserves a name before it shows the
+ * container, so this waits for an invisible holder.
  */
 async function isUnderUpdate({ outside: { engine, clock } }: StepContext, { name, oldId }: Member): Promise<boolean> {
   let holder = await engine.inspectContainer(successorName(name));

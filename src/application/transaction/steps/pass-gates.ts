@@ -7,8 +7,7 @@ import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
 import { memberOf, type StepContext } from './step-context.ts';
 
 /**
- * Waits for the health of all successors at once. After one failure the others are not waited for, because they are
- * rolled back too.
+ * Waits for the health of all successors at once. One failure ends the wait, because all of them are rolled back.
  */
 export async function passGates(
   { outside, settings, transaction }: StepContext,
