@@ -39,7 +39,7 @@ export type CheckReport = EngineRuns & {
   readonly durationMs: number;
 };
 
-/** The container before that update; `id` is the old container's. */
+/** A container before its interrupted update; `id` is the old container's. */
 export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked'> &
   Pick<CheckedContainer, 'id' | 'image' | 'imageId' | 'engine'>;
 
@@ -61,7 +61,7 @@ export type JudgeOrder = {
 export type Judge = (selected: SelectedContainers, order: JudgeOrder, signal?: AbortSignal) => Promise<JudgedReport>;
 
 export type JudgedReport = CheckReport & {
-  /** The same containers as a scheduled run would judge them, without the exceptions of this order. */
+  /** The verdicts of a scheduled run on the same containers, without the exceptions of this order. */
   readonly standing: readonly CheckedContainer[];
 };
 

@@ -12,7 +12,7 @@ export type HistoryEntry = SessionSummary &
     /** When it ended, milliseconds since the epoch. */
     readonly timestampMs: number;
     readonly durationMs: number;
-    /** Containers that are back on their old image; they count as failed too. */
+    /** Containers that were rolled back to their old image; they count as failed too. */
     readonly rolledBack: number;
     /** Containers with a failed update, rolled back or not: the first 20. */
     readonly failures: readonly PastFailure[];
@@ -31,7 +31,7 @@ export type History = {
   /** Resolves when every write has ended, successfully or not. */
   readonly settled: () => Promise<unknown>;
   readonly hear: (event: ServiceEvent) => void;
-  /** In the order in which the runs ended, at most 500. */
+  /** The runs in the order of their ends, at most 500. */
   readonly entries: () => readonly HistoryEntry[];
   readonly last: () => HistoryEntry | undefined;
 };

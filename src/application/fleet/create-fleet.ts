@@ -38,7 +38,7 @@ export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> &
 };
 
 /**
- * Several engines as one application. Each member has its own lock, mirror, recovery, memory and hooks; a run covers
+ * Several engines as one application. Each member has its own lock, cache, recovery, memory and hooks; a run covers
  * all of them. Members do not wait for each other, except for the bound on engines at work.
  */
 export function createFleet({

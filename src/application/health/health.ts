@@ -98,12 +98,12 @@ export async function passGate(
   }
 }
 
-/** The verdict is no longer needed. */
+/** The verdict after an abort. */
 export const calledOff = { kind: 'failed', reason: 'its health check was cancelled', ownFault: false } as const;
 
 /**
- * The verdict on a container with `--rm` that is gone. The engine keeps neither its exit code nor its log, and without
- * events the cause is unknown.
+ * The verdict on a removed container with `--rm`. The engine keeps neither its exit code nor its log, and without events
+ * the cause is unknown.
  */
 export const endedAndGone = {
   kind: 'failed',

@@ -38,7 +38,7 @@ export async function runHook(
     for (const line of outputLines(outcome.output)) log.info('Output of a lifecycle hook', { ...about, line });
   const end = judgeHook(outcome, command);
   if (end.kind === 'passed') log.debug('A lifecycle hook ended with code 0', about);
-  // The outcome of the update reports its own hook.
+  // The outcome of the update reports a failed pre-update hook.
   else if (hook !== 'preUpdate') log.warn(`The ${titleOf(hook, container)} ${end.reason}`);
   return end;
 }
@@ -61,7 +61,7 @@ export async function runPreCheckHooks(
   else logDisabledHooks(outside, watched);
 }
 
-/** Runs the hooks after a run, in the containers that have these names then. */
+/** Runs the hooks after a run, in the containers that then have these names. */
 export async function runPostCheckHooks(
   outside: Outside,
   settings: ServiceSettings,

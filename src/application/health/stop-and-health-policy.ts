@@ -48,5 +48,5 @@ export function longestPendingStopMs({ timeoutSeconds }: StopAndHealthPolicy['st
 /** Replaces a stop without a timeout, which a container may configure. */
 const endlessStopSeconds = 600;
 
-/** A container's own configuration may ask for years, and may come from the image. */
+/** The stop timeout in a container's own configuration may be years, and may come from the image. */
 const longestStopSeconds = longestWaitMs / 1000;

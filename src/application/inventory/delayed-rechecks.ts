@@ -75,7 +75,7 @@ export function createTaskRechecks(pause: () => Promise<void>, look: () => void)
   };
 }
 
-/** After that, a service with too few tasks is only read with everything else. */
+/** After this many, a service with too few tasks is only read with the full listing. */
 const mostLooks = 15;
 
 function isShort({ service: { count } }: ListedService): boolean {

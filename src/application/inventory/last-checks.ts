@@ -25,9 +25,9 @@ export type LastChecks = {
 };
 
 /**
- * A result belongs to a container id, under any name. When a container was created anew with the same image and
- * reference, the result passes to the container with the same name. The shown reference of a container may change; the
- * reference that it was created from does not.
+ * A result belongs to a container id, even after a rename. If a container is re-created with the same image and
+ * reference, the new container of that name gets the result. The shown reference of a container may change; the reference
+ * that it was created from does not.
  */
 export function createLastChecks(): LastChecks {
   const byId = new Map<string, Known>();

@@ -132,8 +132,8 @@ function suspectsAmong(
 }
 
 /**
- * A journal in the image's labels belongs to no container: an image that was committed from an updated container has
- * one. A container that cannot be inspected is left alone.
+ * Reads a container's own journal. A journal in the image's labels does not count: an image that was committed from an
+ * updated container has one. A container that cannot be inspected stays unrepaired.
  */
 async function read(
   outside: Outside,

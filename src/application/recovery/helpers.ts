@@ -73,7 +73,7 @@ export async function concludeHelper(
 ): Promise<void> {
   const { engine, log } = outside;
   const { container, order } = helper;
-  // It may be writing its last lines. On engines that cannot change policies it would be restarted forever.
+  // The helper may be writing its last lines. Engines that cannot change policies would restart it forever.
   if (isAlive(container.status)) await engine.waitUntilStopped(container.id, lastMomentsMs);
   const words = await lastWordsOf(outside, container.id);
   if ((await dismissHelper(outside, helper)) !== undefined) return;

@@ -25,7 +25,7 @@ import { transact } from '../transaction/transact.ts';
 export type RecoveryOrder = {
   /** Names whose journals are trusted without the seal of our key, because a person asked for it. */
   readonly unsealed?: readonly string[];
-  /** Set in a helper: the only transaction that it works on. */
+  /** Set in a helper: the only transaction that it may repair. */
   readonly asHelperFor?: string;
   /** Time already spent waiting for the helper of our own container. */
   readonly waitedMs?: number;

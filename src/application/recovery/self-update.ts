@@ -31,8 +31,8 @@ export async function recoverWithHelper(
 }
 
 /**
- * The same for an Upkeep that has handed its own container over. It will be stopped, unless the helper gives up first.
- * Never throws; ends with the signal.
+ * Waits for the helper after Upkeep has handed its own container over. The helper stops this Upkeep, unless it gives up
+ * first. Never throws; ends with the signal.
  */
 export async function watchHelper(outside: Outside, settings: ServiceSettings, signal: AbortSignal): Promise<void> {
   const begunMs = outside.clock.monotonicMs();

@@ -39,7 +39,7 @@ export function hasRun(answers: readonly Answer<unknown>[]): boolean {
   return answers.some(({ run }) => run.result === 'ran');
 }
 
-/** The common reason if all engines have the same one, else each reason with its engine. */
+/** The error of a single engine or of a busy one, else all reasons with their engines. */
 export function failureOfAll(answers: readonly Answer<unknown>[], verb: string): unknown {
   const [first, ...others] = answers;
   if (first === undefined || others.length === 0) return first?.error;

@@ -21,7 +21,7 @@ export type RunParts = WaveParts & Pick<Outside, 'clock' | 'newId' | 'publish' |
 /** The use cases that work on all engines. Each call is one run with one id. */
 export function createRuns(parts: RunParts) {
   const { members, swarms, each, clock, newId, publish, registry } = parts;
-  /** Announces a run once, and its end. */
+  /** Publishes the begin of a run, once, and its failure. */
   function announce(purpose: ScanPurpose, trigger: Trigger) {
     const runId = newId();
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
@@ -128,8 +128,8 @@ export function createRuns(parts: RunParts) {
   };
 
   /**
-   * Throws `busy` if all engines that answer are busy with other runs. If none could be worked on, it throws the
-   * reason.
+   * Throws `busy` if no engine ran and one was busy with another run. If no engine ran for other reasons, it throws
+   * these.
    */
   function conclude(answers: readonly Answer<Session | undefined>[], { run, request, verb }: Conclusion): Session {
     const { trigger = 'command' } = request;

@@ -47,7 +47,7 @@ export async function wasCreatedLate({ outside: { clock }, transaction }: Contex
   return true;
 }
 
-/** For a call that the engine executes later than it was made. */
+/** The longest delay of a call in the engine. */
 const graceMs = 500;
 
 /** Removes the mark when the transaction has nothing left to do. */

@@ -102,7 +102,7 @@ export async function createAutoRemoveReplica(
   const member = transaction.members[index];
   const parts = prepared?.members[index];
   if (member === undefined || parts?.oldImage === undefined || prepared === undefined) return nothingPrepared;
-  const replaced = await inPlaceOfTheGone(context);
+  const replaced = await replacementsOfRemoved(context);
   const former = partsAsTheyWere(parts);
   const recipe = recipeOf(context, {
     ...{ prepared, parts: former, member: memberAsItWas(member) },
@@ -114,8 +114,8 @@ export async function createAutoRemoveReplica(
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
 }
 
-/** A copy of an old container refers to the other old containers as they were, while they exist. */
-async function inPlaceOfTheGone({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
+/** The replacements of removed old containers, by their ids. A replica refers to the other old containers while they exist. */
+async function replacementsOfRemoved({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
   const { members, successors, autoRemoveReplicas } = transaction;
   const replaced = new Map<string, string>();
   for (const { oldId } of members) {
