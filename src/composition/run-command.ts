@@ -13,10 +13,10 @@ export async function runCommand(configuration: Command, program: Program): Prom
   const { runReportingFailures, tellFailure } = await import('../interfaces/cli/cli.ts');
   const surroundings = await openProcessContext(settings, program);
   const { terminal, log } = surroundings;
-  const tell = (error: unknown) => tellFailure(error, { settings, ...surroundings });
+  const reportFailure = (error: unknown) => tellFailure(error, { settings, ...surroundings });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (error: unknown) => {
-      tell(error);
+      reportFailure(error);
       process.exit(1);
     });
   for (const alarm of alarms) log.error(alarm);
@@ -81,7 +81,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
     return runsUntilAsked ? code : (interrupt.exitCode() ?? code);
   } catch (error) {
-    tell(error);
+    reportFailure(error);
     return 1;
   }
 }

@@ -72,14 +72,14 @@ export async function findOpen(
     carriers: carriers.filter(isTrusted),
     marks: trusted.filter((mark) => !isOthers(mark)),
   });
-  const isSpokenFor = (name: string) => others.includes(plainName(name));
+  const isOfOthers = (name: string) => others.includes(plainName(name));
   return {
     open: open.map(foundFrom),
     left: [
       ...suspects.foreign.map((name) => ({ name, reason: 'carries a journal that this version cannot read' })),
       ...broken,
       ...unsealedOnes.map(describeUnsealed),
-      ...left.filter(({ name }) => !isSpokenFor(name)),
+      ...left.filter(({ name }) => !isOfOthers(name)),
     ],
     stray,
     images,
@@ -112,16 +112,16 @@ function suspectsAmong(
     return { container, labels, standing: parseTransactionName(container.name), reading: readJournal(labels) };
   });
   // Transactions without their old container: the other carrier, at its plain name, shows whether the update is over.
-  const leftOver = new Set<string>();
+  const withoutOld = new Set<string>();
   for (const { standing, reading } of read)
     if (reading.kind === 'journal' && (standing?.role === 'bad' || (standing && reading.journal.role === 'standin')))
-      leftOver.add(reading.journal.oldId);
+      withoutOld.add(reading.journal.oldId);
   const carriers = read.filter(({ standing, reading }) => {
     if (reading.kind !== 'journal') return false;
     const isParked = standing?.role === 'old' || standing?.role === 'drop';
     // The journal of an earlier update, on a container that this transaction replaces.
     if (isParked && reading.journal.role === 'successor') return false;
-    return standing !== undefined || present.has(reading.journal.oldId) || leftOver.has(reading.journal.oldId);
+    return standing !== undefined || present.has(reading.journal.oldId) || withoutOld.has(reading.journal.oldId);
   });
   const foreign = read.filter(({ standing, reading }) => standing !== undefined && reading.kind === 'foreign');
   return {

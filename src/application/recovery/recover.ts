@@ -52,7 +52,7 @@ export async function recoverTransactions(
   const helpers = helpersIn(outside, containers, found.images);
   const own = containers.find(({ id }) => id === outside.instance.containerId);
   const isHelper = asHelperFor !== undefined;
-  const tellAlone = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
+  const messageOf = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
   let awaitsHelper = false;
 
   async function recoverTransaction(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
@@ -65,12 +65,12 @@ export async function recoverTransactions(
     const owned: OwnerVerdict | undefined = isHelper
       ? undefined
       : await whyNotOurs(outside, settings, transaction, info.nowMs).catch(
-          async (error: unknown): Promise<OwnerVerdict> => ({ reason: await tellAlone(error), isPending: true }),
+          async (error: unknown): Promise<OwnerVerdict> => ({ reason: await messageOf(error), isPending: true }),
         );
     const helped =
       isHelper || owned !== undefined || helper === undefined
         ? undefined
-        : await whyHelperKept(outside, helper, { own, waitedMs }).catch(tellAlone);
+        : await whyHelperKept(outside, helper, { own, waitedMs }).catch(messageOf);
     const reason = owned?.reason ?? helped;
     if (reason !== undefined) {
       awaitsHelper ||= helper !== undefined && isOurs(transaction, own);

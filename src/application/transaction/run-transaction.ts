@@ -100,10 +100,10 @@ async function replaceContainers(
     return [await handOverToHelper({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
   const failures = failuresOf(transaction, result.failedImages);
   await rememberFailures(outside, failures);
-  const takenBack = new Set(failures.map(({ name }) => name));
+  const rolledBack = new Set(failures.map(({ name }) => name));
   const reached = prepared.members.map((member, index): ContainerOutcome => {
     const outcome = outcomeOf(member, { result, index, transaction });
-    return takenBack.has(outcome.name) ? { ...outcome, isTakenBack: true } : outcome;
+    return rolledBack.has(outcome.name) ? { ...outcome, isTakenBack: true } : outcome;
   });
   return Promise.all(reached.map((outcome, index) => withLostLinks(outside, outcome, prepared.members[index])));
 }

@@ -26,7 +26,7 @@ export type RepairParts = {
 export function createListRepaired(parts: RepairParts): ListRepaired {
   const { outside, settings, onRepair, isNews, recoverServices } = parts;
 
-  function tell(transactions: readonly RecoveredTransaction[]): void {
+  function report(transactions: readonly RecoveredTransaction[]): void {
     const reported = transactions.filter(isNews);
     for (const { containers, result, reason } of reported) {
       const level = result === 'failed' ? 'error' : 'info';
@@ -36,11 +36,11 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
   }
 
   return async (signal) => {
-    tell(await recoverServices(signal));
+    report(await recoverServices(signal));
     const listing = await listAll(outside, signal);
     if (!hasRemains(listing) || signal?.aborted) return listing;
     const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair });
-    tell(transactions);
+    report(transactions);
     const isChanged = transactions.some(({ result }) => result === 'finished' || result === 'undone');
     return isChanged ? listAll(outside, signal) : listing;
   };

@@ -52,9 +52,9 @@ export function createEachEngine(clock: Clock, enginesAtOnce: number): EachEngin
       return end('ran', { result });
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'busy') return end('busy', { error });
-      const isGone = isUnreachable(error) && order.signal?.aborted !== true;
-      if (isGone) reach.note(error);
-      return end(isGone ? 'unreachable' : 'failed', { error });
+      const isAway = isUnreachable(error) && order.signal?.aborted !== true;
+      if (isAway) reach.note(error);
+      return end(isAway ? 'unreachable' : 'failed', { error });
     }
   }
 
@@ -80,11 +80,11 @@ function createEngineSlots(limit: number): InEngineSlot {
 
   function enter(engine: string) {
     let leave = () => {};
-    const left = new Promise<void>((resolve) => (leave = resolve));
+    const released = new Promise<void>((resolve) => (leave = resolve));
     const entered = new Promise<Slot>((resolve) => {
       void slots.run(async (slot) => {
         resolve(slot);
-        await left;
+        await released;
       });
     });
     const held = { count: 0, entered, leave };

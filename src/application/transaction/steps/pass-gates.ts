@@ -47,8 +47,8 @@ async function blame(
 ): Promise<StepOutcome> {
   const first = await firstToEnd(outside, transaction);
   const autoRemoves = memberOf(id, transaction)?.autoRemoves === true;
-  const isTold = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;
-  if (first !== undefined && !isTold) return outcomeOfEnd(first, seenWell.has(first.id));
+  const isSame = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;
+  if (first !== undefined && !isSame) return outcomeOfEnd(first, seenWell.has(first.id));
   const isEnded = verdict === vanished && autoRemoves;
   const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
   return outcomeOfEnd({ id, ownFault, reason }, wasSeenWell);
