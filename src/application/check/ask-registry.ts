@@ -37,8 +37,8 @@ export type AskOptions = {
 
 /**
  * Asks the registries: once per distinct reference for its digest, and once per platform for the manifest and config of
- * a new digest. A failure becomes the verdict of every question about that reference. Searches higher tags after that, if
- * a policy allows them. After an abort the other questions stay unsettled.
+ * a new digest. A failure becomes the verdict of every question about that reference. Searches higher tags after that,
+ * if a policy allows them. After an abort the other questions stay unsettled.
  */
 export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
   const groups = new Map<string, Question[]>();

@@ -83,8 +83,8 @@ const pastOf = {
 };
 
 /**
- * The version that a decision is about. While the newest version is too young, an older one may be applied, and a person
- * may decide about either.
+ * The version that a decision is about. While the newest version is too young, an older one may be applied, and a
+ * person may decide about either.
  */
 function digestMeant(checked: CheckedContainer, decided: Digest | undefined): Digest | undefined {
   return checked.updateAvailable && checked.latestDigest === decided ? decided : candidateDigest(checked);

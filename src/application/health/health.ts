@@ -29,10 +29,10 @@ export type GateOptions = {
 };
 
 /**
- * Waits until a successor is proven: it stays up without a restart for the whole window, its HEALTHCHECK (if any) reports
- * healthy, and then its probe (if any) passes. Any exit is a failure. The restart policy is `no` during the wait, so that
- * no restart hides an exit. For engines that cannot change policies later,
- * `restartsBefore: 0` counts restarts before the first inspection.
+ * Waits until a successor is proven: it stays up without a restart for the whole window, its HEALTHCHECK (if any)
+ * reports healthy, and then its probe (if any) passes. Any exit is a failure. The restart policy is `no` during the
+ * wait, so that no restart hides an exit. For engines that cannot change policies later, `restartsBefore: 0` counts
+ * restarts before the first inspection.
  */
 export async function passGate(
   outside: Outside,
@@ -102,8 +102,8 @@ export async function passGate(
 export const calledOff = { kind: 'failed', reason: 'its health check was cancelled', ownFault: false } as const;
 
 /**
- * The verdict on a removed container with `--rm`. The engine keeps neither its exit code nor its log, and without events
- * the cause is unknown.
+ * The verdict on a removed container with `--rm`. The engine keeps neither its exit code nor its log, and without
+ * events the cause is unknown.
  */
 export const endedAndGone = {
   kind: 'failed',

@@ -27,8 +27,8 @@ export function createDelayedRechecks(pause: () => Promise<void>, isOver: () => 
 
 /**
  * Joins the image events of an update into few readings: an engine with many images takes long to list them. The
- * returned function is called for each event. The first event leads to a `look` at once. Events during the `pause` after
- * it lead to one look at its end.
+ * returned function is called for each event. The first event leads to a `look` at once. Events during the `pause`
+ * after it lead to one look at its end.
  */
 export function createImageThrottle(pause: () => Promise<void>, look: () => void): () => void {
   let isPausing = false;

@@ -14,8 +14,8 @@ export type FollowOptions = {
   /** The longest pause between two attempts to list an unreachable engine. */
   readonly longestRetryMs?: number;
   /**
-   * The longest pause while the engine's event stream is unreachable too. The pause ends when the stream can be reached.
-   * Absent: pauses do not depend on events.
+   * The longest pause while the engine's event stream is unreachable too. The pause ends when the stream can be
+   * reached. Absent: pauses do not depend on events.
    */
   readonly goneRetryMs?: number;
   /** Whether the inventory shows start times of containers. They cost one inspection per start. */

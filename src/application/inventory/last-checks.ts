@@ -26,8 +26,8 @@ export type LastChecks = {
 
 /**
  * A result belongs to a container id, even after a rename. If a container is re-created with the same image and
- * reference, the new container of that name gets the result. The shown reference of a container may change; the reference
- * that it was created from does not.
+ * reference, the new container of that name gets the result. The shown reference of a container may change; the
+ * reference that it was created from does not.
  */
 export function createLastChecks(): LastChecks {
   const byId = new Map<string, Known>();

@@ -77,7 +77,9 @@ export async function finishUpdate(
   return report;
 }
 
-/** Whether this Upkeep replaces its own container: by the settings and, with the HTTP API on, by the container's ports. */
+/**
+ * Whether this Upkeep replaces its own container: by the settings and, with the HTTP API on, by the container's ports.
+ */
 export function createSelfUpdateState(
   { engine, instance, log }: Pick<Outside, 'engine' | 'instance' | 'log'>,
   { selfUpdate }: Pick<ServiceSettings, 'selfUpdate'>,

@@ -111,8 +111,8 @@ function asTransaction({ name }: SwarmService, { outcome, reason }: ServiceEnd):
 }
 
 /**
- * Stores versions that the swarm rolled back while no Upkeep ran, for example of Upkeep's own service. Returns the newly
- * stored versions.
+ * Stores versions that the swarm rolled back while no Upkeep ran, for example of Upkeep's own service. Returns the
+ * newly stored versions.
  */
 async function rememberRolledBack(
   outside: Pick<Outside, 'log' | 'clock'> & { readonly swarm: Swarm },

@@ -22,8 +22,9 @@ export type CheckedServices = {
 };
 
 /**
- * Updates the stale services of a report while `replaceContainers` works on containers. Upkeep's own service comes last.
- * With `rollingRestart` services come after containers. A failure of one part is thrown when the other part has ended.
+ * Updates the stale services of a report while `replaceContainers` works on containers. Upkeep's own service comes
+ * last. With `rollingRestart` services come after containers. A failure of one part is thrown when the other part has
+ * ended.
  */
 export async function updateBesideServices<Replaced>(
   outside: Outside,

@@ -12,9 +12,9 @@ export function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets 
 }
 
 /**
- * A clause about a restored container that has lost links; empty if it has all of them. Docker resolves link targets when
- * Docker itself starts. If the name of a target is then free or belongs to another container, the link is lost until the
- * next start of the engine.
+ * A clause about a restored container that has lost links; empty if it has all of them. Docker resolves link targets
+ * when Docker itself starts. If the name of a target is then free or belongs to another container, the link is lost
+ * until the next start of the engine.
  */
 export async function describeLostLinks(
   { engine }: Pick<Outside, 'engine'>,

@@ -110,7 +110,10 @@ function copied(facts: MemberFacts | undefined): string {
     : '; it was pruned together with its successor, and was created again with the same settings';
 }
 
-/** The remark for a running container whose successor was not started. A stopped container stays stopped without a remark. */
+/**
+ * The remark for a running container whose successor was not started. A stopped container stays stopped without a
+ * remark.
+ */
 function leftStopped({ desiredEndState, container }: PlannedMember): string {
   return desiredEndState === 'stopped' && isAlive(container.state.status)
     ? 'created and left stopped, as no-restart asks: it has not been proven'

@@ -37,8 +37,8 @@ export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) 
 
 /**
  * Finds tags that containers may move to, for one run. Each repository is listed once, and each tag is resolved once
- * per platform. If a tag was removed since the listing, or has no image for the platform, the next lower one is tried, at
- * most five times.
+ * per platform. If a tag was removed since the listing, or has no image for the platform, the next lower one is tried,
+ * at most five times.
  */
 export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>): FindCandidate {
   // The questions of the run bound the answers.

@@ -6,7 +6,7 @@ import { waitAtMost } from '../../async/stopped.ts';
 import type { ReachedMember } from '../member/member.ts';
 
 export type SwarmSearch = {
-  /** Swarms by the last answer of each engine. Unreachable engines and swarms without a leader keep their last answer. */
+  /** Swarms by each engine's last answer. An unreachable engine, or one without a leader, keeps its earlier answer. */
   readonly known: () => readonly SwarmOfEngines<ReachedMember>[];
   /** Asks all engines except known unreachable ones. Waits 5 s at most; later answers still count. Never throws. */
   readonly ask: (signal?: AbortSignal) => Promise<void>;

@@ -86,7 +86,7 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
     throw failure ?? noManager();
   }
 
-  /** Changes a service through the manager that it was read from. An unread service is a conflict: the caller reads it again. */
+  /** Changes a service through the manager that it was read from. A service that was never read is a conflict. */
   async function write(
     service: SwarmService,
     change: (swarm: Swarm) => Promise<ServiceCallOutcome>,

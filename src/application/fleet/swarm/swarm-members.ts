@@ -48,8 +48,8 @@ export type SwarmMembers = {
 
 /**
  * The swarms that several engines manage. Each swarm is one member with its own lock, cache, decisions and memory, even
- * if several of its managers are among the engines. It has the name of its first manager in configured order, also while
- * that manager is unreachable and another one serves.
+ * if several of its managers are among the engines. It has the name of its first manager in configured order, also
+ * while that manager is unreachable and another one serves.
  */
 export function createSwarmMembers({ members, options, clock, log, publish }: SwarmParts): SwarmMembers {
   const opened = new Map<string, Opened>();

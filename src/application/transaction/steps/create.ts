@@ -114,7 +114,10 @@ export async function createAutoRemoveReplica(
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
 }
 
-/** The replacements of removed old containers, by their ids. A replica refers to the other old containers while they exist. */
+/**
+ * The replacements of removed old containers, by their ids. A replica refers to the other old containers while they
+ * exist.
+ */
 async function replacementsOfRemoved({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
   const { members, successors, autoRemoveReplicas } = transaction;
   const replaced = new Map<string, string>();
