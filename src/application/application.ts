@@ -40,9 +40,8 @@ export type Application = {
    */
   readonly update: (request: UpdateRequest, signal?: AbortSignal) => Promise<Session>;
   /**
-   * Returns the named containers to the image that they ran before their last update. Remembers the image that they
-   * leave, so that no run updates to it again. Throws before any change when one of them cannot be returned. Waits for
-   * its turn.
+   * Returns the named containers to the image that they ran before their last update. Stores the rolled-back image, so
+   * that no run updates to it again. Throws before any change if one of them cannot be rolled back. Waits for its turn.
    */
   readonly rollBack: (
     names: readonly string[],
@@ -88,14 +87,14 @@ export type Application = {
   readonly eventLog: EventLog;
   /** Decisions of people about newer versions. */
   readonly decisions: Pick<DecisionService, 'list' | 'take' | 'withdraw'> & {
-    /** `engine` is needed where several engines have a container of that name. */
+    /** `engine` is needed if several engines have a container of that name. */
     readonly candidateOf: (container: string, engine?: string) => DecidedCandidate | undefined;
   };
   /** Names of all containers, watched or not. A container that an update has renamed is listed by its plain name. */
   readonly containerNames: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Resolves when the engine answers. Throws the reason when there is no answer within 5 s. */
   readonly ready: (signal?: AbortSignal) => Promise<void>;
-  /** All engines in configured order; present where there are several. */
+  /** All engines in configured order; present if there are several. */
   readonly engines?: () => readonly EngineState[];
   /** Ends `follow` and the watch over a helper. */
   readonly close: () => Promise<void>;
@@ -122,12 +121,9 @@ export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' 
   ) => Promise<Session>;
   /** The filters of a request that match no watched container. */
   readonly unmatched: (request: Request, signal?: AbortSignal) => Promise<readonly UnmatchedFilter[]>;
-  /** Which of their versions the containers of this engine have proven. */
+  /** The versions that the containers of this engine have proven. */
   readonly prove: (part: Pick<PartOfRun, 'registry'>, signal?: AbortSignal) => Promise<EngineProof>;
-  /**
-   * The first opening of a window after a given time that containers wait for, by the wall clock, with the names of
-   * those containers.
-   */
+  /** The first window after `ms` (wall clock) that containers wait for, with the names of these containers. */
   readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };
 

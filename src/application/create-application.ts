@@ -161,7 +161,7 @@ export function createApplication(
       const everything = { images: [], containers: [], runId: '' };
       const selected = await selectInSilence(await listAll(outside, signal), everything, signal);
       const report = await judgeInSilence(selected, { runId: '', applyCooldown: false, part: { registry } }, signal);
-      // Containers that no run updates are not waited for.
+      // Waves do not wait for containers that no run updates.
       const proving = report.containers.filter(
         ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',
       );

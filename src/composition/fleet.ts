@@ -35,7 +35,7 @@ export async function openFleet(
   const opened = await Promise.all(
     engines.map(async (address) => {
       const engine = await openEngine(address, settings, { clock, log });
-      // Its own application and that of its swarm follow it on one stream.
+      // The engine's application and its swarm's application share one event stream.
       return { address, engine: settings.service.swarm ? shareEvents(engine) : engine };
     }),
   );
@@ -71,7 +71,7 @@ export async function openFleet(
     createApplication(
       { ...world, ...node, log: naming(log, owner) },
       settings.service,
-      // By its id, because the engine that it goes by may change.
+      // Named by the swarm's id, because its owner may change.
       memoryOf(`swarm-${id.replaceAll(/[^a-z0-9]/gi, '').slice(0, 64)}`),
       { longestRetryMs: 60_000 },
     );
@@ -97,7 +97,7 @@ export async function openFleet(
           ...(settings.service.swarm && { node: { engine, swarm: engine.swarm } }),
           application: createApplication(outside, settings.service, memoryOf(name), {
             onAnswer: (failure) => onAnswer(name, failure),
-            // Its events are retried every minute, so the engine is found when it is back.
+            // The event stream is retried every minute and finds a returned engine.
             longestRetryMs: 600_000,
             tellsStartTimes: command === 'run' && settings.http.groups.includes('containers'),
             goneRetryMs: 600_000,
@@ -106,11 +106,11 @@ export async function openFleet(
       }),
   });
   const [first] = everyEngine;
-  if (first === undefined) throw new ServiceError('invalid-input', 'Cannot work on no engine');
+  if (first === undefined) throw new ServiceError('invalid-input', 'Cannot open a fleet without engines');
   return {
     application,
     engine: first,
-    // With --swarm the fleet itself finds out which engines manage one.
+    // With --swarm the fleet finds the managers.
     swarms: settings.service.swarm
       ? []
       : opened.map(({ address, engine }) => ({ swarm: engine.swarm, log: naming(log, () => address.name) })),

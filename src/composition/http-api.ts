@@ -41,7 +41,7 @@ export function apiOf(
       dashboardFolder: program.dashboardFolder,
       ...(notifications && { notifications }),
     });
-    // A list requested right after the start should be available, but an engine that is away must not delay the start.
+    // A list requested right after the start should be available, but an unreachable engine must not delay the start.
     const waited = new AbortController();
     const listed = application.follow().catch(() => undefined);
     await Promise.race([listed, clock.sleep(2000, waited.signal).catch(() => undefined)]);
@@ -65,7 +65,7 @@ export function apiOf(
   };
 }
 
-/** As the option takes them. */
+/** The groups as the option names them. */
 function groupWords(groups: HttpSettings['groups']): string {
   return endpointGroups.every((group) => groups.includes(group)) ? 'all' : groups.join(',');
 }

@@ -32,7 +32,7 @@ export function openListings(folder: string, { log }: Pick<Outside, 'log'>): Sha
   });
 }
 
-/** Each of several engines has its own file, because the same name means another container there. */
+/** Each engine of a fleet has its own file, because container names may repeat across engines. */
 export function openDecisions(
   folder: string,
   { log }: Pick<Outside, 'log'>,

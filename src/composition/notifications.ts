@@ -83,7 +83,7 @@ export async function runNotify(
     version: surroundings.program.version,
   }));
   const code = await cli.runReportingFailures(notify, { settings, ...surroundings, signal: interrupt.signal });
-  // For an unknown action, nobody has waited for them.
+  // An unknown action does not await the targets.
   await targets.catch(() => undefined);
   return interrupt.exitCode() ?? code;
 }

@@ -8,8 +8,8 @@ import type { EngineAddress } from '../domain/fleet/engine-address.ts';
 import type { ProcessContext } from './process-context.ts';
 
 /**
- * One of several engines, with its own TLS files or those for all. It connects with the first call. Engines that are
- * away are tried again evenly spread over each minute, in their order.
+ * One of several engines, with its own TLS files or the shared ones. It connects with the first call. Retries of
+ * unreachable engines are spread evenly over each minute, in configured order.
  */
 export async function openEngine(
   address: EngineAddress,

@@ -13,10 +13,10 @@ export async function runCommand(configuration: Command, program: Program): Prom
   const { runReportingFailures, tellFailure } = await import('../interfaces/cli/cli.ts');
   const surroundings = await openProcessContext(settings, program);
   const { terminal, log } = surroundings;
-  const tell = (error: unknown) => tellFailure(error, { settings, ...surroundings });
+  const reportFailure = (error: unknown) => tellFailure(error, { settings, ...surroundings });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (error: unknown) => {
-      tell(error);
+      reportFailure(error);
       process.exit(1);
     });
   for (const alarm of alarms) log.error(alarm);
@@ -43,14 +43,16 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const isService = command === 'run' && !settings.run.once;
     if (!isHelper && service.swarms.length > 0 && (isService || settings.service.swarm)) {
       const { reportSwarm } = await import('./swarm-at-start.ts');
-      const told = service.swarms.map((one) => reportSwarm({ ...one, settings: settings.service, isService, signal }));
-      // A service does not wait for engines that may be away.
-      if (!isService) await Promise.all(told);
+      const reports = service.swarms.map((one) =>
+        reportSwarm({ ...one, settings: settings.service, isService, signal }),
+      );
+      // A service does not wait, because an engine may be unreachable.
+      if (!isService) await Promise.all(reports);
     }
     application.subscribe(interrupt.underWay.hear);
     const notifications = isNotified(settings) ? await import('./notifications.ts') : undefined;
-    const told = await notifications?.openNotifications(service, settings, surroundings, signal);
-    if (told !== undefined) application.subscribe(await handlingOf(told, application));
+    const sender = await notifications?.openNotifications(service, settings, surroundings, signal);
+    if (sender !== undefined) application.subscribe(await handlingOf(sender, application));
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Log lines would break the live table of the demo.
     const apiLog = command === 'demo' && terminal.out.isTerminal ? { ...log, info: log.debug } : log;
@@ -59,7 +61,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
       program,
       clock: surroundings.clock,
       log: apiLog,
-      ...(told && { notifications: told.status }),
+      ...(sender && { notifications: sender.status }),
     };
     const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
     const isAttended = isatty(0) || isatty(1);
@@ -71,15 +73,15 @@ export async function runCommand(configuration: Command, program: Program): Prom
       signal,
       about: { version: program.version, engine: service.engine.info },
       ...(serve && { serve }),
-      ...(told && { announceStart: told.announceStart, announceFailure: told.failed }),
+      ...(sender && { announceStart: sender.announceStart, announceFailure: sender.failed }),
     };
     const code = await runReportingFailures(service.command, context);
-    await told?.close();
+    await sender?.close();
     await service.close();
     const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
     return runsUntilAsked ? code : (interrupt.exitCode() ?? code);
   } catch (error) {
-    tell(error);
+    reportFailure(error);
     return 1;
   }
 }

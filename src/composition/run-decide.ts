@@ -49,7 +49,7 @@ async function openSource(command: string, settings: Settings, surroundings: Pro
     };
   }
   if (settings.state.folder === undefined)
-    throw new ServiceError('invalid-input', `Cannot ${command}: nothing would remember it`, {
+    throw new ServiceError('invalid-input', `Cannot ${command}: the decision would not be stored`, {
       remedy: 'name the folder of the service with --state-dir, or the service itself with --url',
     });
   const { createLocalDecisions } = await import('../interfaces/cli/context/decision-sources.ts');

@@ -71,7 +71,7 @@ async function openEngineAlone(
   };
 }
 
-/** Opens the engine in memory. There is no other way to it, so no real command can use it by accident. */
+/** Opens the demo's engine in memory. Only this function opens it, so no real command can use it by accident. */
 export async function openDemo({ clock, log }: ProcessContext): Promise<Service> {
   const { createDemo } = await import('../interfaces/cli/commands/demo.ts');
   const { createDemoWorld, demoSettings } = await import('../../sandbox/demo/demo-world.ts');

@@ -14,8 +14,8 @@ type HomeAssistantParts = Pick<Service, 'application'> &
   };
 
 /**
- * Shows the containers in each Home Assistant. Returns a function that ends this, and waits for updates that were begun
- * there.
+ * Shows the containers in each Home Assistant. Returns a function that ends this after the updates and checks that were
+ * begun there.
  */
 export async function showInHomeAssistant(
   homeAssistants: readonly HomeAssistantSettings[],
@@ -32,7 +32,7 @@ export async function showInHomeAssistant(
   const begun = new Set<Promise<unknown>>();
   const begin = (what: string, work: Promise<unknown>) => {
     const one = work
-      .catch((error: unknown) => log.warn(`Home Assistant asked for ${what}, which ended early`, { error }))
+      .catch((error: unknown) => log.warn(`Home Assistant asked for ${what}, which failed`, { error }))
       .finally(() => begun.delete(one));
     begun.add(one);
   };

@@ -3,7 +3,7 @@ import type { Log } from '../domain/outside/outside.ts';
 import type { SwarmReader } from '../domain/outside/swarm.ts';
 import type { ServiceSettings } from '../domain/settings/service-settings.ts';
 
-/** `log` names the engine where there are several. */
+/** `log` names the engine if there are several. */
 export type SwarmOfEngine = { readonly swarm: SwarmReader; readonly log: Pick<Log, 'info' | 'warn' | 'debug'> };
 
 export type SwarmStart = SwarmOfEngine & {
@@ -22,20 +22,20 @@ export async function reportSwarm({ swarm, settings, log, isService, signal }: S
   if (settings.swarm && !isService) return requireManager(swarm, signal);
   try {
     if (settings.swarm) await requireManager(swarm, signal);
-    else await tellOfServicesLeftAlone(swarm, log, signal);
+    else await logIgnoredServices(swarm, log, signal);
     if (settings.swarm && settings.cleanup)
       log.info('--cleanup does not reach the nodes of a swarm: their old images stay');
   } catch (error) {
     if (isService && signal?.aborted) return;
     if (!(error instanceof ServiceError)) throw error;
-    // Without --swarm nothing is reported. With it, an engine that is away is reported by the code that needs it.
+    // Without --swarm nothing is reported. With it, the first use of an unreachable engine reports it.
     if (settings.swarm && error.code === 'invalid-input')
-      log.warn(`${describeError(error)}; containers are watched all the same`);
+      log.warn(`${describeError(error)}; only containers are watched`);
     else log.debug('The swarm cannot be asked', { error: describeError(error) });
   }
 }
 
-async function tellOfServicesLeftAlone(
+async function logIgnoredServices(
   swarm: SwarmReader,
   log: Pick<Log, 'info'>,
   signal: AbortSignal | undefined,

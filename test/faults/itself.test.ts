@@ -62,13 +62,11 @@ describe.each(shapes)('an update of its own container: $name', (shape) => {
     expect(outcomes.get('web')?.outcome).toBe('updated');
     expect(outcomes.get('upkeep')).toMatchObject({
       outcome: 'deferred',
-      reason: 'Upkeep itself: a helper container finishes this update, and the next start tells how it ended',
+      reason: 'Upkeep itself: a helper container finishes this update, and the next start reports the result',
     });
     const told = stage.lives.flatMap(({ log }) => log).filter((line) => line.includes('Upkeep itself was'));
     expect(told).toEqual([
-      shape.good
-        ? 'info: Upkeep itself was updated from 1 to 2'
-        : 'warn: Upkeep itself was not updated from 1 to 2, and runs as it did',
+      shape.good ? 'info: Upkeep itself was updated from 1 to 2' : 'warn: Upkeep itself was not updated from 1 to 2',
     ]);
     expect(stage.mostAtOnce()).toBe(1);
   });

@@ -61,7 +61,7 @@ describeInLab('a container that is kept after its update', (lab) => {
     expect((await scene.inspect('web')).Id).not.toBe(Id);
     const { code, stdout, stderr } = await run('rollback', 'web', '--health-window', '1s');
     expect(code, stdout + stderr).toBe(0);
-    expect(stdout).toContain('which was kept');
+    expect(stdout).toContain('back to the kept container');
     expect(await scene.inspect('web')).toMatchObject({
       Id,
       State: { Running: true },

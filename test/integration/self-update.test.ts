@@ -77,7 +77,7 @@ describeInLab('an update of its own container', (lab) => {
         .filter((text) => text.startsWith('Of earlier updates'));
     for (let tries = 0; said().length === 0 && tries < 200; tries += 1) await sleep(50);
     expect(said()).toEqual([
-      expect.stringMatching(/^Of earlier updates: 1 finished\n\n- .*upkeep.*Upkeep itself went from v1 to v2/),
+      expect.stringMatching(/^Of earlier updates: 1 finished\n\n- .*upkeep.*Upkeep itself was updated from v1 to v2/),
     ]);
     expect(family.taken().map(({ text }) => text)).toEqual([]);
   });

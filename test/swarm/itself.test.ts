@@ -81,7 +81,7 @@ describeInSwarm('the service that Upkeep runs in', {}, (swarm) => {
   test('is left alone where nobody would bring it back', async () => {
     const self = await deployUpkeep('pause');
     await self.publish(upkeep('v2'));
-    await expect.poll(self.logs, { timeout: 120_000 }).toMatch(/nobody would be left to bring it back/);
+    await expect.poll(self.logs, { timeout: 120_000 }).toMatch(/no Upkeep would run to repair it/);
     expect((await swarm().service(self.id)).Spec.TaskTemplate.ContainerSpec.Image).toBe(self.image);
   });
 });

@@ -20,7 +20,7 @@ import type { TagSightings } from './newer/tag-sightings.ts';
 
 export type Question = {
   readonly subject: CheckSubject;
-  /** Absent: the engine's platform, or that of the running image. */
+  /** Absent: the platform of the engine or of the running image. */
   readonly platform?: Platform;
   readonly settle: (verdict: Verdict) => void;
 };
@@ -37,8 +37,8 @@ export type AskOptions = {
 
 /**
  * Asks the registries: once per distinct reference for its digest, and once per platform for the manifest and config of
- * a new digest. A failure becomes the verdict of every question about that reference. Then it looks for higher tags
- * where a policy allows them. After an abort the other questions stay unsettled.
+ * a new digest. A failure becomes the verdict of every question about that reference. Searches higher tags after that,
+ * if a policy allows them. After an abort the other questions stay unsettled.
  */
 export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
   const groups = new Map<string, Question[]>();
@@ -139,8 +139,8 @@ async function judgeWhole(
 }
 
 /**
- * The registry may have deleted the manifest that its tag pointed at before. Where the engine does not have the image,
- * the id may be that of a config; docker-registry answers such a request with 500.
+ * The registry may have deleted the manifest that its tag pointed at before. If the engine does not have the image, the
+ * id may be a config's id, and docker-registry answers a request for it with 500.
  */
 function isNoAnswer({ code }: ServiceError, { image }: CheckSubject): boolean {
   return code === 'registry-not-found' || image === undefined;

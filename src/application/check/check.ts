@@ -39,7 +39,7 @@ export type CheckReport = EngineRuns & {
   readonly durationMs: number;
 };
 
-/** The container before that update; `id` is the old container's. */
+/** A container before its interrupted update; `id` is the old container's. */
 export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked'> &
   Pick<CheckedContainer, 'id' | 'image' | 'imageId' | 'engine'>;
 
@@ -53,7 +53,7 @@ export type JudgeOrder = {
   readonly ignoreWindows?: boolean;
   /** No version waits for approval: for a plan that shows what an approval would lead to. */
   readonly asApproved?: boolean;
-  /** Its registry is asked in place of that of the outside. */
+  /** Its registry replaces the registry of `world`. */
   readonly part?: Pick<PartOfRun, 'registry' | 'hold'> | undefined;
 };
 
@@ -61,7 +61,7 @@ export type JudgeOrder = {
 export type Judge = (selected: SelectedContainers, order: JudgeOrder, signal?: AbortSignal) => Promise<JudgedReport>;
 
 export type JudgedReport = CheckReport & {
-  /** The same containers as a scheduled run would judge them, without the exceptions of this order. */
+  /** The verdicts of a scheduled run on the same containers, without the exceptions of this order. */
   readonly standing: readonly CheckedContainer[];
 };
 
@@ -174,7 +174,7 @@ function heldOtherwise({ status, otherwise }: Verdict) {
   return status === 'stale' && otherwise !== undefined ? ({ ...otherwise, status: 'held' } as const) : {};
 }
 
-/** The verdict on a container without a question for a registry. */
+/** The facts about a container that its verdict needs, or a verdict without a registry request. */
 function subjectOf(
   { container, wishes }: WatchedContainer,
   { references, images, failedVersions }: Known,

@@ -19,9 +19,9 @@ export type CheckedContainer = ImageVersions & {
   readonly engine?: string;
   /** The reference that it was created from, in its short form. */
   readonly image: string;
-  /** The same reference verbatim. */
+  /** The reference that it was created from, verbatim. */
   readonly reference: string;
-  /** The reference that its successor is created from: the same one, or the one with the tag of a candidate. */
+  /** The reference that its successor is created from: the same, or with the tag of a candidate. */
   readonly successorReference: string;
   readonly imageId: string;
   /** The registry digest of its image; undefined for a local build. */
@@ -55,11 +55,11 @@ export type CheckedContainer = ImageVersions & {
   readonly otherFailures?: readonly FailedVersion[];
   /** The kind of reason of `held` and `unknown`. */
   readonly hold?: Hold | undefined;
-  /** When the registry may be asked again, milliseconds since the epoch; absent where it has not said. */
+  /** When the registry may be asked again, milliseconds since the epoch; absent if the registry gave no time. */
   readonly retryAtMs?: number;
-  /** Present where services of a swarm are watched too. */
+  /** Present if services of a swarm are watched. */
   readonly kind?: EntryKind;
-  /** Present where a person may decide about the newer version, or a window holds it back. */
+  /** Present if a person may decide about the newer version, or a window holds it back. */
   readonly unrestrained?: UnheldVerdict;
 };
 
@@ -145,8 +145,7 @@ export function candidateDigest({
 }
 
 /**
- * The running version, and facts about a newer image. A field is absent where it is not known or there is no newer
- * image.
+ * The running version, and facts about a newer image. A field is absent if it is unknown or there is no newer image.
  */
 export type ImageVersions = {
   /** Version for display: see `versionOf`. */
@@ -160,7 +159,7 @@ export type ImageVersions = {
   readonly sourceUrl?: string;
 };
 
-/** Names the running version and the newer one, from answers that are already known. */
+/** Names the running version and the newer one, without a further request. */
 function versionsOf(imageId: string, image: string, verdict: Verdict, images: ImageIndex): ImageVersions {
   const labels = labelsOfImage(images.byId(imageId));
   const version = versionOf({ labels, image, digest: verdict.digest ?? imageId });

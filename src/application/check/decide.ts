@@ -16,7 +16,7 @@ export type TakenDecision = Decision & { readonly isKept: boolean };
 
 /** The use cases about decisions. They do not throw for failures outside Upkeep. */
 export type DecisionService = {
-  /** Decisions in force, oldest first, with those of other processes. */
+  /** Decisions in force, oldest first, including decisions of other processes. */
   readonly list: () => Promise<readonly Decision[]>;
   /** The newer version that a container waits for by the last check, by the container's name. */
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;
@@ -83,8 +83,8 @@ const pastOf = {
 };
 
 /**
- * The version that a decision is about: while the newest version is too young, an older one may be applied, and a
- * person may have decided about either.
+ * The version that a decision is about. While the newest version is too young, an older one may be applied, and a
+ * person may decide about either.
  */
 function digestMeant(checked: CheckedContainer, decided: Digest | undefined): Digest | undefined {
   return checked.updateAvailable && checked.latestDigest === decided ? decided : candidateDigest(checked);

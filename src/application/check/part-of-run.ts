@@ -15,7 +15,7 @@ export type PartOfRun = {
   readonly hold?: HoldForWave;
 };
 
-/** Returns the same verdict, or one that is held. */
+/** Returns the verdict unchanged, or as `held`. */
 export type HoldForWave = (checked: CheckedContainer) => CheckedContainer;
 
 /** An order to one engine, with `part` if it belongs to a run of a fleet. */

@@ -71,7 +71,7 @@ export function createSelectContainers(
       imageLabelsOf,
     );
     const references = await readReferences([...watched, ...held.watched], images, signal);
-    const choose = (from: Selection) => selectByImage(from, imageRule, (id) => toldReference(references, id));
+    const choose = (from: Selection) => selectByImage(from, imageRule, (id) => readableReference(references, id));
     const selection = choose({ watched, unwatched });
     warnAboutLabels(selection);
     warnAboutServices(services, selection.watched);
@@ -112,7 +112,7 @@ function referenceIn(references: ContainerReferences, id: string): ImageReferenc
   return read?.kind === 'known' ? read.reference : undefined;
 }
 
-function toldReference(references: ContainerReferences, id: string): ContainerReference | undefined {
+function readableReference(references: ContainerReferences, id: string): ContainerReference | undefined {
   const read = references.get(id);
   return read?.kind === 'failed' ? undefined : read;
 }

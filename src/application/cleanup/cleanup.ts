@@ -62,7 +62,7 @@ function isSealed({ seal }: Pick<Outside, 'seal'>, { labels }: Successor): boole
   return seal === undefined || (reading.kind === 'journal' && hasValidSeal(reading.journal, labels, seal));
 }
 
-/** The same for other superseded images. */
+/** Removes the superseded images that `choose` returns, by the same rules. */
 export async function removeUnused(
   { engine, log }: Pick<Outside, 'engine' | 'log'>,
   choose: (containers: readonly ContainerSummary[], images: readonly ImageSummary[]) => readonly SupersededImage[],

@@ -162,7 +162,7 @@ describe('a rollback to what was kept', () => {
     await update(scene);
     const { containers } = await rollBack(scene);
     expect(containers).toMatchObject([
-      { name: 'web', outcome: 'updated', reason: 'back to the container from before its last update, which was kept' },
+      { name: 'web', outcome: 'updated', reason: 'back to the kept container from before its last update' },
     ]);
     expect(containersOf(scene)).toMatchObject([{ id, name: 'web', running: true }]);
     expect(policyOf(webOf(scene))).toBe('unless-stopped');
@@ -186,7 +186,7 @@ describe('a rollback to what was kept', () => {
     const { containers } = await as(scene, (application) => application.rollBack(['web']), {
       chosen: { ...settings, gateWindowMs: 60_000 },
     });
-    const reason = 'the container from before is back, but it was restarted';
+    const reason = 'the old container is back, but it was restarted';
     expect(containers).toMatchObject([{ outcome: 'failed', reason }]);
   });
 

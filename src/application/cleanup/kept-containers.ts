@@ -42,7 +42,7 @@ export async function removeOverdue(
 
 type Removal = { readonly because: string; readonly cleanup: boolean };
 
-/** Keeps a container that cannot be inspected; the others are still removed. */
+/** Keeps a container that cannot be inspected. The others are removed. */
 async function removeUnlessBroken(
   outside: Outside,
   one: KeptContainer,

@@ -4,29 +4,29 @@ import { waitAtMost } from '../async/stopped.ts';
 
 export type AskedEngine = {
   readonly engine: Pick<EngineReader, 'info'>;
-  /** Known to be away: it is not asked. */
+  /** True for a known unreachable engine, which is not asked. */
   readonly isAway: () => boolean;
 };
 
-/** Joins what all engines say. It throws nothing but the signal's reason. */
+/** Joins a list of the info of all engines. Throws only the signal's reason. */
 export type EngineAnswers = (
   read: (info: EngineInfo) => readonly string[],
   signal?: AbortSignal,
 ) => Promise<readonly string[]>;
 
 /**
- * An engine that does not answer must not keep the registries from the others: what it said last counts, and it is asked
- * again meanwhile. One that has never said anything is waited for, 5 s at most.
+ * An engine that does not answer must not block the registries of the others: its last answer counts, and it is asked
+ * again meanwhile. Only the first answer of an engine is awaited, for 5 s at most.
  */
 export function createEngineAnswers(engines: readonly AskedEngine[], clock: Pick<Clock, 'sleep'>): EngineAnswers {
-  const said = new Map<AskedEngine, EngineInfo>();
+  const answers = new Map<AskedEngine, EngineInfo>();
   const underWay = new Map<AskedEngine, Promise<void>>();
 
   async function ask(one: AskedEngine): Promise<void> {
     try {
-      said.set(one, await one.engine.info());
+      answers.set(one, await one.engine.info());
     } catch {
-      // Its own run tells why.
+      // The engine's own run reports the reason.
     } finally {
       underWay.delete(one);
     }
@@ -44,11 +44,11 @@ export function createEngineAnswers(engines: readonly AskedEngine[], clock: Pick
     const asked = engines.filter(({ isAway }) => !isAway());
     const awaited = asked.flatMap((one) => {
       const answer = asking(one);
-      return said.has(one) ? [] : [answer];
+      return answers.has(one) ? [] : [answer];
     });
     await waitAtMost(answerTimeoutMs, Promise.all(awaited), clock, signal);
     signal?.throwIfAborted();
-    return [...new Set([...said.values()].flatMap(read))];
+    return [...new Set([...answers.values()].flatMap(read))];
   };
 }
 

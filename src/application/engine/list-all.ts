@@ -35,7 +35,7 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
     ]);
     const listed = new Set(images.map(({ id }) => id));
     const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => !listed.has(id)));
-    // The list leaves out untagged parents of other images.
+    // The list omits untagged parents of other images.
     const found = await mapConcurrently([...unlisted], 4, (id) => inspectImage(outside, id, signal));
     return {
       containers,

@@ -29,7 +29,7 @@ export type AskedContainer = {
 };
 
 /**
- * Inspects the containers, because a list does not show their start times. A container that has gone proves nothing.
+ * Inspects the containers, because a list does not show their start times. A removed container proves nothing.
  */
 export async function readProof(
   { engine }: Pick<ReadOnlyOutside, 'engine'>,

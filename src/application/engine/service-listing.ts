@@ -11,7 +11,7 @@ export type ServiceListing = {
 };
 
 /**
- * Lists the services. Undefined outside a swarm, and where no service is watched. Asks the node for its role first,
+ * Lists the services. Undefined outside a swarm, and if services are not watched. Asks the node for its role first,
  * because a swarm without a leader takes 20 s to answer. Throws a `ServiceError`.
  */
 export async function listServices(
@@ -39,7 +39,7 @@ export async function requireManager(swarm: Pick<SwarmReader, 'state'>, signal?:
   if (state.kind === 'leaderless') throw leaderless(state.message);
   if (state.kind === 'manager') return;
   throw new ServiceError('invalid-input', `Cannot use --swarm: ${whyNoManager(state)}`, {
-    remedy: 'Name a manager of the swarm with --host, or leave --swarm (UPKEEP_SWARM) out',
+    remedy: 'Name a manager of the swarm with --host, or remove --swarm (UPKEEP_SWARM)',
   });
 }
 

@@ -2,8 +2,8 @@ import type { EngineInfo, EngineReader } from '../../domain/outside/engine-reade
 import type { Clock } from '../../domain/outside/outside.ts';
 
 /**
- * The same engine, but `info` is asked once in ten seconds. A run needs it several times, and a Docker engine counts
- * all containers and images for each answer. In between, the engine's clock is advanced by our monotonic one.
+ * The same engine, but `info` is requested once in ten seconds. A run needs it several times, and a Docker engine
+ * counts all containers and images for each answer. Our monotonic clock advances the engine's clock in between.
  */
 export function shareInfo<Each extends Pick<EngineReader, 'info'>>(
   engine: Each,

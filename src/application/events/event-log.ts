@@ -21,13 +21,13 @@ export type StepEvent = Extract<ServiceEvent, { kind: 'phase_entered' | 'pull_pr
 export type EventLog = {
   /** 0 before the first. */
   readonly lastId: () => number;
-  /** Kept events after the one with that id, oldest first. */
+  /** Kept events after the event with this id, oldest first. */
   readonly since: (id: number) => readonly LoggedEvent[];
-  /** True if an event after the one with that id has been dropped. */
+  /** True if an event after the event with this id has been dropped. */
   readonly isGone: (id: number) => boolean;
   /** A listener must not block. One that throws is logged and stays subscribed. */
   readonly subscribe: Listen<LoggedEvent>;
-  /** The same for steps. Both kinds of listeners are called in the order of the events. */
+  /** Subscribes to steps. Both kinds of listeners are called in the order of the events. */
   readonly subscribeToSteps: Listen<StepEvent>;
 };
 

@@ -12,7 +12,7 @@ export type HistoryEntry = SessionSummary &
     /** When it ended, milliseconds since the epoch. */
     readonly timestampMs: number;
     readonly durationMs: number;
-    /** Containers that are back on their old image; they count as failed too. */
+    /** Containers that were rolled back to their old image; they count as failed too. */
     readonly rolledBack: number;
     /** Containers with a failed update, rolled back or not: the first 20. */
     readonly failures: readonly PastFailure[];
@@ -31,7 +31,7 @@ export type History = {
   /** Resolves when every write has ended, successfully or not. */
   readonly settled: () => Promise<unknown>;
   readonly hear: (event: ServiceEvent) => void;
-  /** In the order in which the runs ended, at most 500. */
+  /** The runs in the order of their ends, at most 500. */
   readonly entries: () => readonly HistoryEntry[];
   readonly last: () => HistoryEntry | undefined;
 };
@@ -50,8 +50,8 @@ export function createHistory(store?: SharedRecords<HistoryEntry>): History {
   return {
     async load() {
       if (store === undefined) return;
-      const heard = new Set(entries.map(({ runId }) => runId));
-      const earlier = (await store.read()).filter(({ runId }) => !heard.has(runId));
+      const known = new Set(entries.map(({ runId }) => runId));
+      const earlier = (await store.read()).filter(({ runId }) => !known.has(runId));
       entries.unshift(...earlier.slice(-mostEntries));
       entries.splice(0, entries.length - mostEntries);
     },

@@ -217,7 +217,7 @@ describe('a fleet', () => {
     const scene = openFleet({ names: ['near', 'far', 'twin'], seeds: { twin: 'near' }, clock, log });
     await runOn(scene, ['near', 'far', 'twin'], 'app:1');
     await scene.application.follow();
-    const told = () => log.lines.filter(({ message }) => message.startsWith('Two names'));
+    const told = () => log.lines.filter(({ message }) => message.startsWith('Two engines'));
     await clock.sleep(1000);
     expect(told()).toMatchObject([{ level: 'warn', fields: { engine: 'twin', others: ['near'] } }]);
     scene.engines['twin']?.behave('refusing');

@@ -31,14 +31,14 @@ export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> &
   readonly open: (onAnswer: (name: string, failure: unknown) => void) => readonly Member[];
   readonly history?: Memory['history'];
   readonly enginesAtOnce: number;
-  /** Absent: services are of no concern. */
+  /** Absent: services are not watched. */
   readonly services?: SwarmOptions;
   /** Absent: all engines are one wave. */
   readonly waves?: WaveOptions;
 };
 
 /**
- * Several engines as one application. Each member has its own lock, mirror, recovery, memory and hooks; a run covers
+ * Several engines as one application. Each member has its own lock, cache, recovery, memory and hooks; a run covers
  * all of them. Members do not wait for each other, except for the bound on engines at work.
  */
 export function createFleet({
@@ -67,8 +67,8 @@ export function createFleet({
     const reached: ReachedMember = { ...member, reach: createReachability(member, { clock, publish, onReturn, onId }) };
     reaches.set(member.name, reached.reach);
     member.application.subscribe((event) => {
-      const told = withEngine(event, member.name);
-      if (told !== undefined) publish(told);
+      const tagged = withEngine(event, member.name);
+      if (tagged !== undefined) publish(tagged);
     });
     return reached;
   });
@@ -142,7 +142,7 @@ export function createFleet({
   };
 }
 
-/** Orchestrators call this often. Engines that are away are retried by `follow` only. */
+/** Orchestrators call this often, so only `follow` retries unreachable engines. */
 async function anyReady(members: readonly ReachedMember[], signal: AbortSignal | undefined): Promise<void> {
   const answering = members.filter(({ reach }) => reach.isReachable() !== false);
   const asked = answering.length > 0 ? answering : members;
@@ -161,7 +161,7 @@ function firstOpening(members: readonly ReachedMember[], ms: number) {
   return names.length === 0 ? undefined : { atMs, names: [...new Set(names)] };
 }
 
-/** An engine with the swarms that it owns in name. */
+/** The state of an engine. Its counts include the services of the swarms under its name. */
 function stateOf({ name, address, application, reach }: ReachedMember, { swarms, lastRunAtMs }: OfEngine): EngineState {
   const inventories = [application, ...swarms.map((swarm) => swarm.application)].map((one) => one.inventory());
   const failure = reach.failure();

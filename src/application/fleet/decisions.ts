@@ -3,10 +3,10 @@ import type { Application } from '../application.ts';
 import { chooseEngines } from './member/choose-engines.ts';
 import type { ReachedMember } from './member/member.ts';
 
-/** Decisions of all engines. A container that several engines have needs the name of its engine. */
+/** Decisions of all engines. A container name that several engines have must come with an engine. */
 export function createFleetDecisions(
   membersNow: () => readonly ReachedMember[],
-  /** Resolves when it is known which members there are. */
+  /** Resolves after the first search for swarms. */
   searched: () => Promise<void>,
 ): Application['decisions'] {
   const waiting = (container: string, engine?: string) =>

@@ -6,7 +6,10 @@ export type FleetInventory = {
   readonly unwatched: () => readonly UnwatchedTracked[];
 };
 
-/** The inventories of all engines and swarms as one. One that is away keeps its last one; `isReady`: each has answered or failed once. */
+/**
+ * The inventories of all engines and swarms as one. An unreachable engine keeps its last inventory. `isReady`: every
+ * engine has answered or failed once.
+ */
 export function createFleetInventory(
   membersNow: () => readonly ReachedMember[],
   isReady: () => boolean,
@@ -41,14 +44,14 @@ export function createFleetInventory(
   };
 }
 
-/** The same object as long as the item and its engine are the same, so that the memory of unchanged containers is shared. */
+/** Returns the same object for the same item and engine, so unchanged containers share their memory. */
 function createTagger() {
   const known = new WeakMap<object, { readonly engine: string }>();
   return <Item extends object>(item: Item, engine: string): Item & { readonly engine: string } => {
     const before = known.get(item);
     const made = before?.engine === engine ? before : { ...item, engine };
     known.set(item, made);
-    // Made from this very item.
+    // A copy of this item.
     return made as Item & { readonly engine: string };
   };
 }

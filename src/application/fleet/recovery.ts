@@ -9,14 +9,11 @@ import { failureOfAll, hasRun, runsOf } from './run/merge.ts';
 
 export type FleetRecovery = {
   readonly recover: Application['recover'];
-  /** Recovers an engine that has come back. */
+  /** Recovers an engine that answers again. */
   readonly afterReturn: (member: ReachedMember, signal: AbortSignal) => Promise<void>;
 };
 
-/**
- * Recovers each engine on its own. A start does not wait for an engine that is away: it is recovered when it comes
- * back.
- */
+/** Recovers each engine on its own. A start does not wait for an unreachable engine: its recovery follows later. */
 export function createFleetRecovery(
   members: readonly ReachedMember[],
   { each, log, swarms }: { readonly each: EachEngine; readonly log: Log; readonly swarms: Pick<SwarmMembers, 'of'> },

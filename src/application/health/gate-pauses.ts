@@ -104,7 +104,7 @@ function watchContainer(
         } else if (event.kind === 'container' && event.id === id && stateChanges.test(event.action)) hear('happened');
       }
     } catch {
-      // While the stream is down, the inspections go on at the polling interval.
+      // While the stream is down, the polling interval applies.
     }
     noteBreak();
   }
@@ -119,9 +119,9 @@ function watchContainer(
         await clock.sleep(ms, ends).catch(() => undefined);
         wake = () => {};
       }
-      const heard = news;
+      const latest = news;
       news = 'nothing';
-      return heard;
+      return latest;
     },
     isListening: () => isListening,
     close: () => closing.abort(),

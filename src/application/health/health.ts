@@ -29,10 +29,10 @@ export type GateOptions = {
 };
 
 /**
- * Waits until a successor has proven itself: it stays up without a restart for the whole window, its HEALTHCHECK
- * reports healthy if it has one, and then its probe passes if it has one. Any exit is a failure. The restart policy is
- * `no` during the wait, so that no restart hides an exit. For engines that cannot change policies later,
- * `restartsBefore: 0` counts restarts before the first inspection.
+ * Waits until a successor is proven: it stays up without a restart for the whole window, its HEALTHCHECK (if any)
+ * reports healthy, and then its probe (if any) passes. Any exit is a failure. The restart policy is `no` during the
+ * wait, so that no restart hides an exit. For engines that cannot change policies later, `restartsBefore: 0` counts
+ * restarts before the first inspection.
  */
 export async function passGate(
   outside: Outside,
@@ -89,8 +89,8 @@ export async function passGate(
         return { kind: 'failed', reason, ownFault: true, wasSeenWell };
       }
       const isPolled = health === 'starting' && runHealthcheck !== undefined;
-      const left = { leftOfWindowMs: windowMs - elapsedMs, leftMs: deadlineMs - elapsedMs };
-      await pauses.next({ ...left, isProbing: isWell, isPolled });
+      const remaining = { leftOfWindowMs: windowMs - elapsedMs, leftMs: deadlineMs - elapsedMs };
+      await pauses.next({ ...remaining, isProbing: isWell, isPolled });
       if (signal?.aborted) return { ...calledOff, wasSeenWell };
     }
   } finally {
@@ -98,11 +98,11 @@ export async function passGate(
   }
 }
 
-/** The verdict is no longer needed. */
+/** The verdict after an abort. */
 export const calledOff = { kind: 'failed', reason: 'its health check was cancelled', ownFault: false } as const;
 
 /**
- * The verdict on a container with `--rm` that is gone. The engine keeps neither its exit code nor its log, and without
+ * The verdict on a removed container with `--rm`. The engine keeps neither its exit code nor its log, and without
  * events the cause is unknown.
  */
 export const endedAndGone = {
@@ -125,7 +125,7 @@ function createHealthcheckRuns({ engine, clock }: Outside, { id, settings }: Con
 /** https://docs.docker.com/reference/dockerfile/#healthcheck */
 const defaultIntervalNs = 30e9;
 
-/** After a crash of Upkeep the deadline may be over before the probe was used; it gets at least this long. */
+/** The least time for a probe. After a crash of Upkeep the deadline may be over before the probe was used. */
 const leastProbingMs = 10_000;
 
 /** Used without a health timeout: a probe may fail for this long after the window. */

@@ -38,7 +38,7 @@ export async function runHook(
     for (const line of outputLines(outcome.output)) log.info('Output of a lifecycle hook', { ...about, line });
   const end = judgeHook(outcome, command);
   if (end.kind === 'passed') log.debug('A lifecycle hook ended with code 0', about);
-  // The outcome of the update reports its own hook.
+  // The outcome of the update reports a failed pre-update hook.
   else if (hook !== 'preUpdate') log.warn(`The ${titleOf(hook, container)} ${end.reason}`);
   return end;
 }
@@ -58,10 +58,10 @@ export async function runPreCheckHooks(
   signal?: AbortSignal,
 ): Promise<void> {
   if (settings.lifecycleHooks) await runCheckHooks(outside, settings, 'preCheck', watched, signal);
-  else tellUnwantedHooks(outside, watched);
+  else logDisabledHooks(outside, watched);
 }
 
-/** Runs the hooks after a run, in the containers that have these names then. */
+/** Runs the hooks after a run, in the containers that then have these names. */
 export async function runPostCheckHooks(
   outside: Outside,
   settings: ServiceSettings,
@@ -72,7 +72,7 @@ export async function runPostCheckHooks(
   const wanted = new Set(names);
   try {
     const containers = (await outside.engine.listContainers({}, signal)).filter(({ name }) => wanted.has(name));
-    // Commands count from the container's and from the image's labels.
+    // Hooks in the image's labels count too.
     const wishesIn = (labels: Labels) => readLabels(labels, undefined).wishes;
     const bearers = containers.map((container) => ({ container, wishes: wishesIn(container.labels) }));
     await runCheckHooks(outside, settings, 'postCheck', bearers, signal);
@@ -108,7 +108,7 @@ async function runCheckHooks(
 const hooksAtOnce = 4;
 
 /** Logs which hooks are disabled. */
-function tellUnwantedHooks({ log }: Outside, bearers: readonly HookBearer[]): void {
+function logDisabledHooks({ log }: Outside, bearers: readonly HookBearer[]): void {
   for (const { container, wishes } of bearers) {
     if (Object.values(wishes.hooks).every((wish) => wish === undefined)) continue;
     const about = { container: container.name };
@@ -138,8 +138,7 @@ export async function askBeforeUpdate({ outside, settings, signal }: HookContext
 }
 
 /**
- * Runs the post-update hook in the successor. Like the health check, it keeps its own timeout when the run is
- * cancelled.
+ * Runs the post-update hook in the successor. A hook with its own timeout is not cancelled with the run.
  */
 export async function tellAfterUpdate(
   { outside, settings, signal }: HookContext,
@@ -150,15 +149,15 @@ export async function tellAfterUpdate(
     kind: 'warned',
     message: `The ${titleOf('postUpdate', { name })} ${why}`,
   });
-  let heeded: AbortSignal | undefined;
+  let hookSignal: AbortSignal | undefined;
   try {
     const container = await outside.engine.inspectContainer(id);
     if (container === undefined) return { kind: 'noop' };
-    heeded = hasOwnLimit(container, 'postUpdate') ? undefined : signal;
-    const end = await runHook(outside, settings, 'postUpdate', container, heeded);
+    hookSignal = hasOwnLimit(container, 'postUpdate') ? undefined : signal;
+    const end = await runHook(outside, settings, 'postUpdate', container, hookSignal);
     return end.kind === 'passed' ? { kind: 'done' } : warn(end.reason);
   } catch (error) {
-    if (heeded?.aborted) return warn('was not waited for: the run was cancelled');
+    if (hookSignal?.aborted) return warn('was not waited for: the run was cancelled');
     if (error instanceof ServiceError) return warn(`could not be run: ${describeError(error)}`);
     throw error;
   }

@@ -123,8 +123,8 @@ function whyNotEnded(outcome: CommandOutcome, { settings: { Config } }: Containe
   switch (outcome.kind) {
     case 'ended': {
       if (outcome.exitCode === 0) return undefined;
-      const said = hideSecrets(outcome.output.slice(-mostOutput), Config.Env ?? []).trim();
-      return `the command ended with code ${outcome.exitCode}${said === '' ? '' : ` (${printable(said, mostWords)})`}`;
+      const output = hideSecrets(outcome.output.slice(-mostOutput), Config.Env ?? []).trim();
+      return `the command ended with code ${outcome.exitCode}${output === '' ? '' : ` (${printable(output, mostWords)})`}`;
     }
     case 'timed-out':
       return 'the command did not end in time';

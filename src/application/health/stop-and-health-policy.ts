@@ -7,8 +7,8 @@ import { type LabelValues, labelValuesOf } from '../../domain/settings/labels.ts
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 
 /**
- * How one container is stopped and proven: by its labels, else by its own configuration, else by the service's
- * settings.
+ * The stop and health settings of one container: from its labels, else from its own configuration, else from the
+ * service's settings.
  */
 export type StopAndHealthPolicy = {
   readonly stop: StopOptions & { readonly timeoutSeconds: number };
@@ -45,8 +45,8 @@ export function longestPendingStopMs({ timeoutSeconds }: StopAndHealthPolicy['st
   return (timeoutSeconds + 2) * 1000;
 }
 
-/** A container can ask for a stop without a timeout. The update waits this long, so that it ends. */
+/** Replaces a stop without a timeout, which a container may configure. */
 const endlessStopSeconds = 600;
 
-/** A container's own configuration may ask for years, and may come from the image. */
+/** The stop timeout in a container's own configuration may be years, and may come from the image. */
 const longestStopSeconds = longestWaitMs / 1000;

@@ -1,8 +1,8 @@
 import type { EngineListing, ListedService } from '../../domain/inventory/engine-listing.ts';
 
 /**
- * Repeats readings some time after the first one. A `look` follows one to two pauses after the call: one timer serves
- * all of them. `pause` resolves early at the end of the process, and `isOver` is true then.
+ * Repeats readings some time after the first one. One timer serves all calls, so a `look` follows one to two pauses
+ * after its call. At the end of the process `pause` resolves early, and `isOver` is true.
  */
 export function createDelayedRechecks(pause: () => Promise<void>, isOver: () => boolean): (look: () => void) => void {
   let ripe: (() => void)[] = [];
@@ -27,8 +27,8 @@ export function createDelayedRechecks(pause: () => Promise<void>, isOver: () => 
 
 /**
  * Joins the image events of an update into few readings: an engine with many images takes long to list them. The
- * returned function is called for each event. The first event leads to a `look` at once. Events during the `pause` after
- * it lead to one look at its end.
+ * returned function is called for each event. The first event leads to a `look` at once. Events during the `pause`
+ * after it lead to one look at its end.
  */
 export function createImageThrottle(pause: () => Promise<void>, look: () => void): () => void {
   let isPausing = false;
@@ -59,13 +59,13 @@ export type TaskRechecks = {
 
 /** `look` follows `pause`, a bounded number of times after each event. */
 export function createTaskRechecks(pause: () => Promise<void>, look: () => void): TaskRechecks {
-  let left = 0;
+  let remaining = 0;
   let isWaiting = false;
   return {
-    noteEvent: () => void (left = mostLooks),
+    noteEvent: () => void (remaining = mostLooks),
     noteRead({ services = [] }) {
-      if (isWaiting || left === 0 || !services.some(isShort)) return;
-      left -= 1;
+      if (isWaiting || remaining === 0 || !services.some(isShort)) return;
+      remaining -= 1;
       isWaiting = true;
       void pause().then(() => {
         isWaiting = false;
@@ -75,7 +75,7 @@ export function createTaskRechecks(pause: () => Promise<void>, look: () => void)
   };
 }
 
-/** After that, a service with too few tasks is only read with everything else. */
+/** After this many, a service with too few tasks is only read with the full listing. */
 const mostLooks = 15;
 
 function isShort({ service: { count } }: ListedService): boolean {

@@ -11,14 +11,14 @@ import { orStopped } from '../async/stopped.ts';
 export type FollowOptions = {
   /** Called with the result of every reading; undefined after a success. */
   readonly onAnswer?: (failure: unknown) => void;
-  /** The longest pause between two attempts to list an engine that is away. */
+  /** The longest pause between two attempts to list an unreachable engine. */
   readonly longestRetryMs?: number;
   /**
-   * The longest pause while the events of the engine cannot be reached either: reaching them ends the pause. Absent: the
-   * pauses do not depend on events.
+   * The longest pause while the engine's event stream is unreachable too. The pause ends when the stream can be
+   * reached. Absent: pauses do not depend on events.
    */
   readonly goneRetryMs?: number;
-  /** Whether the inventory tells when containers were started, which costs an inspection for each start. */
+  /** Whether the inventory shows start times of containers. They cost one inspection per start. */
   readonly tellsStartTimes?: boolean;
 };
 
@@ -99,7 +99,7 @@ export function createEngineCache(
     }
   }
 
-  /** An engine that is reached again may refuse its events. It can still be listed. */
+  /** A reachable engine may refuse its events, and can still be listed. */
   function noteBreak(failure?: unknown): void {
     const wasGone = isGone;
     isGone = failure instanceof ServiceError && failure.code === 'engine-unreachable';
@@ -128,7 +128,7 @@ export function createEngineCache(
     let endedMs = -Infinity;
     for (;;) {
       await changes.some(signal);
-      // Readings take at most half of the time, whatever their number and length.
+      // Readings take at most half of the time.
       await pause(Math.max(gatherMs, endedMs + tookMs - clock.monotonicMs()));
       if (signal.aborted) return;
       const beganMs = clock.monotonicMs();
@@ -160,7 +160,7 @@ export function createEngineCache(
     if (listing === undefined) await reader.findReferences(read, signal);
     listing = reader.refer(read);
     taskLooks.noteRead(listing);
-    // An engine may not answer about a container that it is working on, so nothing else waits for this.
+    // An engine may not answer about a container that it is changing, so nothing else waits for this.
     finding ??= reader.findReferences(listing, signal).finally(() => {
       finding = undefined;
       listing &&= reader.refer(listing);

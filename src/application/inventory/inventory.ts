@@ -34,7 +34,7 @@ export type InventoryParts = {
   readonly listing: () => EngineListing | undefined;
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
   readonly outcomes: Pick<LastOutcomes, 'of' | 'revision'>;
-  /** Absent: nobody asks for them. */
+  /** Absent: start times are not shown. */
   readonly startTimes?: Pick<StartTimes, 'of' | 'revision'>;
 };
 

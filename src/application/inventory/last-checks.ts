@@ -18,18 +18,15 @@ export type LastChecks = {
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;
   /** Judges again the results that wait for a decision or a time. */
   readonly reconsider: (again: (checked: CheckedContainer) => CheckedContainer) => void;
-  /**
-   * The first opening of a window after a given time that containers wait for, with their names. Undefined: no
-   * container waits.
-   */
+  /** The first window after `ms` that containers wait for, with their names. Undefined: no container waits. */
   readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
   /** Changes with every change of the results. */
   readonly revision: () => number;
 };
 
 /**
- * A result belongs to a container id, under any name. When a container was created anew with the same image and
- * reference, the result passes to the container with the same name. The shown reference of a container may change; the
+ * A result belongs to a container id, even after a rename. If a container is re-created with the same image and
+ * reference, the new container of that name gets the result. The shown reference of a container may change; the
  * reference that it was created from does not.
  */
 export function createLastChecks(): LastChecks {
@@ -45,7 +42,7 @@ export function createLastChecks(): LastChecks {
   };
 
   /** The failed version is still the newest one, and the container runs the earlier image. */
-  function holdTakenBack({ name, containerId = '' }: ContainerOutcome): void {
+  function holdRolledBack({ name, containerId = '' }: ContainerOutcome): void {
     revision += 1;
     for (const [map, key] of [
       [byName, name],
@@ -54,19 +51,19 @@ export function createLastChecks(): LastChecks {
       const known = map.get(key);
       if (known === undefined) continue;
       const { eligibleAtMs: _, ...check } = known.check;
-      const checked = known.checked && { checked: withTakenBack(known.checked) };
-      remember(map, key, { ...known, ...checked, check: { ...check, ...takenBack } });
+      const checked = known.checked && { checked: withRolledBack(known.checked) };
+      remember(map, key, { ...known, ...checked, check: { ...check, ...rolledBack } });
     }
   }
 
-  /** After a rollback, the version that was left is the newer one. */
+  /** After a rollback, the rolled-back version is the newer one. */
   function noteReturn({ name, image, newImageId: imageId, oldDigest, from }: ContainerOutcome, atMs: number): void {
     revision += 1;
     const latestDigest = byName.get(name)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
-    const check = { ...notChecked, ...takenBack, ...newer, latestDigest, checkedAtMs: atMs };
+    const check = { ...notChecked, ...rolledBack, ...newer, latestDigest, checkedAtMs: atMs };
     remember(byName, name, { image: familiar(image), imageId, check });
-    // A kept container comes back with its id and the result that was known for it.
+    // A kept container comes back with its old id, whose stored result is outdated.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
   }
 
@@ -81,7 +78,7 @@ export function createLastChecks(): LastChecks {
       }
     },
     hear(event) {
-      if (event.kind === 'update_failed' && event.outcome.isTakenBack) return holdTakenBack(event.outcome);
+      if (event.kind === 'update_failed' && event.outcome.isTakenBack) return holdRolledBack(event.outcome);
       // A requested rollback is only recognisable at its end.
       if (event.kind === 'scan_completed')
         for (const outcome of event.session?.containers ?? [])
@@ -157,7 +154,7 @@ const notChecked: LastCheck = {
 
 const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
 
-function withTakenBack({ unrestrained: _, ...checked }: CheckedContainer): CheckedContainer {
+function withRolledBack({ unrestrained: _, ...checked }: CheckedContainer): CheckedContainer {
   return { ...checked, ...heldAsFailed, eligibleAtMs: undefined };
 }
 
@@ -168,7 +165,7 @@ const heldAsFailed = {
     'The newer version was rolled back here: it is not tried again before there is another one, or with --retry-failed',
 } as const;
 
-const takenBack = {
+const rolledBack = {
   staleness: heldAsFailed.status,
   hold: heldAsFailed.hold,
   reason: heldAsFailed.reason,
@@ -184,7 +181,7 @@ const updatedHalfway = {
   updateAvailable: true,
 } as const;
 
-/** Keeps the last known verdict when a check has failed. */
+/** Keeps the last known verdict if a check has failed. */
 function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number | undefined): LastCheck {
   const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = container;
   const why = defined({ hold, retryAtMs });

@@ -44,7 +44,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
       return unknown.length === 0 ? listing : await addImages(listing, listing.images, unknown, signal);
     const listed = await engine.listImages(signal);
     absentImages = new Set();
-    // The list leaves out untagged parents of other images.
+    // The list omits untagged parents of other images.
     return await addImages(listing, listed, unlistedImages(listing, listed), signal);
   }
 

@@ -45,7 +45,7 @@ export function createListingStaleness(
   };
 }
 
-/** A listing takes less than a second. A stream that only has to be reopened stays unnoticed. */
+/** A listing takes less than a second. A stream that is reopened within this time causes no failure. */
 const longestDoubtMs = 2000;
 
 function unreachable(cause: unknown): ServiceError {

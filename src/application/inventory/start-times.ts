@@ -4,28 +4,28 @@ import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
-/** When containers were started, by the engine's clock: its list does not tell. */
+/** Start times of containers, by the engine's clock. The engine's list does not show them. */
 export type StartTimes = {
-  /** Forgets the time of a container that starts, and doubts all after a break in the events. */
+  /** Forgets the time of a container that starts. Marks all times as doubtful after a reconnect. */
   readonly hear: (event: EngineEvent) => void;
-  /** Inspects running containers without a time, few at a time; containers of a later call are among them. Never rejects. */
+  /** Inspects running containers without a time, few at once, including those of a later call. Never rejects. */
   readonly find: (containers: readonly ContainerSummary[], signal: AbortSignal) => Promise<void>;
-  /** Milliseconds since the epoch; undefined for a container that does not run, or is not inspected yet. */
+  /** Milliseconds since the epoch. Undefined for a container that does not run or has not been inspected. */
   readonly of: (container: Pick<ContainerSummary, 'id' | 'status'>) => number | undefined;
-  /** Another number whenever there is something new. */
+  /** Changes with every change of the times. */
   readonly revision: () => number;
 };
 
 /**
- * One inspection for each start of a container: the engine announces starts, so a time holds until then. Before the
- * first `connected` nothing is inspected, because a start could go unheard.
+ * Inspects a container once per start. The engine announces starts, so a time is valid until the next one. Nothing is
+ * inspected before the first `connected`, because a start could be missed.
  */
 export function createStartTimes({
   engine,
   clock,
   log,
 }: Pick<ReadOnlyOutside, 'engine' | 'clock' | 'log'>): StartTimes {
-  /** By container id; each has been inspected since its start, or is being inspected. */
+  /** Finished and running inspections by container id, each since the last start. */
   const known = new Map<string, Inspected>();
   let listed: readonly ContainerSummary[] = [];
   let isConnected = false;
@@ -38,7 +38,7 @@ export function createStartTimes({
     return isDoubtful && clock.monotonicMs() - askedAtMs >= doubtLastsMs;
   };
 
-  /** A time is shown that was asked for too short a while ago to be asked for again. */
+  /** The shown time is doubtful and must be read again. */
   const isOutdated = ({ id }: ContainerSummary) => {
     const { isDoubtful, startedAtMs } = known.get(id) ?? neverInspected;
     return isDoubtful && startedAtMs !== undefined;
@@ -54,7 +54,7 @@ export function createStartTimes({
     known.set(id, inspected);
     try {
       const startedAtMs = Date.parse((await engine.inspectContainer(id, signal))?.state.startedAt ?? '');
-      // A start meanwhile has forgotten `inspected`, and is inspected for itself.
+      // A start in the meantime has removed `inspected` from `known` and causes an inspection of its own.
       inspected.startedAtMs = Number.isNaN(startedAtMs) ? undefined : startedAtMs;
     } catch (error) {
       inspected.startedAtMs = undefined;
@@ -102,7 +102,7 @@ export function createStartTimes({
   };
 }
 
-/** Where nobody asks for them. */
+/** Used if start times are not shown. */
 export const noStartTimes: StartTimes = {
   hear: () => {},
   find: () => Promise.resolve(),
@@ -114,16 +114,16 @@ type Inspected = {
   startedAtMs: number | undefined;
   /** By the monotonic clock. */
   readonly askedAtMs: number;
-  /** It may have started unheard since, or could not be inspected. */
+  /** A start may have been missed, or the inspection failed. */
   isDoubtful: boolean;
 };
 
 const neverInspected: Inspected = { startedAtMs: undefined, askedAtMs: -Infinity, isDoubtful: true };
 
-/** Nobody waits for these times, so they leave the engine to others. */
+/** Few, because nobody waits for these times. */
 const inspectionsAtOnce = 4;
 
-/** A container is not inspected again before, however often the events break off. */
+/** The shortest time between two inspections of a container without a start, even if the events break off often. */
 const doubtLastsMs = 10_000;
 
 const isStart = /^(?:re)?start$/;

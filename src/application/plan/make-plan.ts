@@ -90,7 +90,7 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
  */
 const longestListingAgeMs = 5000;
 
-/** A successor starts the container's own process only, and none that `docker exec` added. */
+/** A successor starts only the container's main process, and no process that `docker exec` started. */
 function ownSelfUpdate({ isMainProcess }: ReadOnlyOutside['instance'], { selfUpdate }: ServiceSettings): SelfUpdate {
   return isMainProcess || selfUpdate === 'not-by-this-command' ? selfUpdate : 'not-main-process';
 }

@@ -65,7 +65,7 @@ function hasLinks({ settings: { HostConfig, Networks } }: Container): boolean {
   return links.some((each) => (each ?? []).length > 0);
 }
 
-/** A container that has gone since is in neither part of the answer. */
+/** A container that was removed since the listing is in neither part of the answer. */
 async function inspectContainers(
   { engine, log }: Pick<ReadOnlyOutside, 'engine' | 'log'>,
   listed: readonly ContainerSummary[],

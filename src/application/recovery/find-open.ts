@@ -42,7 +42,7 @@ export type Found = {
 };
 
 export type FindOrder = {
-  /** Names whose journals are believed without the seal of our key. */
+  /** Names whose journals are trusted without the seal of our key. */
   readonly unsealed?: readonly string[];
 };
 
@@ -72,14 +72,14 @@ export async function findOpen(
     carriers: carriers.filter(isTrusted),
     marks: trusted.filter((mark) => !isOthers(mark)),
   });
-  const isSpokenFor = (name: string) => others.includes(plainName(name));
+  const isOfOthers = (name: string) => others.includes(plainName(name));
   return {
     open: open.map(foundFrom),
     left: [
       ...suspects.foreign.map((name) => ({ name, reason: 'carries a journal that this version cannot read' })),
       ...broken,
       ...unsealedOnes.map(describeUnsealed),
-      ...left.filter(({ name }) => !isSpokenFor(name)),
+      ...left.filter(({ name }) => !isOfOthers(name)),
     ],
     stray,
     images,
@@ -112,16 +112,16 @@ function suspectsAmong(
     return { container, labels, standing: parseTransactionName(container.name), reading: readJournal(labels) };
   });
   // Transactions without their old container: the other carrier, at its plain name, shows whether the update is over.
-  const leftOver = new Set<string>();
+  const withoutOld = new Set<string>();
   for (const { standing, reading } of read)
     if (reading.kind === 'journal' && (standing?.role === 'bad' || (standing && reading.journal.role === 'standin')))
-      leftOver.add(reading.journal.oldId);
+      withoutOld.add(reading.journal.oldId);
   const carriers = read.filter(({ standing, reading }) => {
     if (reading.kind !== 'journal') return false;
     const isParked = standing?.role === 'old' || standing?.role === 'drop';
     // The journal of an earlier update, on a container that this transaction replaces.
     if (isParked && reading.journal.role === 'successor') return false;
-    return standing !== undefined || present.has(reading.journal.oldId) || leftOver.has(reading.journal.oldId);
+    return standing !== undefined || present.has(reading.journal.oldId) || withoutOld.has(reading.journal.oldId);
   });
   const foreign = read.filter(({ standing, reading }) => standing !== undefined && reading.kind === 'foreign');
   return {
@@ -132,8 +132,8 @@ function suspectsAmong(
 }
 
 /**
- * A journal in the image's labels belongs to no container: an image that was committed from an updated container has
- * one. A container that cannot be inspected is left alone.
+ * Reads a container's own journal. A journal in the image's labels does not count: an image that was committed from an
+ * updated container has one. A container that cannot be inspected stays unrepaired.
  */
 async function read(
   outside: Outside,
@@ -146,7 +146,7 @@ async function read(
   return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
 }
 
-/** Inspects old containers. Kept ones are not in `containers`, but they are not treated as gone. */
+/** Inspects old containers. Kept ones are not in `containers`, but they still exist. */
 async function inspectOlds(
   outside: Outside,
   carriers: readonly JournaledContainer[],
@@ -207,6 +207,6 @@ function partOf({ name, oldId, successor, autoRemoveReplica, mark }: ConfirmedMe
   const journal = (successor ?? autoRemoveReplica)?.journal;
   if (journal === undefined) return memberFromMark(name, oldId, mark);
   // A mark cannot be forged, and the mark of a rollback is newer than the journal of the update that it undoes.
-  const told = mark && { policy: mark.policy, wasRunning: mark.wasRunning };
-  return { ...memberFromJournal(journal), ...told };
+  const fromMark = mark && { policy: mark.policy, wasRunning: mark.wasRunning };
+  return { ...memberFromJournal(journal), ...fromMark };
 }

@@ -19,12 +19,12 @@ import { withRecipients } from './recipients.ts';
 export type Helper = {
   readonly container: ContainerSummary;
   readonly order: HelperOrder;
-  /** The tag that marks it; empty where it has none. */
+  /** The tag that marks the helper; empty if it has none. */
   readonly tag: string;
 };
 
 /**
- * Names and labels can be forged, so a running helper is believed by its mark. One that does not run blocks nothing,
+ * Names and labels can be forged, so a running helper must have a mark. A stopped helper needs none: it blocks nothing,
  * and may have stopped before it got a mark.
  */
 export function helpersIn(
@@ -73,7 +73,7 @@ export async function concludeHelper(
 ): Promise<void> {
   const { engine, log } = outside;
   const { container, order } = helper;
-  // It may be writing its last lines. On engines that cannot change policies it would be restarted forever.
+  // The helper may be writing its last lines. Engines that cannot change policies would restart it forever.
   if (isAlive(container.status)) await engine.waitUntilStopped(container.id, lastMomentsMs);
   const words = await lastWordsOf(outside, container.id);
   if ((await dismissHelper(outside, helper)) !== undefined) return;
@@ -87,11 +87,13 @@ export async function concludeHelper(
     outside.publish({ kind: 'earlier_updates_settled', transactions: [transaction] });
   };
   if (own.id === order.oldId) {
-    log.warn(`Upkeep itself was not updated from ${from} to ${to}, and runs as it did`, { ...fields, helper: words });
-    settled('undone', `Upkeep itself was to go from ${from} to ${to}, and runs as it did`);
+    const reason = `Upkeep itself was not updated from ${from} to ${to}`;
+    log.warn(reason, { ...fields, helper: words });
+    settled('undone', reason);
   } else if (reading.kind === 'journal' && reading.journal.transaction === order.transaction) {
-    log.info(`Upkeep itself was updated from ${from} to ${to}`, fields);
-    settled('finished', `Upkeep itself went from ${from} to ${to}`);
+    const reason = `Upkeep itself was updated from ${from} to ${to}`;
+    log.info(reason, fields);
+    settled('finished', reason);
   }
 }
 

@@ -44,7 +44,7 @@ export async function whyNotOurs(
 }
 
 /**
- * The engine knows an owner that runs in one of its containers. A container that was started later is not that owner.
+ * Whether the owner runs in another container of this engine. A container that was started later is not the owner.
  */
 async function runsInAnother(
   { engine, instance }: Outside,
@@ -83,7 +83,7 @@ async function lastActivity(
   return { lastSignMs, longestPauseMs: patienceMs + marginMs };
 }
 
-/** For a stop or for a health check. Hooks have their own timeouts, which are short as a rule. */
+/** The longest wait for a stop or a health check. Hooks have their own timeouts, which are usually short. */
 function longestWaitMs(container: Container, settings: ServiceSettings): number {
   const stopAndHealth = stopAndHealthPolicyOf(container, settings);
   const proofMs = Math.max(
@@ -97,5 +97,5 @@ function longestWaitMs(container: Container, settings: ServiceSettings): number 
 /** See `passGate`. */
 const probingMs = 60_000;
 
-/** For the calls in between on a busy engine. */
+/** Time for the calls in between on a busy engine. */
 const marginMs = 60_000;

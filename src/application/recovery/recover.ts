@@ -23,9 +23,9 @@ import { settleStrayMarks } from './stray-marks.ts';
 import { transact } from '../transaction/transact.ts';
 
 export type RecoveryOrder = {
-  /** Names whose journals are believed without the seal of our key, on a person's order. */
+  /** Names whose journals are trusted without the seal of our key, because a person asked for it. */
   readonly unsealed?: readonly string[];
-  /** Set in a helper: the only transaction that it works on. */
+  /** Set in a helper: the only transaction that it may repair. */
   readonly asHelperFor?: string;
   /** Time already spent waiting for the helper of our own container. */
   readonly waitedMs?: number;
@@ -52,7 +52,7 @@ export async function recoverTransactions(
   const helpers = helpersIn(outside, containers, found.images);
   const own = containers.find(({ id }) => id === outside.instance.containerId);
   const isHelper = asHelperFor !== undefined;
-  const tellAlone = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
+  const messageOf = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
   let awaitsHelper = false;
 
   async function recoverTransaction(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
@@ -65,12 +65,12 @@ export async function recoverTransactions(
     const owned: OwnerVerdict | undefined = isHelper
       ? undefined
       : await whyNotOurs(outside, settings, transaction, info.nowMs).catch(
-          async (error: unknown): Promise<OwnerVerdict> => ({ reason: await tellAlone(error), isPending: true }),
+          async (error: unknown): Promise<OwnerVerdict> => ({ reason: await messageOf(error), isPending: true }),
         );
     const helped =
       isHelper || owned !== undefined || helper === undefined
         ? undefined
-        : await whyHelperKept(outside, helper, { own, waitedMs }).catch(tellAlone);
+        : await whyHelperKept(outside, helper, { own, waitedMs }).catch(messageOf);
     const reason = owned?.reason ?? helped;
     if (reason !== undefined) {
       awaitsHelper ||= helper !== undefined && isOurs(transaction, own);
@@ -121,7 +121,7 @@ function leftAlone({ name, reason, isUnsealed }: Found['left'][number]): Recover
   return { containers: [name], result: 'left', reason: `it ${reason}`, ...kind };
 }
 
-/** Whether it concerns the container that we run in, as the old one or as its successor. */
+/** Whether the transaction concerns our own container, as the old one or as its successor. */
 function isOurs({ id, members }: FoundTransaction, own: ContainerSummary | undefined): boolean {
   if (own === undefined) return false;
   const reading = readJournal(own.labels);
@@ -133,8 +133,8 @@ function isOurs({ id, members }: FoundTransaction, own: ContainerSummary | undef
 type Waiting = { readonly own: ContainerSummary | undefined; readonly waitedMs: number };
 
 /**
- * A running helper is left to its work. The Upkeep that is being replaced gives up a helper that does not begin or does
- * not end; every Upkeep gives up one that does not run.
+ * Why the helper stays; undefined after its removal. A running helper stays until it is overdue, which only an Upkeep
+ * that waits for it can notice. Every Upkeep removes a stopped one.
  */
 async function whyHelperKept(
   outside: Outside,
@@ -195,7 +195,7 @@ async function recoverOne(
       return {
         containers: names,
         result: 'left',
-        reason: `another container holds the name "${displaced.name}"; the old one stays parked and stopped beside it`,
+        reason: `another container holds the name "${displaced.name}"; the old container stays parked and stopped`,
       };
     }
     const isFinished = result === 'committed' || facts?.members.every(isReplaced) === true;

@@ -31,8 +31,8 @@ export async function recoverWithHelper(
 }
 
 /**
- * The same for an Upkeep that has handed its own container over. It will be stopped, unless the helper gives up first.
- * Never throws; ends with the signal.
+ * Waits for the helper after Upkeep has handed its own container over. The helper stops this Upkeep, unless it gives up
+ * first. Never throws; ends with the signal.
  */
 export async function watchHelper(outside: Outside, settings: ServiceSettings, signal: AbortSignal): Promise<void> {
   const begunMs = outside.clock.monotonicMs();
@@ -42,7 +42,7 @@ export async function watchHelper(outside: Outside, settings: ServiceSettings, s
       const { awaitsHelper } = await recoverTransactions(outside, settings, signal, { waitedMs });
       if (awaitsHelper !== true) return;
     } catch (error) {
-      outside.log.debug('The helper cannot be looked at', { error: describeError(error) });
+      outside.log.debug('The state of the helper cannot be read', { error: describeError(error) });
     }
   }
 }
@@ -77,7 +77,9 @@ export async function finishUpdate(
   return report;
 }
 
-/** Whether this Upkeep replaces its own container: by the settings and, with the HTTP API on, by the container's ports. */
+/**
+ * Whether this Upkeep replaces its own container: by the settings and, with the HTTP API on, by the container's ports.
+ */
 export function createSelfUpdateState(
   { engine, instance, log }: Pick<Outside, 'engine' | 'instance' | 'log'>,
   { selfUpdate }: Pick<ServiceSettings, 'selfUpdate'>,

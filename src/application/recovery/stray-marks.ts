@@ -17,7 +17,7 @@ type Stray = {
 /**
  * Removes marks without any other remains: the update died before it had created a container, or a person has removed
  * the successor. The tag and the policy that the update had changed are restored. A mark that another instance has just
- * set is left alone.
+ * set stays.
  */
 export async function settleStrayMarks(outside: Outside, stray: Stray, signal?: AbortSignal): Promise<void> {
   if (stray.marks.length === 0) return;
@@ -35,7 +35,7 @@ export async function settleStrayMarks(outside: Outside, stray: Stray, signal?: 
 }
 
 type Settling = Pick<Stray, 'liveRestore'> & {
-  /** By the monotonic clock. After it, the mark may have got its container, so it is left to the next start. */
+  /** By the monotonic clock. After this time the mark may have a container, so only the next start settles it. */
   readonly untilMs: number;
 };
 

@@ -14,7 +14,7 @@ import type { RunTransaction } from '../transaction/run-transaction.ts';
 import { opened } from '../transaction/facts/facts.ts';
 import { transact } from '../transaction/transact.ts';
 
-/** By the id of the container of the last update: kept containers that stay long enough. */
+/** Kept containers that stay long enough, by the id of the container that replaced them. */
 export type Returning = ReadonlyMap<string, ContainerSummary>;
 
 /** Kept containers that may be used for the updates of a plan. */
@@ -79,7 +79,7 @@ async function goBack(
   const outcome: ContainerOutcome = {
     ...{ name, image: reference, oldImageId: from, newImageId: to, oldDigest: '', newDigest: '' },
     ...(fault === undefined
-      ? { outcome: 'updated', reason: 'back to the container from before its last update, which was kept' }
+      ? { outcome: 'updated', reason: 'back to the kept container from before its last update' }
       : { outcome: 'failed', reason: fault }),
   };
   announceEnd(outside, runId, outcome);
@@ -114,8 +114,8 @@ async function reopen(
   });
   const now = facts?.members[0]?.old;
   if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;
-  if (result !== 'undone' || now?.place !== 'name') return 'somebody removed or renamed what was kept for it meanwhile';
+  if (result !== 'undone' || now?.place !== 'name') return 'somebody removed or renamed the kept container meanwhile';
   if (!reading.journal.wasRunning) return undefined;
   const verdict = await passGate(outside, settings, oldId);
-  return verdict.kind === 'passed' ? undefined : `the container from before is back, but ${verdict.reason}`;
+  return verdict.kind === 'passed' ? undefined : `the old container is back, but ${verdict.reason}`;
 }

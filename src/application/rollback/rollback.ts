@@ -32,8 +32,8 @@ export type RollbackParts = {
 };
 
 /**
- * Undoes the last update with a transaction to the former image, from the journal of the container. Containers that
- * moved together return together. A container that the update kept returns as it was.
+ * Undoes the last update with a transaction to the earlier image, which the container's journal names. Containers that
+ * were updated together are rolled back together. If the old container was kept, it replaces the new one.
  */
 export function createRollback({ outside, settings, plan: planner, lock }: RollbackParts) {
   return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
@@ -49,10 +49,10 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
         const images = indexImages(await outside.engine.listImages());
         const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
-        await rememberWhatWasLeft(outside, outcomes);
+        await rememberRolledBack(outside, outcomes);
         const refused = plan.refused.map(({ name, reason }) => untouched(imageOf(name, previous), 'skipped', reason));
-        const gone = await rollBackServices(outside, settings, services, runId, signal);
-        return [...outcomes, ...refused, ...gone];
+        const ofServices = await rollBackServices(outside, settings, services, runId, signal);
+        return [...outcomes, ...refused, ...ofServices];
       };
       return await runSession(outside, order.trigger ?? 'command', rollBack, order.part?.runId);
     } finally {
@@ -72,8 +72,8 @@ function inWords(outcome: ContainerOutcome): ContainerOutcome {
   return { ...outcome, reason: outcome.reason || 'back to the image from before its last update', isTakenBack: true };
 }
 
-/** The version that was left must not be applied again. The version that is back may have been marked as failed. */
-async function rememberWhatWasLeft(outside: Outside, outcomes: readonly ContainerOutcome[]): Promise<void> {
+/** Stores the rolled-back versions as failed. Forgets stored failures of the restored versions. */
+async function rememberRolledBack(outside: Outside, outcomes: readonly ContainerOutcome[]): Promise<void> {
   const back = outcomes.filter(({ outcome }) => outcome === 'updated');
   if (back.length === 0) return;
   await rememberFailures(
@@ -129,7 +129,7 @@ async function readLastUpdate(
   return { container, journal: reading.journal };
 }
 
-/** Other members of the last update's group that nothing has changed since. */
+/** Other members of the last update's group that have not changed since. */
 async function movedTogether(
   outside: Outside,
   { transaction, members }: Journal,

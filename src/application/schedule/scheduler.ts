@@ -18,19 +18,19 @@ export type Scheduler = {
 export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
   /** Throws `busy` for a full update when another run is under way; this run is then skipped. */
   readonly update: (request: UpdateRequest, signal: AbortSignal) => Promise<unknown>;
-  /** The first opening of a window after a given time that containers wait for, by the wall clock, with their names. */
+  /** The first window after `ms` (wall clock) that containers wait for, with their names. */
   readonly opensAfter?: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };
 
 /**
- * Begins an update at every time of the schedule, even if the one before has not ended: the update lock decides which
- * are skipped. When a window opens that containers wait for, those are updated once.
+ * Begins an update at every time of the schedule, even if the last one has not ended: the update lock decides which are
+ * skipped. When a window opens, the containers that wait for it are updated once.
  */
 export function createScheduler({ clock, log, update, opensAfter = () => undefined }: SchedulerParts): Scheduler {
   let agenda: NextRun | undefined;
   let words: Pick<ServiceStatus, 'schedule' | 'scheduleOff'> = {};
 
-  function tellNext(signal: AbortSignal): void {
+  function logNext(signal: AbortSignal): void {
     const atMs = agenda?.nextAtMs();
     if (atMs === undefined || signal.aborted) return;
     const inMs = Math.round((atMs - clock.nowMs()) / 1000) * 1000;
@@ -38,8 +38,8 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
   }
 
   /**
-   * A run that fails as a whole, for example because the engine is away, is reported by its event. The next run is
-   * tried as usual.
+   * An event reports a run that fails as a whole, for example because the engine is unreachable. The next run begins as
+   * usual.
    */
   async function attempt(trigger: Trigger, names: readonly string[], signal: AbortSignal): Promise<void> {
     try {
@@ -49,7 +49,7 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
       if (error instanceof ServiceError) log.debug('The update ended early', { trigger, error: error.message });
       else log.error('The update failed because of an internal error', { trigger, error });
     }
-    tellNext(signal);
+    logNext(signal);
   }
 
   return {
@@ -66,7 +66,7 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
       };
       agenda = schedule && createNextRun(schedule, clock);
       words = schedule ? { schedule: schedule.words } : { scheduleOff: whyNone ?? 'No schedule is given' };
-      if (!updateOnStart) tellNext(signal);
+      if (!updateOnStart) logNext(signal);
       else if (!signal.aborted) begin('start');
       let openedMs = -Infinity;
       while (!signal.aborted) {

@@ -6,7 +6,7 @@ import type { ServiceListing } from '../engine/service-listing.ts';
 
 type World = Pick<Outside, 'swarm' | 'log' | 'clock'>;
 
-/** Stores in the swarm that a version has failed by its own fault, so that no run tries it again. */
+/** Stores a version that has failed by its own fault in the swarm, so that no run tries it again. */
 export async function rememberFailure(
   { swarm, log, clock }: World,
   { id, name, image }: { readonly id: string; readonly name: string; readonly image: string },
@@ -35,9 +35,9 @@ export async function forgetFailures(
     const { status = 'unknown', latestDigest } = verdicts.get(failure.serviceId) ?? {};
     const hasMovedOn = status !== 'unknown' && latestDigest !== undefined && latestDigest !== failure.digest;
     const service = present.get(failure.serviceId);
-    // While the swarm shows a completed rollback, only this memory names the version that failed.
-    const isToldOf = service?.update?.state === 'rollback_completed';
-    if (service !== undefined && (!hasMovedOn || isToldOf) && !updated.has(service.id)) continue;
+    // While the swarm shows a completed rollback, only this record names the version that failed.
+    const isShown = service?.update?.state === 'rollback_completed';
+    if (service !== undefined && (!hasMovedOn || isShown) && !updated.has(service.id)) continue;
     const outcome = await swarm.forgetFailure(failure);
     if (outcome.kind === 'refused')
       log.debug('A failed version cannot be forgotten', { service: failure.serviceName, reason: outcome.message });

@@ -18,7 +18,7 @@ export type FollowOrder = {
   readonly update: ServiceUpdate;
   readonly watch: ServiceWatch;
   readonly limits: ServiceLimits;
-  /** The one call that begins the update. Absent where an earlier update is only followed. */
+  /** The call that begins the update. Absent if an earlier update is only followed. */
   readonly begin?: (service: SwarmService) => Promise<ServiceCallOutcome>;
   readonly onWait?: (step: Extract<ServiceStep, { kind: 'wait' }>) => void;
 };
@@ -41,7 +41,10 @@ export async function followService(
   for (;;) {
     if (signal?.aborted) {
       if (!watch.isBegun) return { outcome: 'skipped', reason: 'The run was cancelled before its turn' };
-      return { outcome: 'deferred', reason: 'Upkeep was stopped; the swarm goes on, and the next start tells the end' };
+      return {
+        outcome: 'deferred',
+        reason: 'Upkeep was stopped; the swarm continues, and the next start checks the result',
+      };
     }
     let facts: ServiceFacts;
     try {
@@ -67,7 +70,7 @@ export async function followService(
       case 'end':
         return asked === undefined || step.outcome === 'deferred' ? step : { ...step, ...withAskedReason(step, asked) };
       case 'update': {
-        if (begin === undefined) return { outcome: 'deferred', reason: 'It is not begun by a repair' };
+        if (begin === undefined) return { outcome: 'deferred', reason: 'A repair does not begin an update' };
         if (begins === mostTries) return { outcome: 'deferred', reason: 'Somebody else keeps changing the service' };
         begins += 1;
         const outcome = await begin(facts.service as SwarmService);
@@ -81,7 +84,7 @@ export async function followService(
       case 'go back': {
         const { kind: _, ...fault } = step;
         if (returns === mostTries) {
-          return { outcome: 'failed', reason: `${fault.reason}; the swarm did not take it back`, fault };
+          return { outcome: 'failed', reason: `${fault.reason}; the swarm did not roll it back`, fault };
         }
         returns += 1;
         asked = fault;
@@ -89,7 +92,7 @@ export async function followService(
         if (outcome.kind === 'refused') {
           return {
             outcome: 'failed',
-            reason: `${fault.reason}; the swarm refused the way back: ${outcome.message}`,
+            reason: `${fault.reason}; the swarm refused the rollback: ${outcome.message}`,
             fault,
           };
         }
@@ -105,7 +108,7 @@ export async function followService(
 /** The swarm's updater takes steps of a second. A manager answers within milliseconds. */
 const lookMs = 400;
 
-/** A swarm that has lost its leader answers again after 20 s, if a majority of managers is left. */
+/** A swarm that has lost its leader answers again after 20 s, if a majority of its managers still runs. */
 const longestSilenceMs = 120_000;
 
 const mostTries = 3;
@@ -124,7 +127,7 @@ export async function readService(
   return { service, tasks, nodes };
 }
 
-/** Upkeep asked for the rollback, so its reason counts. The tasks may report other reasons since. */
+/** Upkeep asked for the rollback, so its reason counts. The tasks may have reported other reasons since. */
 function withAskedReason(
   { outcome, reason }: Extract<ServiceStep, { kind: 'end' }>,
   asked: Fault,

@@ -22,8 +22,8 @@ import { followService, limitsOf, readService, type ServiceEnd } from './follow-
 export type RecoverServices = (signal?: AbortSignal) => Promise<readonly RecoveredTransaction[]>;
 
 /**
- * Reads the state of each update. With several instances the first one acts: the version of the service lets only one
- * call through.
+ * Reads the state of each update. With several instances of Upkeep, the first one acts: the swarm accepts only one
+ * change per version of a service.
  */
 export function createServiceRecovery(outside: Outside, settings: ServiceSettings): RecoverServices {
   /** Updates whose end this process has seen. */
@@ -43,25 +43,25 @@ export function createServiceRecovery(outside: Outside, settings: ServiceSetting
       const isOver = update === undefined || ended.has(update.id) || isKnownToFail(service, update, listing.failures);
       return isOver ? [] : [{ service, update }];
     });
-    const told = await mapConcurrently(open, settings.updateConcurrency, async ({ service, update }) => {
+    const settled = await mapConcurrently(open, settings.updateConcurrency, async ({ service, update }) => {
       const end = await settle({ ...outside, swarm }, settings, service, update, signal);
       if (end === 'proven' || end.outcome !== 'deferred') noteEnd(update.id);
       return end === 'proven' ? [] : [asTransaction(service, end)];
     });
-    const takenBack = (await rememberTakenBack({ ...outside, swarm }, listing, signal)).filter(
+    const rolledBack = (await rememberRolledBack({ ...outside, swarm }, listing, signal)).filter(
       ({ service, image }) => !ended.has(`${service.id} ${image}`),
     );
-    for (const { service, image } of takenBack) noteEnd(`${service.id} ${image}`);
-    const undone = takenBack.map(({ service, fault }) =>
+    for (const { service, image } of rolledBack) noteEnd(`${service.id} ${image}`);
+    const undone = rolledBack.map(({ service, fault }) =>
       asTransaction(service, { outcome: 'rolled_back', reason: fault.reason }),
     );
-    return [...told.flat(), ...undone];
+    return [...settled.flat(), ...undone];
   };
 }
 
 const mostRemembered = 10_000;
 
-/** True if its end was reported before: the rollback has ended and the failed version is stored. */
+/** True if the end of the update was reported before: the rollback has ended and the failed version is stored. */
 function isKnownToFail(
   { id, image }: SwarmService,
   { to, from }: ServiceUpdate,
@@ -111,10 +111,10 @@ function asTransaction({ name }: SwarmService, { outcome, reason }: ServiceEnd):
 }
 
 /**
- * Remembers versions that the swarm rolled back while no Upkeep watched, such as those of Upkeep's own service. Returns
- * the versions that were not remembered before.
+ * Stores versions that the swarm rolled back while no Upkeep ran, for example of Upkeep's own service. Returns the
+ * newly stored versions.
  */
-async function rememberTakenBack(
+async function rememberRolledBack(
   outside: Pick<Outside, 'log' | 'clock'> & { readonly swarm: Swarm },
   { services, nodes, failures }: ServiceListing,
   signal?: AbortSignal,
@@ -127,11 +127,11 @@ async function rememberTakenBack(
   );
   const found = candidates.flatMap((service) => {
     const own = tasks.filter(({ serviceId }) => serviceId === service.id);
-    const taken = versionRolledBackBySwarm(service, own, nodes);
+    const version = versionRolledBackBySwarm(service, own, nodes);
     const isKnown = failures.some(
-      ({ serviceId, digest }) => serviceId === service.id && digest === digestIn(taken?.image ?? ''),
+      ({ serviceId, digest }) => serviceId === service.id && digest === digestIn(version?.image ?? ''),
     );
-    return taken === undefined || isKnown ? [] : [{ ...taken, service }];
+    return version === undefined || isKnown ? [] : [{ ...version, service }];
   });
   for (const { service, image, fault } of found)
     await rememberFailure(outside, { id: service.id, name: service.name, image }, { fault });

@@ -12,7 +12,7 @@ import { listServices } from '../engine/service-listing.ts';
 import { forgetFailures, rememberFailure } from './failed-services.ts';
 import { runServices } from './run-services.ts';
 
-/** The services among names, each with its former image. The other names are containers. Throws before any change. */
+/** The services among the names, each with its earlier image. Other names are containers. Throws before any change. */
 export async function findServicesBack(
   outside: Outside,
   names: readonly string[],
@@ -24,8 +24,8 @@ export async function findServicesBack(
 }
 
 /**
- * A rollback of a service is a normal update to its former image, because the swarm's own rollback is lost with any
- * change of a label. The version that is left is not tried again.
+ * Rolls services back by a normal update to their earlier image, because any change of a label discards the swarm's own
+ * rollback. No run tries the rolled-back version again.
  */
 export async function rollBackServices(
   outside: Outside,
@@ -36,7 +36,7 @@ export async function rollBackServices(
 ): Promise<readonly ContainerOutcome[]> {
   const outcomes = await runServices(outside, settings, planned, runId, signal);
   const back = planned.filter(({ id }) => outcomes.get(id)?.outcome === 'updated');
-  const reason = 'A person went back from it';
+  const reason = 'A person rolled it back';
   for (const { id, name, from } of back)
     await rememberFailure(outside, { id, name, image: from }, { fault: { reason, isImagesOwn: true } });
   const listing = back.length === 0 ? undefined : await listServices(outside, signal);
@@ -59,7 +59,7 @@ function plannedBack(service: SwarmService): PlannedService {
   if (to === undefined)
     throw refuse(
       name,
-      'neither Upkeep nor the swarm knows an image that it had before: it was not updated, or its labels were replaced',
+      'neither Upkeep nor the swarm knows its earlier image: it was never updated, or its labels were replaced',
     );
   return { id, name, image, from, to, after: [] };
 }

@@ -10,7 +10,7 @@ import { updateService } from './update-service.ts';
 
 /**
  * Updates services, `updateConcurrency` at once or one by one, each after its dependencies. A failure stops only the
- * services that wait for it. After an abort no further one begins.
+ * services that depend on it. After an abort no further update begins.
  */
 export async function runServices(
   outside: Outside,

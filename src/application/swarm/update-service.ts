@@ -61,11 +61,11 @@ async function attempt(
   const credentials = await credentialsFor(outside, planned.to, signal);
   const platforms = await platformsFor(outside, service, planned.to, signal);
   const edit = { image: update.to, labels, ...defined({ credentials, platforms }) };
-  // Its update ends without an Upkeep that watches.
+  // The swarm replaces this process, so nobody follows the update.
   if (isOwn) {
     return ownEnd(await swarm.change(service, edit));
   }
-  let told = '';
+  let published = '';
   return followService(
     outside,
     {
@@ -75,8 +75,9 @@ async function attempt(
       begin: (now) => swarm.change(now, edit),
       onWait: ({ phase, progress }) => {
         const text = `${phase} ${progress.running} ${progress.wanted}`;
-        if (text !== told) publish({ kind: 'phase_entered', runId, container: planned.name, phase, tasks: progress });
-        told = text;
+        if (text !== published)
+          publish({ kind: 'phase_entered', runId, container: planned.name, phase, tasks: progress });
+        published = text;
       },
     },
     signal,
@@ -86,7 +87,7 @@ async function attempt(
 /** With `pause` and one task, a failed update would leave no Upkeep to repair it. */
 function whyNotItself({ failureAction }: SwarmService): ServiceEnd | undefined {
   if (failureAction === 'rollback') return undefined;
-  const reason = `Upkeep runs in it, and its failure action is ${failureAction}: nobody would be left to bring it back. Set update_config.failure_action to rollback`;
+  const reason = `Upkeep runs in this service, and its failure action is ${failureAction}: after a failed update no Upkeep would run to repair it. Set update_config.failure_action to rollback`;
   return { outcome: 'skipped', reason };
 }
 
@@ -96,11 +97,11 @@ function ownEnd(outcome: ServiceCallOutcome): ServiceEnd {
     return { outcome: 'failed', reason: `The swarm refused the update: ${outcome.message}` };
   return {
     outcome: 'deferred',
-    reason: 'The swarm replaces Upkeep itself now; the next start tells what became of it',
+    reason: 'The swarm replaces Upkeep itself now; the next start checks the result',
   };
 }
 
-/** Undefined without a login of ours: the swarm then keeps its own. */
+/** Undefined if Upkeep has no login for the registry: the swarm then keeps its stored one. */
 async function credentialsFor(
   { registry }: Pick<Outside, 'registry'>,
   image: string,

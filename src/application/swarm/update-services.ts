@@ -17,14 +17,14 @@ export type CheckedServices = {
   readonly report: CheckReport;
   readonly listing: Listing;
   readonly runId: string;
-  /** Waited for before the service that we run in is updated. */
+  /** Awaited before Upkeep's own service is updated. */
   readonly beforeOwn: (() => Promise<void>) | undefined;
 };
 
 /**
- * Updates the stale services of a report while `replaceContainers` works on containers, and the service of this process
- * last of all. With `rollingRestart` services come after containers. Without services only containers are replaced. A
- * failure of one part is thrown when the other part has ended.
+ * Updates the stale services of a report while `replaceContainers` works on containers. Upkeep's own service comes
+ * last. With `rollingRestart` services come after containers. A failure of one part is thrown when the other part has
+ * ended.
  */
 export async function updateBesideServices<Replaced>(
   outside: Outside,

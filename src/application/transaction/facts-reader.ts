@@ -58,10 +58,10 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
 }
 
 /**
- * Detects old containers of a running transaction that a prune has removed. A person who removes both the old and the
- * new one means it. The returned function is called with all facts in turn; `readAtMs` is the begin of their reading, by
- * the monotonic clock. It resolves to the ids of all pruned containers when more of them were found: the facts must be
- * read again. It asks the engine once about each.
+ * Detects old containers of a running transaction that a prune has removed. A removal by a person is intended and is
+ * not undone. Call the returned function with every reading of the facts; `readAtMs` is the begin of that reading by
+ * the monotonic clock. When it finds further pruned containers, it resolves to the ids of all of them, and the facts
+ * must be read again. It asks the engine once about each container.
  */
 function createPruneWatch({ engine, clock, log }: Outside) {
   const pruned = new Set<string>();

@@ -7,7 +7,7 @@ import { noteFailure, type TransactionMemory } from '../../domain/transaction/me
 import type { TransactOptions } from './transact-options.ts';
 import { firstToEnd } from './facts/first-to-end.ts';
 
-/** Finds out from the engine's events how a removed successor ended: by itself, or removed by a person or program. */
+/** Reads from the engine's events whether a removed successor failed, or a person or program removed it. */
 export async function causeOfEnd(
   { outside, transaction }: Pick<TransactOptions, 'outside' | 'transaction'>,
   memory: TransactionMemory,

@@ -20,8 +20,8 @@ export async function handOver(outside: Outside, order: HelperOrder): Promise<st
     if (obstacle !== undefined) return obstacle;
     const failure = await createAndStart(outside, { name, recipe, order });
     if (failure === undefined) return undefined;
-    const left = await removeFormerHelper(outside, name);
-    return left === undefined ? failure : `${failure}; ${left}`;
+    const remains = await removeFormerHelper(outside, name);
+    return remains === undefined ? failure : `${failure}; ${remains}`;
   } catch (error) {
     return describeWithRemedy(error);
   }

@@ -12,9 +12,9 @@ export function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets 
 }
 
 /**
- * A clause about a container that came back without its links; empty if it has them. Docker resolves link targets when
- * Docker itself starts. If the name of a target is free or belongs to another container then, the link is lost until
- * the next start of the engine.
+ * A clause about a restored container that has lost links; empty if it has all of them. Docker resolves link targets
+ * when Docker itself starts. If the name of a target is then free or belongs to another container, the link is lost
+ * until the next start of the engine.
  */
 export async function describeLostLinks(
   { engine }: Pick<Outside, 'engine'>,
@@ -29,12 +29,12 @@ export async function describeLostLinks(
   if (lost.length === 0) return '';
   const which = lost.map(([alias]) => quoted(alias)).join(', ');
   const links = lost.length === 1 ? `its link ${which}` : `its links ${which}`;
-  return `; "${container.name}" has lost ${links}, because the engine ended meanwhile: restart the engine, or create it anew`;
+  return `; "${container.name}" has lost ${links}, because the engine ended meanwhile: restart the engine, or re-create the container`;
 }
 
 /**
- * Ids and aliases by the ids of the old containers, also for their successors, because the targets have other names
- * during a transaction.
+ * The aliases of each successor's links, by the id of the old container. The names of the targets stay empty, because
+ * targets have other names during a transaction.
  */
 export async function linksOfSuccessors(
   { engine }: Pick<Outside, 'engine'>,

@@ -88,7 +88,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody')
     return failed('somebody removed the old container and the new one meanwhile, so it must be created anew');
   if (result.result === 'stuck' || !restored) {
-    const state = restored ? 'the old container is back, but not all is as it was' : 'the container is not back yet';
+    const state = restored ? 'the old container is back, but not fully restored' : 'the container is not back yet';
     return failed(`${state}, the next run or start of Upkeep tries again`);
   }
   const wasTried = result.stopped || (facts.startsFirst && result.hasStarted);
@@ -107,10 +107,13 @@ function copied(facts: MemberFacts | undefined): string {
   if (facts?.isReplica !== true) return '';
   return facts.autoRemoves
     ? '; it runs again as a copy without --rm, until its next update'
-    : '; it was pruned together with its successor, and was created anew as it was';
+    : '; it was pruned together with its successor, and was created again with the same settings';
 }
 
-/** For a container that ran before. One that was stopped is expected to stay stopped. */
+/**
+ * The remark for a running container whose successor was not started. A stopped container stays stopped without a
+ * remark.
+ */
 function leftStopped({ desiredEndState, container }: PlannedMember): string {
   return desiredEndState === 'stopped' && isAlive(container.state.status)
     ? 'created and left stopped, as no-restart asks: it has not been proven'

@@ -19,13 +19,13 @@ export function openTransaction(
   const { abilities } = info;
   const open = members.map((member) => {
     const { container } = member.planned;
-    const told = memberFromPlan(member, planned);
+    const fromPlan = memberFromPlan(member, planned);
     const startsFirst = !isInGroup && !isOwn && mayStartFirst(member.planned, settings, log);
-    const autoRemoves = told.autoRemoves || told.needsAutoRemoveReplica;
+    const autoRemoves = fromPlan.autoRemoves || fromPlan.needsAutoRemoveReplica;
     const { keepMs, reason } = keepOrderOf(container, { settings, abilities, isInGroup, isOwn, autoRemoves });
     if (reason !== undefined)
       log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
-    return { ...told, startsFirst, keepMs };
+    return { ...fromPlan, startsFirst, keepMs };
   });
   const transaction = opened({ id: newId(), members: open }, info);
   // The first steps, mark and create, change nothing that exists. All facts are read after them.

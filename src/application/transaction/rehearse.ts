@@ -17,8 +17,8 @@ export type Rehearsal = {
 };
 
 /**
- * Rehearses each update without a change to a container: pulls the image, creates the successor under a temporary name,
- * compares and removes it. The tag moves for that moment, because the engine creates from tags.
+ * Rehearses each update without a change to existing containers: pulls the image, creates the successor under a
+ * temporary name, compares and removes it. The tag is moved meanwhile, because the engine creates from tags.
  */
 export async function rehearsePlan(
   outside: Outside,

@@ -16,8 +16,8 @@ import { transact } from './transact.ts';
 export type RunTransaction = typeof runTransaction;
 
 /**
- * Moves one group to its new images, or leaves it as it was. It never throws for failures outside Upkeep. Outcomes are
- * returned one per member, in the plan's order.
+ * Updates one group to its new images, or leaves it unchanged. Never throws for failures outside Upkeep. Returns one
+ * outcome per member, in the plan's order.
  */
 export async function runTransaction(
   outside: Outside,
@@ -100,10 +100,10 @@ async function replaceContainers(
     return [await handOverToHelper({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
   const failures = failuresOf(transaction, result.failedImages);
   await rememberFailures(outside, failures);
-  const takenBack = new Set(failures.map(({ name }) => name));
+  const rolledBack = new Set(failures.map(({ name }) => name));
   const reached = prepared.members.map((member, index): ContainerOutcome => {
     const outcome = outcomeOf(member, { result, index, transaction });
-    return takenBack.has(outcome.name) ? { ...outcome, isTakenBack: true } : outcome;
+    return rolledBack.has(outcome.name) ? { ...outcome, isTakenBack: true } : outcome;
   });
   return Promise.all(reached.map((outcome, index) => withLostLinks(outside, outcome, prepared.members[index])));
 }
@@ -130,12 +130,12 @@ async function handOverToHelper({ prepared, onHandedOver, ...options }: HandOver
   });
   if (failure === undefined) {
     onHandedOver?.();
-    const reason = 'Upkeep itself: a helper container finishes this update, and the next start tells how it ended';
+    const reason = 'Upkeep itself: a helper container finishes this update, and the next start reports the result';
     return { ...base, outcome: 'deferred', reason };
   }
   const undone = await transact({ ...options, mode: { kind: 'recover' } });
-  const left = undone.result === 'undone' ? '' : `; ${undone.reason}: the next run or start of Upkeep tries again`;
-  return { ...base, outcome: 'failed', reason: `${failure}${left}` };
+  const remark = undone.result === 'undone' ? '' : `; ${undone.reason}: the next run or start of Upkeep tries again`;
+  return { ...base, outcome: 'failed', reason: `${failure}${remark}` };
 }
 
 /**

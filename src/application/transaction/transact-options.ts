@@ -7,7 +7,7 @@ import type { StepContext } from './steps/step-context.ts';
 export type TransactOptions = Pick<StepContext, 'outside' | 'settings' | 'transaction' | 'whileUnproven'> & {
   readonly mode: TransactMode;
   readonly onPhase: (phase: UpdatePhase) => void;
-  /** Heeded only before the first stop. Everything is undone then. */
+  /** An abort takes effect only before the first stop, and undoes everything. */
   readonly signal?: AbortSignal | undefined;
 };
 

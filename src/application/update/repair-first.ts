@@ -26,21 +26,21 @@ export type RepairParts = {
 export function createListRepaired(parts: RepairParts): ListRepaired {
   const { outside, settings, onRepair, isNews, recoverServices } = parts;
 
-  function tell(transactions: readonly RecoveredTransaction[]): void {
-    const told = transactions.filter(isNews);
-    for (const { containers, result, reason } of told) {
+  function report(transactions: readonly RecoveredTransaction[]): void {
+    const reported = transactions.filter(isNews);
+    for (const { containers, result, reason } of reported) {
       const level = result === 'failed' ? 'error' : 'info';
       outside.log[level]('The remains of an earlier update were checked', { containers, result, reason });
     }
-    if (told.length > 0) outside.publish({ kind: 'earlier_updates_settled', transactions: told });
+    if (reported.length > 0) outside.publish({ kind: 'earlier_updates_settled', transactions: reported });
   }
 
   return async (signal) => {
-    tell(await recoverServices(signal));
+    report(await recoverServices(signal));
     const listing = await listAll(outside, signal);
     if (!hasRemains(listing) || signal?.aborted) return listing;
     const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair });
-    tell(transactions);
+    report(transactions);
     const isChanged = transactions.some(({ result }) => result === 'finished' || result === 'undone');
     return isChanged ? listAll(outside, signal) : listing;
   };
@@ -50,13 +50,13 @@ function hasRemains({ containers, listedImages }: Listing): boolean {
   return containers.some(({ name }) => isParkedName(name)) || transactionMarksOf(listedImages).length > 0;
 }
 
-/** Returns whether a transaction is to be reported: one that a repair leaves alone is reported once, not in every run. */
+/** Returns whether to report a transaction. A transaction that stays unrepaired is reported once, not in every run. */
 export function createReportFilter(): IsNews {
-  const isFirst = createFirstTimes(mostTold);
+  const isFirst = createFirstTimes(mostReported);
   return ({ containers, result, isPending }) => result !== 'left' || isFirst(JSON.stringify([containers, isPending]));
 }
 
 type IsNews = (transaction: RecoveredTransaction) => boolean;
 
-/** More than an engine has containers with such names by chance. */
-const mostTold = 1000;
+/** More than an engine has containers whose names match by chance. */
+const mostReported = 1000;

@@ -7,8 +7,8 @@ import { healthDeadlineMs } from '../health/health.ts';
 import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 
 /**
- * Why a compose `depends_on` condition is not met yet. Undefined when all are met. Waits for a pending HEALTHCHECK as
- * long as that may take. Conditions on removed containers count as met.
+ * Why a compose `depends_on` condition is not met yet. Undefined when all are met. Waits for the result of a pending
+ * HEALTHCHECK. Conditions on removed containers count as met.
  */
 export async function whyNotReady(
   outside: Outside,

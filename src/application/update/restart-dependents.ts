@@ -78,14 +78,14 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
   if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, longestPendingStopMs(stop));
   const now = await engine.inspectContainer(id);
   if (now !== undefined && !isAlive(now.state.status)) await engine.startContainer(id);
-  const said = 'message' in outcome ? outcome.message : '';
+  const message = 'message' in outcome ? outcome.message : '';
   const isUntouched = now !== undefined && now.state.startedAt === before.startedAt;
-  if (isUntouched && said !== '') return { fault: said, outage: {} };
+  if (isUntouched && message !== '') return { fault: message, outage: {} };
   const verdict = await passGate(outside, settings, id);
   const { startedAt, finishedAt } = (await engine.inspectContainer(id))?.state ?? before;
   const endedAt = finishedAt === before.finishedAt ? undefined : finishedAt;
   const hasStarted = startedAt !== before.startedAt && isAlive(before.status);
   const outage = hasStarted ? downtimeOf({ stopSentAtMs: stopTimes.sentAtMs(id), endedAt, startedAt }) : {};
   if (verdict.kind === 'passed') return { fault: undefined, outage };
-  return { fault: said === '' ? verdict.reason : `${said}; ${verdict.reason}`, outage };
+  return { fault: message === '' ? verdict.reason : `${message}; ${verdict.reason}`, outage };
 }

@@ -12,9 +12,9 @@ import { restartDependents } from './restart-dependents.ts';
 import { type RunTransaction, runTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
 
 /**
- * Runs the transactions of a plan, `updateConcurrency` at once or one by one, each after those that it waits for, and
- * then the restarts. During a wait for health others may begin, up to `unproven` more. A failure stops only the
- * transactions that wait for it, and with a canary the rest of its group. After an abort no further one begins.
+ * Runs the transactions of a plan, `updateConcurrency` at once or one by one, and then the restarts. A transaction
+ * begins after its dependencies. During a wait for health, up to `unproven` more may begin. A failure stops only
+ * dependent transactions, and with a canary the rest of its group. After an abort no further transaction begins.
  */
 export async function runPlan(
   outside: Outside,

@@ -51,10 +51,10 @@ function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): Cont
 /** Outcome of a container outside every transaction. */
 const outcomeOf: Readonly<Record<Staleness, OutcomeKind>> = {
   fresh: 'fresh',
-  // There is no newer version, so it counts as fresh, as with other updaters.
+  // Without a newer version it counts as fresh, as in other updaters.
   pinned: 'fresh',
   local: 'fresh',
-  // A newer version exists, but a setting holds it back. See `heldBack` for temporary reasons.
+  // A newer version exists, but a setting holds it back. With a temporary reason the outcome is `deferred`.
   held: 'skipped',
   unknown: 'unknown',
   // Refused by the plan.

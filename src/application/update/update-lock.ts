@@ -15,22 +15,22 @@ type Leave = () => void;
 
 export function createUpdateLock(): UpdateLock {
   const queue: (() => void)[] = [];
-  let taken: 'for an update' | 'for a repair' | undefined;
+  let heldFor: 'an update' | 'a repair' | undefined;
 
-  function take(purpose: typeof taken): Leave {
-    taken = purpose;
-    let left = false;
+  function take(purpose: typeof heldFor): Leave {
+    heldFor = purpose;
+    let isReleased = false;
     return () => {
-      if (left) return;
-      left = true;
-      taken = undefined;
+      if (isReleased) return;
+      isReleased = true;
+      heldFor = undefined;
       queue.shift()?.();
     };
   }
 
-  function enter(purpose: typeof taken, signal: AbortSignal | undefined): Promise<Leave> {
+  function enter(purpose: typeof heldFor, signal: AbortSignal | undefined): Promise<Leave> {
     if (signal?.aborted) return Promise.reject(stoppedError(signal, 'update'));
-    if (taken === undefined) return Promise.resolve(take(purpose));
+    if (heldFor === undefined) return Promise.resolve(take(purpose));
     if (queue.length >= longestQueue) {
       return Promise.reject(new ServiceError('busy', `Cannot update: ${longestQueue} updates are waiting already`));
     }
@@ -50,12 +50,12 @@ export function createUpdateLock(): UpdateLock {
 
   return {
     enterAlone(signal) {
-      const isNext = taken === undefined || (taken === 'for a repair' && queue.length === 0);
-      if (isNext) return enter('for an update', signal);
+      const isNext = heldFor === undefined || (heldFor === 'a repair' && queue.length === 0);
+      if (isNext) return enter('an update', signal);
       return Promise.reject(new ServiceError('busy', 'Cannot update: another update is already running'));
     },
-    enterForRepair: (signal) => enter('for a repair', signal),
-    enterInTurn: (signal) => enter('for an update', signal),
+    enterForRepair: (signal) => enter('a repair', signal),
+    enterInTurn: (signal) => enter('an update', signal),
   };
 }
 

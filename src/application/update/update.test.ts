@@ -262,7 +262,7 @@ describe('an update', () => {
       const [{ sandbox }, session] = await updateWith(({ sandbox: { control } }) => control.pruneContainers());
       expect(outcomes(session)).toEqual({ app: 'rolled_back' });
       expect(reasonFor(session, 'app')).toMatch(
-        /; it was pruned together with its successor, and was created anew as it was$/,
+        /; it was pruned together with its successor, and was created again with the same settings$/,
       );
       const [app, ...others] = await sandbox.engine.listContainers();
       expect(others).toEqual([]);
@@ -286,7 +286,7 @@ describe('an update', () => {
       };
       const session = await serviceIn(scene, {}, { engine: { ...meddled, info: late } }).application.update(full);
       expect(outcomes(session)).toEqual({ app: 'rolled_back' });
-      expect(reasonFor(session, 'app')).toMatch(/created anew as it was$/);
+      expect(reasonFor(session, 'app')).toMatch(/created again with the same settings$/);
     });
 
     test('does so for all of a group, whose members find each other again', async () => {
@@ -312,7 +312,7 @@ describe('an update', () => {
       const meddled = meddledWith(engine, 2, () => control.pruneContainers());
       const session = await serviceIn(scene, {}, { engine: meddled }).application.update(full);
       expect(outcomes(session)).toEqual({ vpn: 'updated', app: 'rolled_back' });
-      expect(reasonFor(session, 'app')).toMatch(/created anew as it was$/);
+      expect(reasonFor(session, 'app')).toMatch(/created again with the same settings$/);
       const [vpn, app] = await Promise.all(['vpn', 'app'].map((name) => engine.inspectContainer(name)));
       expect([vpn?.state.status, app?.state.status]).toEqual(['running', 'running']);
       expect(app?.settings.HostConfig.NetworkMode).toBe(`container:${vpn?.id}`);

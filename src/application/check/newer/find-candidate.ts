@@ -26,7 +26,7 @@ export type FoundCandidate = {
 
 /**
  * The highest accepted tag with an image for the platform, or the highest of all if none is accepted. `because`
- * explains why there is none, where users need the reason. `isCut`: the listing was cut, so there may be others.
+ * gives the reason if users need it. `isCut`: the listing was cut, so there may be other tags.
  */
 export type CandidateAnswer =
   | ({ readonly kind: 'found' } & FoundCandidate)
@@ -37,8 +37,8 @@ export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) 
 
 /**
  * Finds tags that containers may move to, for one run. Each repository is listed once, and each tag is resolved once
- * per platform. If a tag has gone since the listing, or has no image for the platform, the next lower one is tried, at
- * most five times.
+ * per platform. If a tag was removed since the listing, or has no image for the platform, the next lower one is tried,
+ * at most five times.
  */
 export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>): FindCandidate {
   // The questions of the run bound the answers.

@@ -57,8 +57,8 @@ function readRules({
 type Best = Verdict | { readonly status: 'none'; readonly because: string | undefined };
 
 /**
- * The highest candidate that may be applied now. A tag that is too young or not signed gives way to a lower one. A tag
- * that has failed here, or is only monitored, does not.
+ * The highest candidate that may be applied now. If a tag is too young or unsigned, the next lower one is judged. If a
+ * tag has failed in this container or is only monitored, lower ones are not judged.
  */
 async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateSearch): Promise<Best> {
   const { find, platformOf, signal } = search;

@@ -34,7 +34,7 @@ export async function judgeMovingTag(
   const isOrderKnown = since !== undefined || ripe.length === 0;
   const own = isOrderKnown ? undefined : await engine.inspectImage(subject.imageId, signal);
   for (const sighting of ripe) {
-    const latest = await describe(sighting.digest, platform).catch(undefinedWhenGone);
+    const latest = await describe(sighting.digest, platform).catch(undefinedIfDeleted);
     if (latest === undefined) continue;
     const age = ageOf(sighting, latest.createdAtMs, now);
     const order = isOrderKnown ? 'known' : { ownCreatedAtMs: own?.createdAtMs };
@@ -54,7 +54,7 @@ export async function judgeMovingTag(
 const mostTries = 3;
 
 /** The registry may have deleted a manifest that its tag no longer points at. */
-function undefinedWhenGone(error: unknown): undefined {
+function undefinedIfDeleted(error: unknown): undefined {
   if (error instanceof ServiceError && error.code === 'registry-not-found') return undefined;
   throw error;
 }

@@ -8,7 +8,7 @@ type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
 
 /**
  * Holds the verdict back if the image that an update would pull needs a signature and has none. Throws the registry's
- * `ServiceError` when that cannot be read.
+ * `ServiceError` if signatures cannot be read.
  */
 export async function requireSignature(
   { registry, verificationKeys = [] }: Signed,
@@ -31,7 +31,7 @@ export async function requireSignature(
   return judged.kind === 'signed' ? verdict : unsigned(verdict, names, judged.why);
 }
 
-/** The same for a verdict without a registry request, and therefore without signatures. */
+/** Like `requireSignature`, for a verdict without a registry request: no signature can be read. */
 export function refuseUnproven(
   { verificationKeys = [] }: Signed,
   { inForce }: CheckSubject,

@@ -1,6 +1,6 @@
 import type { ReachedMember } from './member.ts';
 
-/** Resolves once the engine is listed, or it is known that it cannot be now; it goes on to be followed. */
+/** Resolves once the engine is listed or known to be unreachable. Its cache continues to follow the engine. */
 export async function followMember(
   { application, reach }: Pick<ReachedMember, 'application' | 'reach'>,
   signal: AbortSignal | undefined,

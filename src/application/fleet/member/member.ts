@@ -10,21 +10,21 @@ export type Member = {
   readonly address: string;
   readonly application: EngineApplication;
   readonly info: EngineReader['info'];
-  /** Absent where services are of no concern. */
+  /** Absent if services are not watched. */
   readonly node?: EngineNode;
 };
 
-/** An engine as a node of a swarm, which it may be a manager of. */
+/** An engine with the swarm interface of its node. The node may be a manager. */
 export type EngineNode = { readonly engine: Engine; readonly swarm: Swarm };
 
-/** A member with what is known about its connection. */
+/** A member with the state of its connection. */
 export type ReachedMember = Member & { readonly reach: Reachability };
 
 export type Reachability = {
   /** Undefined before the first attempt has ended. */
   readonly isReachable: () => boolean | undefined;
   readonly sinceMs: () => number | undefined;
-  /** Why it is away; undefined while it answers. */
+  /** Why it is unreachable; undefined while it answers. */
   readonly failure: () => unknown;
   readonly about: () => { readonly kind: string; readonly version: string } | undefined;
   /** Notes the result of an attempt; undefined means an answer. */

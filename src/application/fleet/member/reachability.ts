@@ -8,11 +8,11 @@ export type ReachParts = {
   readonly publish: (event: ServiceEvent) => void;
   /** Called when an engine answers again. */
   readonly onReturn: () => void;
-  /** Hears the id that the engine has by its own word. */
+  /** Called with the id that the engine reports. */
   readonly onId: (id: string) => void;
 };
 
-/** Whether an engine answers, from the results of its readings and runs. Publishes every change. */
+/** Tracks whether an engine answers, from the results of its readings and runs. Publishes every change. */
 export function createReachability({ name, info }: Pick<Member, 'name' | 'info'>, parts: ReachParts): Reachability {
   const { clock, publish, onReturn, onId } = parts;
   let state: { readonly failure: unknown; readonly sinceMs: number } | undefined;
@@ -52,7 +52,7 @@ export function createReachability({ name, info }: Pick<Member, 'name' | 'info'>
   };
 }
 
-/** An engine that cannot list its containers counts as away too, because the cause is on its side. */
+/** An engine that cannot list its containers counts as unreachable, because the cause is on its side. */
 const away: ReadonlySet<ErrorCode> = new Set(['engine-unreachable', 'engine-denied', 'engine-refused', 'timeout']);
 
 /** Whether the error means that the engine cannot be used at all. */

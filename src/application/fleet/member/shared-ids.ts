@@ -1,16 +1,16 @@
 import type { Log } from '../../../domain/outside/outside.ts';
 
-/** Warns of engines that have one id: names of the same engine, or clones of one machine. Each is told of once. */
+/** Warns once of engines with the same id: one engine under two names, or clones of one machine. */
 export function createSharedIds(log: Pick<Log, 'warn'>): (engine: string, id: string) => void {
   const ids = new Map<string, string>();
-  const told = new Set<string>();
+  const warned = new Set<string>();
   return (engine, id) => {
     ids.set(engine, id);
     const others = [...ids].filter(([name, other]) => name !== engine && other === id).map(([name]) => name);
-    if (id === '' || others.length === 0 || told.has(engine)) return;
-    for (const name of [engine, ...others]) told.add(name);
+    if (id === '' || others.length === 0 || warned.has(engine)) return;
+    for (const name of [engine, ...others]) warned.add(name);
     log.warn(
-      'Two names lead to one engine, or to clones of one machine: they have the same id, and both are worked on',
+      'Two engines have the same id: one engine under two names, or clones of one machine. Upkeep updates both',
       {
         engine,
         others,

@@ -16,7 +16,7 @@ export type Answer<Result> = {
 
 export type EachOrder<Result> = {
   readonly work: (member: ReachedMember, slot: Slot) => Promise<Result>;
-  /** Named by a person: such engines are tried even if they were away a moment ago. */
+  /** True if the request names the engines: they are tried even if they were unreachable a moment ago. */
   readonly isNamed: boolean;
   readonly signal: AbortSignal | undefined;
   /** Called with each answer as it arrives. */
@@ -29,8 +29,8 @@ export type EachEngine = <Result>(
 ) => Promise<readonly Answer<Result>[]>;
 
 /**
- * Works on all engines, each on its own, at most `enginesAtOnce` of them at a time. The failure of one engine is its answer, and an engine that is away takes no
- * slot. Answers are in the order of the engines. Never throws.
+ * Works on each engine on its own, at most `enginesAtOnce` at a time. The failure of an engine is its answer, and an
+ * unreachable engine takes no slot. Answers are in the order of the engines. Never throws.
  */
 export function createEachEngine(clock: Clock, enginesAtOnce: number): EachEngine {
   const inSlot = createEngineSlots(enginesAtOnce);
@@ -52,9 +52,9 @@ export function createEachEngine(clock: Clock, enginesAtOnce: number): EachEngin
       return end('ran', { result });
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'busy') return end('busy', { error });
-      const isGone = isUnreachable(error) && order.signal?.aborted !== true;
-      if (isGone) reach.note(error);
-      return end(isGone ? 'unreachable' : 'failed', { error });
+      const isAway = isUnreachable(error) && order.signal?.aborted !== true;
+      if (isAway) reach.note(error);
+      return end(isAway ? 'unreachable' : 'failed', { error });
     }
   }
 
@@ -80,11 +80,11 @@ function createEngineSlots(limit: number): InEngineSlot {
 
   function enter(engine: string) {
     let leave = () => {};
-    const left = new Promise<void>((resolve) => (leave = resolve));
+    const released = new Promise<void>((resolve) => (leave = resolve));
     const entered = new Promise<Slot>((resolve) => {
       void slots.run(async (slot) => {
         resolve(slot);
-        await left;
+        await released;
       });
     });
     const held = { count: 0, entered, leave };

@@ -27,8 +27,8 @@ export function unmatchedEverywhere(lists: readonly (readonly UnmatchedFilter[])
 }
 
 /**
- * Throws `not-found` for a filter that matches no container on any engine, or `engine-unreachable` if it may match one
- * of an engine that is away.
+ * Throws `not-found` for a filter that matches no container on any engine, or `engine-unreachable` if an unreachable
+ * engine may have a match.
  */
 export function refuseUnmatchedFilters(
   answers: readonly Answer<readonly UnmatchedFilter[]>[],

@@ -71,7 +71,7 @@ function proving(engine: KnownEngine, concerns: (one: Pick<ProvenContainer, 'ref
   return { name, isReachable: false, nowMs: 0, containers: listed?.map(unknownContainer), failed: [] };
 }
 
-/** A container of an engine that is away: only its existence is known. */
+/** A container of an unreachable engine: only its existence is known. */
 function unknownContainer(name: string): ProvenContainer {
   return {
     ...{ name, reference: name, digests: [], isRunning: false, isHealthy: false },
@@ -82,7 +82,7 @@ function unknownContainer(name: string): ProvenContainer {
 /** The known facts about an engine. */
 export type KnownEngine = {
   readonly name: string;
-  /** Undefined while it is away. */
+  /** Undefined while the engine is unreachable. */
   readonly proof: EngineProof | undefined;
   /** References of the containers in its last listing. Undefined if it has never been listed. */
   readonly lastListed: readonly string[] | undefined;

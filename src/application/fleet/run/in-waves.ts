@@ -26,8 +26,8 @@ export type WorkInWaves<Result> = WaveOrder & {
 };
 
 /**
- * Works on all engines and on their swarms at once, each with the rule of its wave, for runs that change nothing. The
- * answers are in configured order.
+ * Works on all engines and their swarms at once, each engine with the rule of its wave. For runs that change nothing.
+ * The answers are in configured order.
  */
 export async function inAllWaves<Result>(
   meant: readonly ReachedMember[],
@@ -57,7 +57,7 @@ export type WaveOrder = {
 /** Returns the part of an engine in a run, with the rule of its wave. */
 export type PartFor = (member: ReachedMember) => PartOfRun;
 
-/** One wave of a run. `prepare` reads what earlier waves have proven. */
+/** One wave of a run. `prepare` reads the versions that earlier waves have proven. */
 export type Wave = { readonly members: readonly ReachedMember[]; readonly prepare: () => Promise<PartFor> };
 
 /**

@@ -22,7 +22,7 @@ export function inOrder<Result>(
   return answers.toSorted((one, other) => indexOf(one) - indexOf(other));
 }
 
-/** One result for each engine: the worse of two answers, where it has services of a swarm too. */
+/** One result for each engine. An engine with the services of a swarm has two answers; the worse one counts. */
 export function runsOf(answers: readonly Answer<unknown>[]): readonly EngineRun[] {
   const runs = new Map<string, EngineRun>();
   for (const { run } of answers) {
@@ -34,12 +34,12 @@ export function runsOf(answers: readonly Answer<unknown>[]): readonly EngineRun[
   return [...runs.values()];
 }
 
-/** Whether at least one engine was worked on, or had no container of the request. */
+/** Whether at least one engine was worked on. An engine without a container of the request counts. */
 export function hasRun(answers: readonly Answer<unknown>[]): boolean {
   return answers.some(({ run }) => run.result === 'ran');
 }
 
-/** The common reason if all engines have the same one, else each reason with its engine. */
+/** The error of a single engine or of a busy one, else all reasons with their engines. */
 export function failureOfAll(answers: readonly Answer<unknown>[], verb: string): unknown {
   const [first, ...others] = answers;
   if (first === undefined || others.length === 0) return first?.error;
@@ -62,7 +62,7 @@ function lastListed({ member }: Answer<unknown>, { containers, images }: Request
   return images.length > 0 ? [] : member.application.inventory().containers.filter(isMeant);
 }
 
-/** The outcomes of one engine. For an engine that is away they are `unknown`. */
+/** The outcomes of one engine. If it could not be worked on, they are `unknown`. */
 export function outcomesOf(answer: Answer<Session | undefined>, request: Request): readonly ContainerOutcome[] {
   const { member, run, result } = answer;
   const { name: engine } = member;
@@ -74,7 +74,7 @@ export function outcomesOf(answer: Answer<Session | undefined>, request: Request
   }));
 }
 
-/** The reports of all engines as one. Engines that are away are included with their last listing. */
+/** The reports of all engines as one. Engines without a report are included with their last listing. */
 export function reportOf(
   answers: readonly Answer<CheckReport>[],
   request: Request,
@@ -100,7 +100,7 @@ export function reportOf(
   };
 }
 
-/** Containers of an engine that could not be reached, from its last listing: `unknown`, with the reason. */
+/** The containers of an engine without a report, from its last listing: `unknown`, with the reason. */
 function uncheckedContainers(answer: Answer<unknown>, request: Request): readonly CheckedContainer[] {
   const { member, run } = answer;
   const { error: reason = '' } = run;

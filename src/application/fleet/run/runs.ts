@@ -21,7 +21,7 @@ export type RunParts = WaveParts & Pick<Outside, 'clock' | 'newId' | 'publish' |
 /** The use cases that work on all engines. Each call is one run with one id. */
 export function createRuns(parts: RunParts) {
   const { members, swarms, each, clock, newId, publish, registry } = parts;
-  /** Announces a run once, and its end. */
+  /** Publishes the begin of a run, once, and its failure. */
   function announce(purpose: ScanPurpose, trigger: Trigger) {
     const runId = newId();
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
@@ -65,7 +65,7 @@ export function createRuns(parts: RunParts) {
     }
     const run = announce('update', trigger);
     const part = partOf(run.runId);
-    // The look for swarms is one of them, until it is known how many there are.
+    // The search for swarms counts as one until the number of swarms is known.
     const lastOnes = createWorkCounter(meant.length + 1);
     const { refuseUnmatched: _, onBegin, ...asked } = request;
     const begin = () => {
@@ -73,8 +73,8 @@ export function createRuns(parts: RunParts) {
       onBegin?.(run.runId);
     };
     type Working = Pick<PartOfRun, 'beforeSelf'> & { readonly partFor: PartFor; readonly onEnd: () => void };
-    const workOn = (those: readonly ReachedMember[], { partFor, beforeSelf, onEnd }: Working) =>
-      each<Session | undefined>(those, {
+    const workOn = (chosen: readonly ReachedMember[], { partFor, beforeSelf, onEnd }: Working) =>
+      each<Session | undefined>(chosen, {
         isNamed: isNamed(request),
         signal,
         onEnd,
@@ -95,7 +95,7 @@ export function createRuns(parts: RunParts) {
       const partFor = await wave.prepare();
       const ofWave = createWorkCounter(wave.members.length);
       const beforeSelf = () => {
-        // The next wave does not wait for our own container, which waits for all.
+        // Our own container waits for all waves, so the next wave must not wait for it.
         ofWave.end();
         return lastOnes.wait();
       };
@@ -128,8 +128,8 @@ export function createRuns(parts: RunParts) {
   };
 
   /**
-   * Throws `busy` if all engines that answer are busy with other runs. If none could be worked on, it throws the
-   * reason.
+   * Throws `busy` if no engine ran and one was busy with another run. If no engine ran for other reasons, it throws
+   * these.
    */
   function conclude(answers: readonly Answer<Session | undefined>[], { run, request, verb }: Conclusion): Session {
     const { trigger = 'command' } = request;
@@ -159,7 +159,7 @@ export function createRuns(parts: RunParts) {
   return { announce, check, conclude, partOf, update };
 }
 
-/** Engines named by a person are tried even if they were away a moment ago. */
+/** Named engines are tried even if they were unreachable a moment ago. */
 export function isNamed({ engines = [] }: Request): boolean {
   return engines.length > 0;
 }

@@ -1,6 +1,6 @@
 /** Lets work wait until all other work of a run has ended. Waiting work does not block other waiting work. */
 export type WorkCounter = {
-  /** Counts others in, as long as one is at work. */
+  /** Adds more work. Only valid while some is at work. */
   readonly add: (count: number) => void;
   readonly end: () => void;
   readonly wait: () => Promise<void>;

@@ -6,15 +6,15 @@ import { waitAtMost } from '../../async/stopped.ts';
 import type { ReachedMember } from '../member/member.ts';
 
 export type SwarmSearch = {
-  /** As far as engines have told; an engine that is away or without a leader stays what it was. */
+  /** Swarms by each engine's last answer. An unreachable engine, or one without a leader, keeps its earlier answer. */
   readonly known: () => readonly SwarmOfEngines<ReachedMember>[];
-  /** Asks the engines that are not known to be away, and waits 5 s at most; later answers count too. Never throws. */
+  /** Asks all engines except known unreachable ones. Waits 5 s at most; later answers still count. Never throws. */
   readonly ask: (signal?: AbortSignal) => Promise<void>;
-  /** Asks one engine, unless it has told within the last minute. */
+  /** Asks one engine, unless it was asked within the last minute. */
   readonly heard: (engine: string) => void;
 };
 
-/** Finds out which engines manage which swarm. */
+/** Finds the swarms and the engines that manage them. */
 export function createSwarmSearch(members: readonly ReachedMember[], clock: Clock, onAnswer: () => void): SwarmSearch {
   const swarms = new Map<string, string>();
   const asked = new Map<string, Asked>();
@@ -39,7 +39,7 @@ export function createSwarmSearch(members: readonly ReachedMember[], clock: Cloc
       if (node !== undefined) note(name, await node.swarm.state());
       asked.set(name, { isOpen: false, atMs: clock.monotonicMs(), answer: Promise.resolve() });
     } catch {
-      // Its own part in a run tells why it cannot be asked.
+      // The engine's own part of a run reports the reason.
       asked.delete(name);
     }
   }
@@ -47,8 +47,8 @@ export function createSwarmSearch(members: readonly ReachedMember[], clock: Cloc
   return {
     known: () => groupBySwarm(members, ({ name }) => swarms.get(name)),
     async ask(signal) {
-      const near = members.filter(({ node, reach }) => node !== undefined && reach.isReachable() !== false);
-      const answers = mapConcurrently(near, askedAtOnce, (member) => askOne(member, askAgainMs));
+      const reachable = members.filter(({ node, reach }) => node !== undefined && reach.isReachable() !== false);
+      const answers = mapConcurrently(reachable, askedAtOnce, (member) => askOne(member, askAgainMs));
       await waitAtMost(answerTimeoutMs, answers, clock, signal);
     },
     heard(engine) {
@@ -60,13 +60,13 @@ export function createSwarmSearch(members: readonly ReachedMember[], clock: Cloc
 
 type Asked = { readonly isOpen: boolean; readonly atMs: number; readonly answer: Promise<void> };
 
-/** The time that an engine has for a sign of life. */
+/** The longest wait for the answers of all engines. */
 const answerTimeoutMs = 5000;
 
-/** Several steps of one run ask. */
+/** The steps of one run share an answer. */
 const askAgainMs = 10_000;
 
-/** A node joins and leaves a swarm seldom; mirrors read their engine every minute. */
+/** Nodes rarely join or leave a swarm. Each engine is listed once a minute. */
 const lookAgainMs = 55_000;
 
 const askedAtOnce = 20;

@@ -5,7 +5,7 @@ import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
 import type { EngineApplication } from '../../application.ts';
 import type { EngineNode, ReachedMember } from '../member/member.ts';
 
-/** A manager that can be asked. */
+/** An engine that manages the swarm. */
 export type Manager = Pick<ReachedMember, 'name' | 'reach'> & {
   readonly node: EngineNode;
   readonly application: Pick<EngineApplication, 'ready'>;
@@ -13,15 +13,15 @@ export type Manager = Pick<ReachedMember, 'name' | 'reach'> & {
 
 export type SharedSwarm = {
   readonly swarm: Swarm;
-  /** Managers that are not known to be away come first, each group in configured order. */
+  /** Known unreachable managers come last. Both groups are in configured order. */
   readonly inOrder: () => readonly Manager[];
-  /** The manager that has answered last, until another one does; undefined without any manager. */
+  /** The manager that answered last; `left` aborts when another one replaces it. Undefined without a manager. */
   readonly serving: () => { readonly manager: Manager; readonly left: AbortSignal } | undefined;
 };
 
 /**
- * One swarm through all of its managers: the first that answers serves, and after a failure the next. A change goes to
- * the manager that has read the service, because another one may be of another version and drop what it does not know.
+ * One swarm through all of its managers. The first manager that answers serves; after a failure the next one does. A
+ * change goes to the manager that the service was read from: a manager of another version drops unknown fields.
  */
 export function createSharedSwarm(id: string, managers: () => readonly Manager[]): SharedSwarm {
   const readers = new WeakMap<SwarmService, Manager>();
@@ -39,7 +39,7 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
     return [...all.filter((one) => !isAway(one)), ...all.filter(isAway)];
   }
 
-  /** The one that serves first. */
+  /** The serving manager first. */
   function fromServing(): readonly Manager[] {
     const all = inOrder();
     return all.toSorted((one, other) => Number(isServing(other)) - Number(isServing(one)));
@@ -49,7 +49,7 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
     return served?.manager.name === name;
   }
 
-  /** Asks one manager after the other; throws the failure of the first. */
+  /** Asks one manager after the other. If all fail, it throws the first failure. */
   async function read<Answer>(look: (manager: Manager) => Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
     let failure: ServiceError | undefined;
     for (const manager of fromServing()) {
@@ -58,8 +58,8 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
         serve(manager);
         return answer;
       } catch (error) {
-        const told = failureOf(manager, error, signal);
-        failure ??= told;
+        const latest = failureOf(manager, error, signal);
+        failure ??= latest;
       }
     }
     throw failure ?? noManager();
@@ -71,22 +71,22 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
     for (const manager of inOrder()) {
       try {
         await manager.application.ready(signal);
-        const told = await manager.node.swarm.state(signal);
-        if (told.kind === 'manager' && told.clusterId === id) {
+        const reported = await manager.node.swarm.state(signal);
+        if (reported.kind === 'manager' && reported.clusterId === id) {
           serve(manager);
-          return told;
+          return reported;
         }
-        if (other?.kind !== 'leaderless') other = told.kind === 'manager' ? { kind: 'none' } : told;
+        if (other?.kind !== 'leaderless') other = reported.kind === 'manager' ? { kind: 'none' } : reported;
       } catch (error) {
-        const told = failureOf(manager, error, signal);
-        failure ??= told;
+        const latest = failureOf(manager, error, signal);
+        failure ??= latest;
       }
     }
     if (other !== undefined && (other.kind === 'leaderless' || failure === undefined)) return other;
     throw failure ?? noManager();
   }
 
-  /** Of what nobody has read here nothing can be said: the next read tells. */
+  /** Changes a service through the manager that it was read from. A service that was never read is a conflict. */
   async function write(
     service: SwarmService,
     change: (swarm: Swarm) => Promise<ServiceCallOutcome>,
@@ -94,7 +94,7 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
     const manager = readers.get(service);
     if (manager === undefined) return { kind: 'conflict' };
     const outcome = await change(manager.node.swarm);
-    // Not sent, or not to a manager: nothing has happened, and another manager may be asked.
+    // A 503 was not sent, or the node is no manager: nothing has changed, so another manager may serve.
     return outcome.kind === 'refused' && outcome.status === 503 && inOrder().length > 1 ? elsewhere(manager) : outcome;
   }
 
@@ -104,7 +104,7 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
     return { kind: 'conflict' };
   }
 
-  /** A memory that is written twice is there once. */
+  /** Tries one manager after the other. The change may be repeated, because a failure is stored only once. */
   async function writeAnywhere(change: (swarm: Swarm) => Promise<CallOutcome>): Promise<CallOutcome> {
     let last: CallOutcome | undefined;
     for (const { node } of fromServing()) {
@@ -150,10 +150,10 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
   return { swarm, inOrder, serving };
 }
 
-/** Notes that the engine is away, where it is; throws what is no answer of a manager. */
+/** Marks the manager's engine as unreachable if it is. Rethrows an abort and any error other than a `ServiceError`. */
 function failureOf({ reach }: Manager, error: unknown, signal: AbortSignal | undefined): ServiceError {
   if (signal?.aborted || !(error instanceof ServiceError)) throw error;
-  // Whatever else a manager cannot say of its swarm, its engine may answer.
+  // After any other error, the engine itself may still answer.
   if (error.code === 'engine-unreachable') reach.note(error);
   return error;
 }

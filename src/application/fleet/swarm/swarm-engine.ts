@@ -9,20 +9,20 @@ import type { SharedSwarm } from './shared-swarm.ts';
 
 export type SwarmEngineParts = {
   readonly shared: SharedSwarm;
-  /** All engines: our own container may be on any of them. */
+  /** All engines. Upkeep's own container may run on any of them. */
   readonly members: readonly ReachedMember[];
-  /** Of the container that we run in ourselves. */
+  /** The id of Upkeep's own container. */
   readonly ownId: string | undefined;
 };
 
 /**
- * The managers of a swarm as one engine without images and containers, which their own engines show: so nothing of those
- * is ever changed by it. Only our own container is listed, as a task, because our scope and our own service are read
- * from it.
+ * The managers of a swarm as one engine. It lists no images and no containers, so it never changes any: each manager's
+ * own engine lists those. The exception is Upkeep's own container, listed as a task: its labels name Upkeep's scope and
+ * service.
  */
 export function createSwarmEngine(engine: Engine, { shared, members, ownId }: SwarmEngineParts): Engine {
   let own: ContainerSummary | undefined;
-  /** A container does not move. */
+  /** Engines without our own container. A container never moves to another engine. */
   const withoutOwn = new Set<string>();
 
   async function findOwn(signal: AbortSignal | undefined): Promise<readonly ContainerSummary[]> {
@@ -35,7 +35,7 @@ export function createSwarmEngine(engine: Engine, { shared, members, ownId }: Sw
         if (summary === undefined) withoutOwn.add(name);
         else own = { ...summary, labels: { [swarmTaskLabel]: '', ...summary.labels } };
       } catch (error) {
-        // An engine that is away is asked again the next time.
+        // The next call asks an unreachable engine again.
         if (signal?.aborted) throw error;
       }
     });
@@ -59,7 +59,7 @@ export function createSwarmEngine(engine: Engine, { shared, members, ownId }: Sw
       for await (const event of manager.node.engine.events(AbortSignal.any([signal, left]), onBreak))
         if (event.kind === 'connected' || event.kind === 'service') yield event;
       onBreak();
-      // It ends by itself only with its engine.
+      // Without a change of the serving manager, a stream ends only when its engine is closed.
       if (!left.aborted) return;
     }
   }

@@ -10,21 +10,21 @@ import { createSwarmSearch } from './find-swarms.ts';
 import { createSharedSwarm, type Manager } from './shared-swarm.ts';
 import { createSwarmEngine } from './swarm-engine.ts';
 
-/** How the services of swarms are worked on. */
+/** Settings for the services of swarms. */
 export type SwarmOptions = {
-  /** The application of one swarm. `owner`: the name of the engine that it goes by now. */
+  /** Opens the application of one swarm. `owner` returns the name of the engine that its services are shown under. */
   readonly open: (swarm: {
     readonly id: string;
     readonly node: EngineNode;
     readonly owner: () => string;
   }) => EngineApplication;
-  /** Of the container that we run in ourselves. */
+  /** The id of Upkeep's own container. */
   readonly ownId: string | undefined;
 };
 
 export type SwarmParts = {
   readonly members: readonly ReachedMember[];
-  /** Absent: services are of no concern. */
+  /** Absent: services are not watched. */
   readonly options: SwarmOptions | undefined;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
@@ -32,24 +32,24 @@ export type SwarmParts = {
 };
 
 export type SwarmMembers = {
-  /** The swarms that are known, each as a member under the name of its owner. */
+  /** The known swarms, each as a member under the name of its owner. */
   readonly known: () => readonly ReachedMember[];
-  /** The swarms of which the engine is a manager. */
+  /** The swarms that the engine manages. */
   readonly managedBy: (engine: string) => readonly ReachedMember[];
-  /** The swarms of these engines, after a look for others; without services there is none. */
+  /** The swarms under the names of these engines, after a search. Empty if services are not watched. */
   readonly of: (owners: readonly ReachedMember[], signal?: AbortSignal) => Promise<readonly ReachedMember[]>;
-  /** Resolves after the first look. */
+  /** Resolves after the first search. */
   readonly searched: () => Promise<void>;
   readonly follow: (signal?: AbortSignal) => Promise<void>;
-  /** Hears that an engine has been listed. */
+  /** Called when an engine has answered. */
   readonly heard: (engine: string) => void;
   readonly close: () => Promise<void>;
 };
 
 /**
- * The swarms behind several engines. Each is worked on once, whatever number of its managers is among the engines: as a
- * member of its own, with its own lock, mirror, decisions and memory. It goes by the name of the first of its managers
- * in configured order, also while that one is away and another one serves.
+ * The swarms that several engines manage. Each swarm is one member with its own lock, cache, decisions and memory, even
+ * if several of its managers are among the engines. It has the name of its first manager in configured order, also
+ * while that manager is unreachable and another one serves.
  */
 export function createSwarmMembers({ members, options, clock, log, publish }: SwarmParts): SwarmMembers {
   const opened = new Map<string, Opened>();
@@ -59,7 +59,7 @@ export function createSwarmMembers({ members, options, clock, log, publish }: Sw
   let first: Promise<unknown> | undefined;
   const search = createSwarmSearch(options === undefined ? [] : members, clock, refresh);
 
-  /** Opens what is new, and closes what no engine manages any more. */
+  /** Opens new swarms, and closes swarms that no engine manages any more. */
   function refresh(): void {
     if (isClosed) return;
     const known = search.known();
@@ -88,8 +88,8 @@ export function createSwarmMembers({ members, options, clock, log, publish }: Sw
     const node = { engine, swarm: shared.swarm };
     const application = onlyServices(open({ id, node, owner }), shared.swarm);
     const unsubscribe = application.subscribe((event) => {
-      const told = withEngine(event, owner());
-      if (told !== undefined) publish(told);
+      const tagged = withEngine(event, owner());
+      if (tagged !== undefined) publish(tagged);
     });
     return {
       application,
@@ -142,7 +142,7 @@ export function createSwarmMembers({ members, options, clock, log, publish }: Sw
 
 type Opened = { readonly application: EngineApplication; readonly close: () => Promise<void> };
 
-/** Our own container is listed to it, and shown by its own engine. */
+/** The application without Upkeep's own container, which its own engine shows. */
 function onlyServices(application: EngineApplication, { services }: Pick<Swarm, 'services'>): EngineApplication {
   return {
     ...application,
@@ -156,7 +156,7 @@ function asMember({ managers }: SwarmOfEngines<ReachedMember>, application: Engi
   return { name, address, info, application, reach: reachOf(managers) };
 }
 
-/** A swarm can be worked on as long as one of its managers answers. */
+/** A swarm is reachable as long as one of its managers is. */
 function reachOf(managers: SwarmOfEngines<ReachedMember>['managers']): Reachability {
   const [{ reach: ofOwner }] = managers;
   const answers = managers.map(({ reach }) => reach.isReachable());

@@ -161,8 +161,8 @@ async function readMember(
 }
 
 /**
- * The tag that a container was created from, by the engine's answer, because no journal is believed about tags. Empty
- * if it was not created from a tag.
+ * The tag that a container was created from, by the engine's answer: journals are not trusted for tags. Empty if it was
+ * not created from a tag.
  */
 export function followedTag(old: Container | undefined): string {
   const text = old?.settings.Config.Image ?? '';

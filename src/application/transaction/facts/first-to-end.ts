@@ -13,7 +13,7 @@ export type FirstToEnd = {
   readonly name: string;
   /** A clause about the end. Its subject is `it`, or the person who caused it. */
   readonly reason: string;
-  /** True if it ended by itself, without a stop or kill from outside. */
+  /** True if it ended without a stop or kill from outside. */
   readonly ownFault: boolean;
   readonly isGone: boolean;
 };
@@ -66,7 +66,7 @@ function describeRequestedEnd(name: string, container: Container | undefined, au
   return `somebody ${autoRemoves ? 'stopped or removed' : 'removed'} the new "${name}"`;
 }
 
-/** If the engine's events cannot be read, the inspections have to do. */
+/** If the engine's events cannot be read, only inspections count. */
 async function eventsOf({ engine, log }: Outside, ids: readonly string[]): Promise<readonly EngineEvent[]> {
   if (ids.length === 0) return [];
   try {
@@ -74,10 +74,10 @@ async function eventsOf({ engine, log }: Outside, ids: readonly string[]): Promi
     return await engine.pastEvents({
       ids,
       sinceMs: nowMs - longestAgoMs,
-      untilMs: nowMs + (ids.length > 1 ? settlingMs : alreadyToldMs),
+      untilMs: nowMs + (ids.length > 1 ? settlingMs : alreadyNoticedMs),
     });
   } catch (error) {
-    log.debug('the engine does not tell what has happened', { error: describeError(error) });
+    log.debug('The events of the successors cannot be read', { error: describeError(error) });
     return [];
   }
 }
@@ -89,7 +89,7 @@ const longestAgoMs = 2 * 3_600_000;
 const settlingMs = 250;
 
 /** One exit has been noticed already. The end of a requested stop is reported some milliseconds later. */
-const alreadyToldMs = 50;
+const alreadyNoticedMs = 50;
 
 /** The outcome of the step in which a successor has ended. */
 export function outcomeOfEnd(

@@ -15,7 +15,7 @@ type Context = { readonly outside: Outside; readonly transaction: OpenTransactio
 /** Marks a transaction as open for one old container, with a tag on the new image. */
 export async function setMark({ outside, transaction }: Context, { oldId }: StepOf<'mark'>): Promise<CallOutcome> {
   const member = transaction.members.find((one) => one.oldId === oldId);
-  if (member === undefined) return { kind: 'refused', status: 0, message: 'it has no part in the update' };
+  if (member === undefined) return { kind: 'refused', status: 0, message: 'it is not part of the update' };
   const { policy = { Name: '', MaximumRetryCount: 0 }, wasRunning, newImageId } = member;
   const order = { oldId, policy, wasRunning, transaction: transaction.id };
   const tag = transactionMarkTag(order, outside.seal?.sign(transactionMarkText(order)));
@@ -33,7 +33,7 @@ export async function setMark({ outside, transaction }: Context, { oldId }: Step
  */
 export const strayAfterMs = 2000;
 
-/** An instance may remove such a mark within this time after its last reading. */
+/** An instance may remove a stray mark within this time after its last reading. */
 export const settleWithinMs = 1000;
 
 /**
@@ -47,7 +47,7 @@ export async function wasCreatedLate({ outside: { clock }, transaction }: Contex
   return true;
 }
 
-/** For a call that the engine executes later than it was made. */
+/** The longest delay of a call in the engine. */
 const graceMs = 500;
 
 /** Removes the mark when the transaction has nothing left to do. */

@@ -113,7 +113,7 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
       `Cannot update "${container.name}": the new image is for ${formatPlatform(image)}, the engine runs ${formatPlatform(info.platform)}`,
     );
   }
-  warnOfUnheardSignal(outside, container, info);
+  warnOfIgnoredSignal(outside, container, info);
   if (planned.desiredEndState === 'running')
     await refuseUnaskable(outside, container, probeToBe(settings, container, oldImage, image), signal);
   const recipe = recipeFor({
@@ -165,7 +165,7 @@ async function refuseUnaskable(
 }
 
 /** https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes */
-function warnOfUnheardSignal({ log }: Outside, container: Container, { apiVersion }: EngineInfo): void {
+function warnOfIgnoredSignal({ log }: Outside, container: Container, { apiVersion }: EngineInfo): void {
   const { stopSignal } = labelValuesOf(container);
   if (stopSignal === undefined || supportsApi(apiVersion, '1.42')) return;
   log.warn('The label stop-signal has no effect: this engine stops containers only with their own signal', {

@@ -1,7 +1,7 @@
 import { describeError } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 
-/** The times at which containers were told to stop, by the engine's clock. */
+/** The times at which stops of containers were sent, by the engine's clock. */
 export type StopTimes = {
   /** Called just before the first stop of a container is sent. Never throws. */
   readonly note: (outside: Pick<Outside, 'engine' | 'clock' | 'log'>, id: string) => Promise<void>;

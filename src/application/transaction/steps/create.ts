@@ -41,8 +41,8 @@ type CreateUnderTagOptions = {
 };
 
 /**
- * Creates a container while the tag points at the wanted image, because the container stores the reference as text. A
- * container of the old image also gets its tag for a moment, wherever the tag points by now.
+ * Creates a container while the tag points at the wanted image, because the container stores the reference as text. For
+ * a container of the old image, the tag is moved back for a moment.
  */
 async function createUnderTag(
   { outside: { engine }, transaction: { tagsBefore } }: StepContext,
@@ -77,8 +77,8 @@ async function beginAnew(
 }
 
 /**
- * Whether another updater got the name first; the tag is left to it then. Docker reserves a name before it shows the
- * container, so an invisible holder is waited for.
+ * Whether another updater got the name first; the tag is then its own. Docker reserves a name before it shows the
+ * container, so this waits for an invisible holder.
  */
 async function isUnderUpdate({ outside: { engine, clock } }: StepContext, { name, oldId }: Member): Promise<boolean> {
   let holder = await engine.inspectContainer(successorName(name));
@@ -102,7 +102,7 @@ export async function createAutoRemoveReplica(
   const member = transaction.members[index];
   const parts = prepared?.members[index];
   if (member === undefined || parts?.oldImage === undefined || prepared === undefined) return nothingPrepared;
-  const replaced = await inPlaceOfTheGone(context);
+  const replaced = await replacementsOfRemoved(context);
   const former = partsAsTheyWere(parts);
   const recipe = recipeOf(context, {
     ...{ prepared, parts: former, member: memberAsItWas(member) },
@@ -114,8 +114,11 @@ export async function createAutoRemoveReplica(
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
 }
 
-/** A copy of an old container refers to the other old containers as they were, while they exist. */
-async function inPlaceOfTheGone({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
+/**
+ * The replacements of removed old containers, by their ids. A replica refers to the other old containers while they
+ * exist.
+ */
+async function replacementsOfRemoved({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
   const { members, successors, autoRemoveReplicas } = transaction;
   const replaced = new Map<string, string>();
   for (const { oldId } of members) {

@@ -7,8 +7,7 @@ import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
 import { memberOf, type StepContext } from './step-context.ts';
 
 /**
- * Waits for the health of all successors at once. After one failure the others are not waited for, because they are
- * rolled back too.
+ * Waits for the health of all successors at once. One failure ends the wait, because all of them are rolled back.
  */
 export async function passGates(
   { outside, settings, transaction }: StepContext,
@@ -48,8 +47,8 @@ async function blame(
 ): Promise<StepOutcome> {
   const first = await firstToEnd(outside, transaction);
   const autoRemoves = memberOf(id, transaction)?.autoRemoves === true;
-  const isTold = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;
-  if (first !== undefined && !isTold) return outcomeOfEnd(first, seenWell.has(first.id));
+  const isSame = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;
+  if (first !== undefined && !isSame) return outcomeOfEnd(first, seenWell.has(first.id));
   const isEnded = verdict === vanished && autoRemoves;
   const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
   return outcomeOfEnd({ id, ownFault, reason }, wasSeenWell);

@@ -69,8 +69,8 @@ export function replacedByIdAndName(
 }
 
 /**
- * The same member with the old container's own reference, if its successor gets another tag. Used for a replica of the
- * old container.
+ * The member with the old container's own reference, if its successor gets another tag. Used for a replica of the old
+ * container.
  */
 export function partsAsTheyWere(parts: PreparedMember): PreparedMember {
   const { formerReference, ...planned } = parts.planned;
@@ -79,7 +79,7 @@ export function partsAsTheyWere(parts: PreparedMember): PreparedMember {
   return { ...parts, planned: { ...planned, reference: formerReference }, tag: engineReference(reference) };
 }
 
-/** The same for the stored part of a member. */
+/** The stored member with the old container's own reference. */
 export function memberAsItWas(member: Member): Member {
   const { formerReference, ...same } = member;
   return formerReference === undefined ? member : { ...same, reference: formerReference };
