@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { connectMqtt, type Broker, type Incoming } from '../../src/adapters/notify/mqtt/connection.ts';
+import { connectMqtt, createDeferred, type Broker, type Incoming } from '../../src/adapters/notify/mqtt/connection.ts';
 import { startRig } from '../support/notify/notify-rig.ts';
 import { startBroker } from './broker.ts';
 import { describeWithReceivers as describe } from './describe-with-receivers.ts';
@@ -119,19 +119,15 @@ describe('a connection', () => {
   test('hears what it has subscribed to, and whether it was kept for it', async () => {
     await using server = await startBroker();
     const heard: Incoming[] = [];
-    const both = new Promise<void>((resolve) => {
-      const listen = (message: Incoming): void => {
-        heard.push(message);
-        if (heard.length === 2) resolve();
-      };
-      void (async () => {
-        const connection = await connectMqtt(broker(server.port), never, listen);
-        await connection.publish({ topic: 'a/1', payload: 'kept', qos: 1, retain: true });
-        await connection.subscribe('a/+');
-        await connection.publish({ topic: 'a/2', payload: 'new', qos: 2, retain: false });
-      })();
+    const both = createDeferred<void>();
+    const connection = await connectMqtt(broker(server.port), never, (message) => {
+      heard.push(message);
+      if (heard.length === 2) both.resolve();
     });
-    await both;
+    await connection.publish({ topic: 'a/1', payload: 'kept', qos: 1, retain: true });
+    await connection.subscribe('a/+');
+    await connection.publish({ topic: 'a/2', payload: 'new', qos: 2, retain: false });
+    await both.promise;
     expect(heard).toEqual([
       { topic: 'a/1', payload: 'kept', isRetained: true },
       { topic: 'a/2', payload: 'new', isRetained: false },
