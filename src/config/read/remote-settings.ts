@@ -29,7 +29,7 @@ const plainAddress = 'an address such as http://server:8080 without a user; --to
 function withoutService(command: 'history' | 'events'): Fault {
   const token = command === 'events' ? 'EVENTS-TOKEN' : 'TOKEN';
   const message = [
-    `Cannot show ${command} without a running service, which alone knows them: name it with --url or UPKEEP_URL,`,
+    `Cannot show ${command} without a running service: name it with --url or UPKEEP_URL,`,
     `as in "upkeep ${command} --url http://127.0.0.1:8080 --token ${token}"`,
     `(the service serves them with --http-api-endpoints ${command})`,
   ].join(' ');

@@ -84,5 +84,5 @@ const listingTimeoutMs = 60_000;
 
 /** The command line has already been refused: config/read/remote-settings.ts. */
 function needsService(what: string): ServiceError {
-  return new ServiceError('invalid-input', `Cannot show ${what} without a running service, which alone knows them`);
+  return new ServiceError('invalid-input', `Cannot show ${what} without a running service`);
 }
