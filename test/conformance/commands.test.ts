@@ -97,7 +97,7 @@ describe('upkeep events --url', () => {
     await events.seen('The stream of events is interrupted');
     service.publish('db:1', '1.2');
     await service.application.update({ images: [], containers: ['db'], trigger: 'http' });
-    await events.seen('The stream of events goes on');
+    await events.seen('The stream of events has resumed');
     await seenTimes(events.output, /db: updated/g, 2);
     events.child.kill('SIGINT');
     const { code, stdout } = await events.ended;

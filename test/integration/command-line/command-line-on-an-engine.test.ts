@@ -110,7 +110,7 @@ describeInLab('the command line on a real engine', (lab) => {
     const update = startUpkeep(['update', '--health-window', '3s'], { socket: engine.socket });
     await update.seen('web: checking health');
     update.child.kill(first);
-    await update.seen('Stopping at the next point');
+    await update.seen('Stopping at the next safe point');
     update.child.kill(second);
     const { code, stderr } = await update.ended;
     expect([code, stderr]).toEqual([expected, expect.not.stringContaining('Quit at once')]);

@@ -283,6 +283,6 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     service.child.kill('SIGTERM');
     const { code, stderr } = await service.ended;
     expect(code).toBe(0);
-    expect(stderr).toContain('Notifications are lost that could not be sent before the end');
+    expect(stderr).toContain('Notifications that could not be sent before the end are lost');
   });
 });
