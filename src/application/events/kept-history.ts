@@ -1,5 +1,6 @@
 import type { ContainerOutcome, OutcomeKind, Trigger } from '../../domain/run/session.ts';
 import type { EngineRun } from '../../domain/fleet/engine-run.ts';
+import { isJsonObject } from '../../domain/text/json-value.ts';
 import type { HistoryEntry, PastFailure } from './history.ts';
 
 /** The entries of the last 90 days, at most the newest 10,000, oldest first. The file keeps only these. */
@@ -12,7 +13,7 @@ const mostKept = 10_000;
 
 /** Reads an entry of the file. Undefined for any other value. */
 export function readHistoryEntry(value: unknown): HistoryEntry | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { runId, timestampMs, durationMs, scanned, updated, failed, restarted, skipped, rolledBack } = value;
   const trigger = triggers.find((each) => each === value['trigger']);
   const { failures, containers, engines } = value;
@@ -44,7 +45,7 @@ const kinds: ReadonlySet<unknown> = new Set<OutcomeKind>([
 ]);
 
 function isFailure(value: unknown): value is PastFailure {
-  return isObject(value) && kinds.has(value['outcome']) && hasTexts(value, ['name', 'reason']);
+  return isJsonObject(value) && kinds.has(value['outcome']) && hasTexts(value, ['name', 'reason']);
 }
 
 function isOutcome(value: unknown): value is ContainerOutcome {
@@ -54,7 +55,7 @@ function isOutcome(value: unknown): value is ContainerOutcome {
 const results: ReadonlySet<unknown> = new Set<EngineRun['result']>(['ran', 'busy', 'unreachable', 'failed']);
 
 function isEngineRun(value: unknown): value is EngineRun {
-  if (!isObject(value) || !hasTexts(value, ['name']) || !results.has(value['result'])) return false;
+  if (!isJsonObject(value) || !hasTexts(value, ['name']) || !results.has(value['result'])) return false;
   return isCount(value['durationMs']) && (value['error'] === undefined || hasTexts(value, ['error']));
 }
 
@@ -65,10 +66,6 @@ function hasTexts(value: object, names: readonly string[]): boolean {
 
 function isListOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): value is readonly Item[] {
   return Array.isArray(value) && value.every(isItem);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isTime(value: unknown): value is number {

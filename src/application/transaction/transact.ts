@@ -35,7 +35,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
       if (reading.kind === 'outdated') continue;
     }
     if (facts === undefined) throw new Error('a transaction without facts');
-    facts = { ...facts, memory: memory };
+    facts = { ...facts, memory };
     const decision = orRollBack(options, decide(facts));
     const wasExpected = isExpected;
     isExpected = false;
@@ -67,7 +67,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
       const reading = await read(memory);
       memory = reading.memory;
       if (reading.kind !== 'read' || reading.facts === undefined) continue;
-      facts = { ...reading.facts, memory: memory };
+      facts = { ...reading.facts, memory };
       if (!isRefusalOf(decision.step, outcome, decide(facts))) continue;
     }
     const learned = learn(memory, decision, outcome, facts);

@@ -4,7 +4,8 @@ import { codeOf } from '../../../domain/text/error-code.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { cachedFor } from '../async/single-flight.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../transport/json.ts';
+import { objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 
 /** Login for a registry. */
 export type Credential =

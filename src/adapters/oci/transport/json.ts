@@ -1,5 +1,4 @@
-/** A JSON object from outside, with unknown fields. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
 
 /** Undefined unless the text is a JSON object. The parser's error is dropped, because it quotes the text. */
 export function parseJsonObject(text: string | Buffer): JsonObject | undefined {
@@ -11,7 +10,7 @@ export function parseJsonObject(text: string | Buffer): JsonObject | undefined {
 }
 
 export function objectOf(value: unknown): JsonObject | undefined {
-  return isObject(value) ? value : undefined;
+  return isJsonObject(value) ? value : undefined;
 }
 
 export function stringOf(value: unknown): string | undefined {
@@ -20,8 +19,4 @@ export function stringOf(value: unknown): string | undefined {
 
 export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -8,6 +8,7 @@ import {
   type MessageSection,
   type RunOccasion,
 } from '../message.ts';
+import { isJsonObject, type JsonObject } from '../../text/json-value.ts';
 
 /** Why a message is on hold, to be sent together with others. */
 export type Hold = 'quiet' | 'digest';
@@ -56,7 +57,7 @@ export type OutboxStore = {
 /** Reads a line of the file. Undefined for any other text, such as a line that was cut by a crash. */
 export function readRecord(line: string): OutboxRecord | undefined {
   const value = parse(line);
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { kind, target, id, key } = value;
   if (kind === 'found') return isText(key) && isNumber(value['atMs']) ? { kind, key, atMs: value['atMs'] } : undefined;
   if (!isText(target)) return undefined;
@@ -70,9 +71,7 @@ export function readRecord(line: string): OutboxRecord | undefined {
 
 const ends: readonly EntryEnd[] = ['sent', 'failed', 'merged', 'lost'];
 
-type Plain = Readonly<Record<string, unknown>>;
-
-function readPut(value: Plain, target: string): OutboxRecord | undefined {
+function readPut(value: JsonObject, target: string): OutboxRecord | undefined {
   const { dueAtMs, hold } = value;
   const message = readMessage(value['message']);
   if (message === undefined || !isNumber(dueAtMs)) return undefined;
@@ -80,14 +79,14 @@ function readPut(value: Plain, target: string): OutboxRecord | undefined {
   return hold === 'quiet' || hold === 'digest' ? { ...put, hold } : put;
 }
 
-function readRetry(value: Plain, target: string, id: string): OutboxRecord | undefined {
+function readRetry(value: JsonObject, target: string, id: string): OutboxRecord | undefined {
   const { attempts, dueAtMs, reason, mayHaveArrived } = value;
   if (!isNumber(attempts) || !isNumber(dueAtMs) || typeof reason !== 'string') return undefined;
   return { kind: 'retry', target, id, attempts, dueAtMs, reason, mayHaveArrived: mayHaveArrived === true };
 }
 
 function readMessage(value: unknown): Message | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { id, title, text, markdown, lines, createdAtMs } = value;
   const level = readLevel(value['level']);
   if (!isText(id) || typeof title !== 'string' || typeof text !== 'string') return undefined;
@@ -104,34 +103,34 @@ function readMessage(value: unknown): Message | undefined {
 }
 
 function readRun(value: unknown): RunOccasion | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { kind, id, durationMs } = value;
   if ((kind !== 'start' && kind !== 'success' && kind !== 'failure') || !isText(id)) return undefined;
   return { kind, id, ...(isNumber(durationMs) && { durationMs }) };
 }
 
 function readEvent(value: unknown): Message['event'] {
-  return isObject(value) && isText(value['type']) ? { type: value['type'], data: value['data'] } : undefined;
+  return isJsonObject(value) && isText(value['type']) ? { type: value['type'], data: value['data'] } : undefined;
 }
 
 function readSections(value: unknown): readonly MessageSection[] | undefined {
   if (!Array.isArray(value)) return undefined;
   return value.flatMap((section: unknown) => {
-    if (!isObject(section) || !Array.isArray(section['items'])) return [];
+    if (!isJsonObject(section) || !Array.isArray(section['items'])) return [];
     const heading = headings.find((one) => one === section['heading']);
     return heading === undefined ? [] : [{ heading, items: section['items'].flatMap(readItem) }];
   });
 }
 
 function readItem(value: unknown): MessageItem[] {
-  if (!isObject(value)) return [];
+  if (!isJsonObject(value)) return [];
   const { about, markdown } = value;
   if (typeof about !== 'string' || typeof markdown !== 'string') return [];
   return readLine(value).map((line) => ({ ...line, about, markdown }));
 }
 
 function readLine(value: unknown): MessageLine[] {
-  if (!isObject(value)) return [];
+  if (!isJsonObject(value)) return [];
   const { text, atMs } = value;
   const level = readLevel(value['level']);
   return level !== undefined && typeof text === 'string' && isNumber(atMs) ? [{ level, text, atMs }] : [];
@@ -147,10 +146,6 @@ function parse(line: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Plain {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {
