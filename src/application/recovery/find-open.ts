@@ -1,26 +1,21 @@
-import type { Container, ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
-import {
-  type ConfirmedMember,
-  type ConfirmedTransaction,
-  judgeRemains,
-  type JournaledContainer,
-} from '../../domain/recovery/judge-remains.ts';
-import { hasValidSeal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
-import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
-import { containerOwnLabels } from '../../domain/container/label-names.ts';
+import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
+import { judgeRemains } from '../../domain/recovery/judge-remains.ts';
+import type { ConfirmedMember, ConfirmedTransaction, JournaledContainer } from '../../domain/recovery/remains.ts';
+import { hasValidSeal } from '../../domain/transaction/journal.ts';
 import {
   isMarkOf,
+  markTextOf,
   type TransactionMark,
   transactionMarksOf,
-  markTextOf,
 } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { parseTransactionName, plainName } from '../../domain/transaction/transaction-names.ts';
+import { plainName } from '../../domain/transaction/transaction-names.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
-import { carriesJournal, type OpenTransaction } from '../transaction/facts/facts.ts';
+import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
 import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
-import { objectErrorOrThrow } from '../engine/object-error.ts';
+import { suspectsAmong } from './suspects.ts';
+import { inspectOlds, readCarrier } from './inspect-remains.ts';
 
 /** An unfinished transaction as the engine shows it. */
 export type FoundTransaction = Pick<
@@ -36,7 +31,7 @@ export type Found = {
   readonly open: readonly FoundTransaction[];
   /** Each reason follows the name. `isUnsealed`: only the seal of our key is missing. */
   readonly left: readonly { readonly name: string; readonly reason: string; readonly isUnsealed?: true }[];
-  /** See `Belief`. */
+  /** See `RemainsVerdict`. */
   readonly stray: readonly TransactionMark[];
   readonly images: readonly ImageSummary[];
 };
@@ -55,7 +50,9 @@ export async function findOpen(
   const images = await outside.engine.listImages();
   const trusted = transactionMarksOf(images).filter((mark) => isSealedMark(outside, mark));
   const suspects = suspectsAmong(containers, images, trusted);
-  const inspected = await mapConcurrently(suspects.carriers, inspectionsAtOnce, (summary) => read(outside, summary));
+  const inspected = await mapConcurrently(suspects.carriers, inspectionsAtOnce, (summary) =>
+    readCarrier(outside, summary),
+  );
   const carriers = inspected.flatMap((one) => (one !== undefined && 'journal' in one ? [one] : []));
   const broken = inspected.flatMap((one) => (one !== undefined && 'reason' in one ? [one] : []));
   const isTrusted = ({ container, journal }: JournaledContainer) =>
@@ -84,92 +81,6 @@ export async function findOpen(
     stray,
     images,
   };
-}
-
-type Suspects = {
-  readonly carriers: readonly ContainerSummary[];
-  /** Names of containers with an unreadable journal, and the transactions in it. */
-  readonly foreign: readonly string[];
-  readonly foreignIds: readonly string[];
-};
-
-/**
- * Containers that need an inspection. They are few: the journal of a finished update stays on its container without
- * effect.
- */
-function suspectsAmong(
-  containers: readonly ContainerSummary[],
-  images: readonly ImageSummary[],
-  marked: readonly TransactionMark[],
-): Suspects {
-  const imageLabelsOf = imageLabelsIn(indexImages(images));
-  const present = new Set([...containers.map(({ id }) => id), ...marked.map(({ oldId }) => oldId)]);
-  const carrying = containers.filter(({ labels }) => carriesJournal(labels));
-  const read = carrying.map((container) => {
-    // An image may have been removed by force while its container exists. The container still starts, and all its
-    // labels count as its own.
-    const labels = containerOwnLabels(container.labels, imageLabelsOf(container) ?? {});
-    return { container, labels, standing: parseTransactionName(container.name), reading: readJournal(labels) };
-  });
-  // Transactions without their old container: the other carrier, at its plain name, shows whether the update is over.
-  const withoutOld = new Set<string>();
-  for (const { standing, reading } of read)
-    if (reading.kind === 'journal' && (standing?.role === 'bad' || (standing && reading.journal.role === 'standin')))
-      withoutOld.add(reading.journal.oldId);
-  const carriers = read.filter(({ standing, reading }) => {
-    if (reading.kind !== 'journal') return false;
-    const isParked = standing?.role === 'old' || standing?.role === 'drop';
-    // The journal of an earlier update, on a container that this transaction replaces.
-    if (isParked && reading.journal.role === 'successor') return false;
-    return standing !== undefined || present.has(reading.journal.oldId) || withoutOld.has(reading.journal.oldId);
-  });
-  const foreign = read.filter(({ standing, reading }) => standing !== undefined && reading.kind === 'foreign');
-  return {
-    carriers: carriers.map(({ container }) => container),
-    foreign: foreign.map(({ container }) => container.name),
-    foreignIds: foreign.map(({ labels }) => labels[transactionLabel] ?? ''),
-  };
-}
-
-/**
- * Reads a container's own journal. A journal in the image's labels does not count: an image that was committed from an
- * updated container has one. A container that cannot be inspected stays unrepaired.
- */
-async function read(
-  outside: Outside,
-  { id, name }: ContainerSummary,
-): Promise<JournaledContainer | Found['left'][number] | undefined> {
-  const container = await inspectAlone(outside, id);
-  if (container === undefined || typeof container === 'string')
-    return container === undefined ? undefined : { name, reason: `cannot be inspected: ${container}` };
-  const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels ?? {}));
-  return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
-}
-
-/** Inspects old containers. Kept ones are not in `containers`, but they still exist. */
-async function inspectOlds(
-  outside: Outside,
-  carriers: readonly JournaledContainer[],
-): Promise<{ readonly olds: ReadonlyMap<string, Container>; readonly unreadable: ReadonlySet<string> }> {
-  const named = [...new Set(carriers.map(({ journal }) => journal.oldId))];
-  const read = await mapConcurrently(named, inspectionsAtOnce, async (id) => ({
-    id,
-    old: await inspectAlone(outside, id),
-  }));
-  const olds = read.flatMap(({ id, old }) =>
-    old === undefined || typeof old === 'string' ? [] : [[id, old] as const],
-  );
-  const unreadable = read.flatMap(({ id, old }) => (typeof old === 'string' ? [id] : []));
-  return { olds: new Map(olds), unreadable: new Set(unreadable) };
-}
-
-/** The engine's error as text, when it answers but not about this container. */
-async function inspectAlone({ engine }: Outside, id: string): Promise<Container | string | undefined> {
-  try {
-    return await engine.inspectContainer(id);
-  } catch (error) {
-    return (await objectErrorOrThrow(engine, error, undefined)).message;
-  }
 }
 
 function isSealedMark({ seal }: Outside, mark: TransactionMark): boolean {

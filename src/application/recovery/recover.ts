@@ -1,26 +1,22 @@
-import type { MemberFacts } from '../../domain/transaction/facts.ts';
-import type { RecoveryReport, RecoveredTransaction } from '../../domain/run/recovery-report.ts';
-import { type ContainerSummary, isAlive } from '../../domain/container/container.ts';
-import { describeError } from '../../domain/errors.ts';
+import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
+import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
-import { type ImageLabelsOf, imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
+import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 import { isKeptByUpdate, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
 import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
-import { opened, type OpenTransaction } from '../transaction/facts/facts.ts';
+import { opened } from '../transaction/facts/open-transaction.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { type Found, findOpen, type FoundTransaction } from './find-open.ts';
-import { handOver } from '../transaction/hand-over.ts';
+import { findOpen, type Found, type FoundTransaction } from './find-open.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
-import { concludeHelper, dismissHelper, type Helper, helpersIn, isHelperOf, lastWordsOf } from './helpers.ts';
+import { helpersIn, isHelperOf } from './helpers.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
-import { linksOfSuccessors, describeLostLinks } from '../transaction/lost-links.ts';
-import { longestTransactionMs, type OwnerVerdict, whyNotOurs } from './owners.ts';
+import { type OwnerVerdict, whyNotOurs } from './owners.ts';
 import { withRecipients } from './recipients.ts';
 import { settleStrayMarks } from './stray-marks.ts';
-import { transact } from '../transaction/transact.ts';
+import { repairTransaction } from './repair-transaction.ts';
+import { concludeHelpers, whyHelperKept } from './end-helper.ts';
 
 export type RecoveryOrder = {
   /** Names whose journals are trusted without the seal of our key, because a person asked for it. */
@@ -77,7 +73,7 @@ export async function recoverTransactions(
       return [{ containers: names, result: 'left', reason, ...(owned?.isPending ? { isPending: true } : {}) }];
     }
     const onRepaired = onRepair?.();
-    const recovered = await recoverOne(outside, settings, names, opened(transaction, info), isHelper).finally(
+    const recovered = await repairTransaction(outside, settings, names, opened(transaction, info), isHelper).finally(
       onRepaired,
     );
     if (recovered !== 'handed over') return [recovered];
@@ -128,103 +124,4 @@ function isOurs({ id, members }: FoundTransaction, own: ContainerSummary | undef
   return (
     members.some(({ oldId }) => oldId === own.id) || (reading.kind === 'journal' && reading.journal.transaction === id)
   );
-}
-
-type Waiting = { readonly own: ContainerSummary | undefined; readonly waitedMs: number };
-
-/**
- * Why the helper stays; undefined after its removal. A running helper stays until it is overdue, which only an Upkeep
- * that waits for it can notice. Every Upkeep removes a stopped one.
- */
-async function whyHelperKept(
-  outside: Outside,
-  helper: Helper,
-  { own, waitedMs }: Waiting,
-): Promise<string | undefined> {
-  const { container, order } = helper;
-  const hasBegun = own?.id !== order.oldId || own.name !== order.name;
-  const isOverdue = waitedMs > (hasBegun ? longestTransactionMs : longestTakeUpMs);
-  if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is updating it`;
-  const words = await lastWordsOf(outside, container.id);
-  const why = await dismissHelper(outside, helper);
-  const fields = { helper: container.name, status: container.status, log: words };
-  if (why === undefined) outside.log.warn('The helper that was to update Upkeep itself is given up', fields);
-  return why;
-}
-
-/** A container starts within seconds, even on a small machine under load. */
-const longestTakeUpMs = 120_000;
-
-async function concludeHelpers(
-  outside: Outside,
-  own: ContainerSummary,
-  helpers: readonly Helper[],
-  { open, imageLabelsOf }: Pick<Found, 'open'> & { readonly imageLabelsOf: ImageLabelsOf },
-): Promise<void> {
-  for (const helper of helpers) {
-    const isOver = !open.some((transaction) => isHelperOf(helper.order, transaction));
-    if (isOver && helper.order.name === own.name) await concludeHelper(outside, helper, own, imageLabelsOf);
-  }
-}
-
-async function recoverOne(
-  outside: Outside,
-  settings: ServiceSettings,
-  names: readonly string[],
-  transaction: OpenTransaction,
-  isHelper: boolean,
-): Promise<RecoveredTransaction | 'handed over'> {
-  if (!isHelper) outside.log.info('An interrupted update was found, repairing it', { containers: names });
-  try {
-    const links = await linksOfSuccessors(outside, transaction.successors);
-    const { result, reason, facts, failedImages, logs } = await transact({
-      outside,
-      settings,
-      transaction,
-      mode: { kind: isHelper ? 'finish-as-helper' : 'recover' },
-      onPhase: () => {},
-    });
-    if (result === 'aside') return await handOverToHelper(outside, names, transaction);
-    for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
-    await rememberFailures(outside, failuresOf(transaction, failedImages));
-    if (result === 'stuck') return { containers: names, result: 'failed', reason };
-    const displaced = facts?.members.find(
-      ({ nameHeldBy, old }) => (nameHeldBy === 'stranger' || nameHeldBy === 'copy') && old !== undefined,
-    );
-    if (displaced !== undefined) {
-      return {
-        containers: names,
-        result: 'left',
-        reason: `another container holds the name "${displaced.name}"; the old container stays parked and stopped`,
-      };
-    }
-    const isFinished = result === 'committed' || facts?.members.every(isReplaced) === true;
-    const why = reason === '' && !isHelper ? 'the update had been interrupted' : reason;
-    const lost = isFinished
-      ? []
-      : await Promise.all(transaction.members.map(({ oldId }) => describeLostLinks(outside, oldId, links.get(oldId))));
-    return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + lost.join('') };
-  } catch (error) {
-    outside.log.error('An interrupted update could not be repaired', { containers: names, error });
-    return { containers: names, result: 'failed', reason: describeError(error) };
-  }
-}
-
-/** True if the old container cannot come back because a later version has its name. */
-function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
-  const hasSuccessor = successor?.place === 'name' || nameHeldBy === 'new' || nameHeldBy === 'rival';
-  return old === undefined && hasSuccessor;
-}
-
-/** Hands the transaction to a helper, because its next step would stop our own container. */
-async function handOverToHelper(
-  outside: Outside,
-  names: readonly string[],
-  { id, members }: OpenTransaction,
-): Promise<RecoveredTransaction | 'handed over'> {
-  const [member] = members;
-  if (member === undefined || id === '') return { containers: names, result: 'left', reason: 'it is Upkeep itself' };
-  const { name, oldId, oldImageId, newImageId, reference } = member;
-  const failure = await handOver(outside, { transaction: id, name, oldId, oldImageId, newImageId, reference });
-  return failure === undefined ? 'handed over' : { containers: names, result: 'failed', reason: failure };
 }

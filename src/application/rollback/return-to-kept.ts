@@ -11,7 +11,7 @@ import { passGate } from '../health/health.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { memberFromJournal } from '../transaction/facts/member-from.ts';
 import type { RunTransaction } from '../transaction/run-transaction.ts';
-import { opened } from '../transaction/facts/facts.ts';
+import { opened } from '../transaction/facts/open-transaction.ts';
 import { transact } from '../transaction/transact.ts';
 
 /** Kept containers that stay long enough, by the id of the container that replaced them. */

@@ -6,7 +6,7 @@ import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update
 import { downtimeOf } from '../../domain/run/downtime.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
-import type { OpenTransaction } from './facts/facts.ts';
+import type { OpenTransaction } from './facts/open-transaction.ts';
 import { PreparationError, type PreparedMember } from './facts/prepare.ts';
 import type { TransactResult } from './transact-options.ts';
 

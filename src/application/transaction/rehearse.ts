@@ -2,8 +2,8 @@ import { describeWithRemedy } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedTransaction, UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { OpenTransaction } from './facts/facts.ts';
-import { openTransaction } from './open-transaction.ts';
+import type { OpenTransaction } from './facts/open-transaction.ts';
+import { beginTransaction } from './begin-transaction.ts';
 import { type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
 import { transact } from './transact.ts';
 
@@ -49,7 +49,7 @@ async function whyNotFaithful(
   } catch (error) {
     return describeWithRemedy(error);
   }
-  const transaction = await withTagsOfNow(outside, openTransaction(outside, settings, prepared, planned));
+  const transaction = await withTagsOfNow(outside, beginTransaction(outside, settings, prepared, planned));
   const { result, reason, isRehearsed } = await transact({
     outside,
     settings,

@@ -8,7 +8,7 @@ import { announceEnd, announcePhase, announceStart, createPhaseWatch } from './a
 import { failuresOf, rememberFailures } from './failed-versions.ts';
 import { linksOf, describeLostLinks } from './lost-links.ts';
 import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
-import { openTransaction } from './open-transaction.ts';
+import { beginTransaction } from './begin-transaction.ts';
 import { type PreparedMember, type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
 import { handOver } from './hand-over.ts';
 import { transact } from './transact.ts';
@@ -88,7 +88,7 @@ async function replaceContainers(
       newImageId: member.image.id,
     }));
   }
-  const transaction = openTransaction(outside, settings, prepared, planned);
+  const transaction = beginTransaction(outside, settings, prepared, planned);
   const onPhase = (phase: UpdatePhase) => {
     for (const { planned: member } of prepared.members) enter(member.container.name, phase);
   };

@@ -52,8 +52,8 @@ function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
 
 /** An engine that died during a removal keeps a `dead` container that still has its name. */
 function removeDead({ members, memory }: TransactionFacts): Decision | undefined {
-  const isDead = (standing: ContainerFacts | undefined) =>
-    standing?.status === 'dead' || standing?.status === 'removing';
+  const isDead = (container: ContainerFacts | undefined) =>
+    container?.status === 'dead' || container?.status === 'removing';
   const { next } = choicesIn('rolling back', memory);
   return (
     next(members, ({ old }) => old !== undefined && isDead(old) && remove(old)) ??

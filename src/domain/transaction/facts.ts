@@ -102,8 +102,8 @@ export type Place = 'name' | 'new' | 'old' | 'drop' | 'kept' | 'bad' | 'elsewher
 /** The place that a name means for the member called `name`. */
 export function placeOf(actual: string, name: string): Place {
   if (actual === name) return 'name';
-  const standing = parseTransactionName(actual);
-  if (standing?.name === name) return standing.role;
+  const given = parseTransactionName(actual);
+  if (given?.name === name) return given.role;
   return parseKeptName(actual)?.name === name ? 'kept' : 'elsewhere';
 }
 

@@ -1,6 +1,6 @@
-import { type DesiredEndState, desiredEndState } from '../settings/desired-end-state.ts';
+import { desiredEndState, type DesiredEndState } from '../settings/desired-end-state.ts';
 import type { RestartPolicy } from '../container/container.ts';
-import { journalPrefix, type Labels, containerOwnLabels } from '../container/label-names.ts';
+import { containerOwnLabels, journalPrefix, type Labels } from '../container/label-names.ts';
 import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
@@ -164,4 +164,9 @@ function parseMembers(text: string): readonly JournalMember[] | undefined {
 
 function isId(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text);
+}
+
+/** Whether a transaction made the container. That transaction may be over. */
+export function carriesJournal(labels: Readonly<Record<string, string>>): boolean {
+  return `${journalPrefix}v` in labels;
 }

@@ -53,9 +53,9 @@ export function drop({ name, policy, wasRunning }: MemberFacts, old: ContainerFa
   return rename(old, droppedName(name, policy ?? old.policy, wasRunning));
 }
 
-export function takeName({ name, nameHeldBy }: MemberFacts, standing: ContainerFacts | undefined): Step | false {
-  if (standing === undefined || nameHeldBy !== 'nobody' || standing.place === 'elsewhere') return false;
-  return rename(standing, name);
+export function takeName({ name, nameHeldBy }: MemberFacts, container: ContainerFacts | undefined): Step | false {
+  if (container === undefined || nameHeldBy !== 'nobody' || container.place === 'elsewhere') return false;
+  return rename(container, name);
 }
 
 export const setPolicy = ({ id }: ContainerFacts, policy: RestartPolicy): Step => ({

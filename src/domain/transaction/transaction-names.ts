@@ -34,7 +34,7 @@ export function autoRemoveReplicaName(name: string): string {
 
 /** Whether a replica with this name has not yet taken the place of its container. */
 export function isAutoRemoveReplicaName(text: string): boolean {
-  return standingPattern.exec(text)?.groups?.['standin'] !== undefined;
+  return transactionNamePattern.exec(text)?.groups?.['standin'] !== undefined;
 }
 
 export function failedName(name: string): string {
@@ -78,12 +78,12 @@ export function parseKeptName(text: string): KeptName | undefined {
   return { name, policy, wasRunning: stopped === undefined, untilMs: Number.parseInt(until, 36) * 1000 };
 }
 
-const standingPattern =
+const transactionNamePattern =
   /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<standin>standin)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
 
 /** Undefined for a name that no transaction gives. */
 export function parseTransactionName(text: string): TransactionName | undefined {
-  const groups = standingPattern.exec(text)?.groups;
+  const groups = transactionNamePattern.exec(text)?.groups;
   const name = groups?.['name'];
   if (groups === undefined || name === undefined) return undefined;
   if (groups['standin'] !== undefined) {

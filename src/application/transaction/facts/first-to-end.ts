@@ -4,7 +4,7 @@ import { describeError } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { exitOf, type ProcessExit } from '../../../domain/health/process-exit.ts';
-import type { OpenTransaction } from './facts.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 
 /** The successor whose process ended first in its group. */
 export type FirstToEnd = {

@@ -8,7 +8,7 @@ import {
   transactionMarkText,
 } from '../../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { OpenTransaction } from './facts.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 
 type Context = { readonly outside: Outside; readonly transaction: OpenTransaction };
 

@@ -17,18 +17,16 @@ import type { HealthProbe } from '../../../domain/settings/values/health-probe.t
 import {
   digestOfRepository,
   engineReference,
-  formatReference,
-  parseImageReference,
   tryParseImageReference,
-  withDigest,
 } from '../../../domain/reference/image-reference.ts';
 import { effectiveSettings } from '../../../domain/settings/effective-settings.ts';
-import { readLabels, labelValuesOf } from '../../../domain/settings/labels.ts';
+import { labelValuesOf, readLabels } from '../../../domain/settings/labels.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import { formatPlatform, type Platform, samePlatform } from '../../../domain/reference/platform.ts';
+import { formatPlatform, samePlatform } from '../../../domain/reference/platform.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
+import { type FetchContext, fetchImage, foreignPlatform } from './fetch-image.ts';
 
 /** Everything that a transaction needs before its first change: images pulled and verified, networks known. */
 export type PreparedTransaction = {
@@ -65,12 +63,7 @@ export class PreparationError extends ServiceError {
 
 type PrepareOptions = { readonly runId: string; readonly onPull: (name: string) => void };
 
-type Preparing = PrepareOptions &
-  Pick<PreparedTransaction, 'info' | 'networks'> & {
-    readonly outside: Outside;
-    readonly settings: ServiceSettings;
-    readonly signal: AbortSignal | undefined;
-  };
+type Preparing = FetchContext & PrepareOptions & Pick<PreparedTransaction, 'info' | 'networks'>;
 
 /** Pulls by digest, verifies, and tries every recipe once. Throws a `PreparationError`. No container is changed. */
 export async function prepareTransaction(
@@ -190,37 +183,4 @@ async function unchanged({ engine }: Outside, planned: Container, signal?: Abort
   if (isAlive(container.state.status) !== isAlive(planned.state.status))
     throw refuse('somebody started or stopped it meanwhile');
   return container;
-}
-
-async function fetchImage(
-  { outside, settings, runId, signal }: Preparing,
-  planned: PlannedMember,
-  platform: Platform | undefined,
-): Promise<Image | undefined> {
-  const { engine, registry, publish } = outside;
-  const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, signal);
-  if (held !== undefined) return held;
-  if (planned.digest === undefined) return engine.inspectImage(planned.reference, signal);
-  const reference = withDigest(parseImageReference(planned.reference), planned.digest);
-  const exact = formatReference(reference);
-  const present = await engine.inspectImage(exact, signal);
-  if (present !== undefined) return present;
-  const credentials = await registry.credentialsFor(reference, signal);
-  await engine.pullImage(
-    {
-      reference: exact,
-      idleTimeoutMs: settings.pullTimeoutMs,
-      ...defined({ platform, credentials }),
-      onProgress: (progress) => publish({ kind: 'pull_progress', runId, container: planned.container.name, progress }),
-    },
-    signal,
-  );
-  return engine.inspectImage(exact, signal);
-}
-
-/** A container that runs under emulation keeps its platform. */
-function foreignPlatform(oldImage: Image | undefined, { platform }: EngineInfo): Platform | undefined {
-  if (oldImage === undefined || runsOn(oldImage, platform)) return undefined;
-  const { os, architecture, variant } = oldImage;
-  return { os, architecture, variant };
 }

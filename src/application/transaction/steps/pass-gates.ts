@@ -2,7 +2,7 @@ import type { StepOutcome } from '../../../domain/transaction/memory/step-outcom
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { passCompletion } from '../../health/completion.ts';
 import { endedAndGone, type GateVerdict, passGate, vanished } from '../../health/health.ts';
-import type { OpenTransaction } from '../facts/facts.ts';
+import type { OpenTransaction } from '../facts/open-transaction.ts';
 import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
 import { memberOf, type StepContext } from './step-context.ts';
 

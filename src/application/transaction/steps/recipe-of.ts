@@ -5,7 +5,7 @@ import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import { type Journal, sealLabel, sealedText, writeJournal } from '../../../domain/transaction/journal.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
-import type { OpenTransaction } from '../facts/facts.ts';
+import type { OpenTransaction } from '../facts/open-transaction.ts';
 import type { PreparedMember, PreparedTransaction } from '../facts/prepare.ts';
 import type { StepContext } from './step-context.ts';
 import { engineReference, tryParseImageReference } from '../../../domain/reference/image-reference.ts';

@@ -2,7 +2,7 @@ import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
-import type { OpenTransaction } from '../facts/facts.ts';
+import type { OpenTransaction } from '../facts/open-transaction.ts';
 import type { PreparedTransaction } from '../facts/prepare.ts';
 
 /** Runs a wait for health; other updates may run in the meantime. */

@@ -63,7 +63,7 @@ const effects: Partial<Record<StepKind, Effect>> = {
 /** Placeholder for a start time that was not read. */
 const unreadTime = 'unread';
 
-function ofOne(member: MemberFacts, id: string, change: (standing: ContainerFacts) => ContainerFacts): MemberFacts {
+function ofOne(member: MemberFacts, id: string, change: (container: ContainerFacts) => ContainerFacts): MemberFacts {
   if (member.old?.id === id) return { ...member, old: change(member.old) };
   return member.new?.id === id ? { ...member, new: change(member.new) } : member;
 }

@@ -2,12 +2,12 @@ import type { Log, Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { keepOrderOf, startOrderOf } from '../../domain/plan/replacement-options.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { opened, type OpenTransaction } from './facts/facts.ts';
+import { opened, type OpenTransaction } from './facts/open-transaction.ts';
 import { memberFromPlan } from './facts/member-from.ts';
 import type { PreparedTransaction } from './facts/prepare.ts';
 
 /** A transaction that is about to begin and has left nothing in the engine yet. */
-export function openTransaction(
+export function beginTransaction(
   { newId, log, instance }: Pick<Outside, 'newId' | 'log' | 'instance'>,
   settings: ServiceSettings,
   { members, info }: PreparedTransaction,

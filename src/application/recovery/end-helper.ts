@@ -1,0 +1,116 @@
+import type { ImageLabelsOf } from '../../domain/container/image-index.ts';
+import { type ContainerSummary, type Image, isAlive, shortId } from '../../domain/container/container.ts';
+import { readJournal } from '../../domain/transaction/journal.ts';
+import { logTail } from '../../domain/text/log-tail.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { untag } from '../transaction/facts/marks.ts';
+import { withRecipients } from './recipients.ts';
+import { type Helper, isHelperOf } from './helpers.ts';
+import type { Found } from './find-open.ts';
+import { longestTransactionMs } from './owners.ts';
+
+/**
+ * Removes the helper. Call it before any change to its transaction. Resolves to the reason if the helper is still
+ * there.
+ */
+export async function dismissHelper(outside: Outside, { container, tag }: Helper): Promise<string | undefined> {
+  const outcome = await outside.engine.removeContainer(container.id);
+  if (outcome.kind === 'done' || outcome.kind === 'noop') {
+    if (tag !== '') await untag(outside, tag);
+    return undefined;
+  }
+  return `its helper "${container.name}" cannot be removed: ${outcome.message}`;
+}
+
+/**
+ * Removes the helper of a finished transaction and logs its result once. Only the Upkeep that now has the container's
+ * name does so.
+ */
+export async function concludeHelper(
+  outside: Outside,
+  helper: Helper,
+  own: ContainerSummary,
+  imageLabelsOf: ImageLabelsOf,
+): Promise<void> {
+  const { engine, log } = outside;
+  const { container, order } = helper;
+  // The helper may be writing its last lines. Engines that cannot change policies would restart it forever.
+  if (isAlive(container.status)) await engine.waitUntilStopped(container.id, lastMomentsMs);
+  const words = await lastWordsOf(outside, container.id);
+  if ((await dismissHelper(outside, helper)) !== undefined) return;
+  const [before, after] = await Promise.all([order.oldImageId, order.newImageId].map((id) => engine.inspectImage(id)));
+  const from = versionOf(before, order.oldImageId);
+  const to = versionOf(after, order.newImageId);
+  const fields = { container: order.name, image: order.reference, from: order.oldImageId, to: order.newImageId };
+  const reading = readJournal(own.labels);
+  const settled = (result: 'finished' | 'undone', reason: string) => {
+    const transaction = withRecipients({ containers: [order.name], result, reason }, [own], imageLabelsOf);
+    outside.publish({ kind: 'earlier_updates_settled', transactions: [transaction] });
+  };
+  if (own.id === order.oldId) {
+    const reason = `Upkeep itself was not updated from ${from} to ${to}`;
+    log.warn(reason, { ...fields, helper: words });
+    settled('undone', reason);
+  } else if (reading.kind === 'journal' && reading.journal.transaction === order.transaction) {
+    const reason = `Upkeep itself was updated from ${from} to ${to}`;
+    log.info(reason, fields);
+    settled('finished', reason);
+  }
+}
+
+/** The process ends a moment after its last change. */
+const lastMomentsMs = 10_000;
+
+/** The end of its log; empty if it cannot be read. */
+export async function lastWordsOf({ engine }: Outside, id: string): Promise<string> {
+  try {
+    const log = await engine.containerLogs(id, { tail: 5 });
+    return logTail(log, (await engine.inspectContainer(id))?.settings.Config.Env ?? []);
+  } catch {
+    return '';
+  }
+}
+
+function versionOf(image: Image | undefined, id: string): string {
+  return image?.config.Labels?.[versionLabel] || shortId(id);
+}
+
+/** https://github.com/opencontainers/image-spec/blob/main/annotations.md */
+const versionLabel = 'org.opencontainers.image.version';
+
+type Waiting = { readonly own: ContainerSummary | undefined; readonly waitedMs: number };
+
+/**
+ * Why the helper stays; undefined after its removal. A running helper stays until it is overdue, which only an Upkeep
+ * that waits for it can notice. Every Upkeep removes a stopped one.
+ */
+export async function whyHelperKept(
+  outside: Outside,
+  helper: Helper,
+  { own, waitedMs }: Waiting,
+): Promise<string | undefined> {
+  const { container, order } = helper;
+  const hasBegun = own?.id !== order.oldId || own.name !== order.name;
+  const isOverdue = waitedMs > (hasBegun ? longestTransactionMs : longestTakeUpMs);
+  if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is updating it`;
+  const words = await lastWordsOf(outside, container.id);
+  const why = await dismissHelper(outside, helper);
+  const fields = { helper: container.name, status: container.status, log: words };
+  if (why === undefined) outside.log.warn('The helper that was to update Upkeep itself is given up', fields);
+  return why;
+}
+
+/** A container starts within seconds, even on a small machine under load. */
+const longestTakeUpMs = 120_000;
+
+export async function concludeHelpers(
+  outside: Outside,
+  own: ContainerSummary,
+  helpers: readonly Helper[],
+  { open, imageLabelsOf }: Pick<Found, 'open'> & { readonly imageLabelsOf: ImageLabelsOf },
+): Promise<void> {
+  for (const helper of helpers) {
+    const isOver = !open.some((transaction) => isHelperOf(helper.order, transaction));
+    if (isOver && helper.order.name === own.name) await concludeHelper(outside, helper, own, imageLabelsOf);
+  }
+}

@@ -1,0 +1,73 @@
+import type { MemberFacts } from '../../domain/transaction/facts.ts';
+import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import { describeError } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
+import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
+import { handOver } from '../transaction/hand-over.ts';
+import { describeLostLinks, linksOfSuccessors } from '../transaction/lost-links.ts';
+import { transact } from '../transaction/transact.ts';
+
+/** Finishes or undoes one interrupted update. Never throws: an error is the reason of its result. */
+export async function repairTransaction(
+  outside: Outside,
+  settings: ServiceSettings,
+  names: readonly string[],
+  transaction: OpenTransaction,
+  isHelper: boolean,
+): Promise<RecoveredTransaction | 'handed over'> {
+  if (!isHelper) outside.log.info('An interrupted update was found, repairing it', { containers: names });
+  try {
+    const links = await linksOfSuccessors(outside, transaction.successors);
+    const { result, reason, facts, failedImages, logs } = await transact({
+      outside,
+      settings,
+      transaction,
+      mode: { kind: isHelper ? 'finish-as-helper' : 'recover' },
+      onPhase: () => {},
+    });
+    if (result === 'aside') return await handOverToHelper(outside, names, transaction);
+    for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
+    await rememberFailures(outside, failuresOf(transaction, failedImages));
+    if (result === 'stuck') return { containers: names, result: 'failed', reason };
+    const displaced = facts?.members.find(
+      ({ nameHeldBy, old }) => (nameHeldBy === 'stranger' || nameHeldBy === 'copy') && old !== undefined,
+    );
+    if (displaced !== undefined) {
+      return {
+        containers: names,
+        result: 'left',
+        reason: `another container holds the name "${displaced.name}"; the old container stays parked and stopped`,
+      };
+    }
+    const isFinished = result === 'committed' || facts?.members.every(isReplaced) === true;
+    const why = reason === '' && !isHelper ? 'the update had been interrupted' : reason;
+    const lost = isFinished
+      ? []
+      : await Promise.all(transaction.members.map(({ oldId }) => describeLostLinks(outside, oldId, links.get(oldId))));
+    return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + lost.join('') };
+  } catch (error) {
+    outside.log.error('An interrupted update could not be repaired', { containers: names, error });
+    return { containers: names, result: 'failed', reason: describeError(error) };
+  }
+}
+
+/** True if the old container cannot come back because a later version has its name. */
+function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
+  const hasSuccessor = successor?.place === 'name' || nameHeldBy === 'new' || nameHeldBy === 'rival';
+  return old === undefined && hasSuccessor;
+}
+
+/** Hands the transaction to a helper, because its next step would stop our own container. */
+async function handOverToHelper(
+  outside: Outside,
+  names: readonly string[],
+  { id, members }: OpenTransaction,
+): Promise<RecoveredTransaction | 'handed over'> {
+  const [member] = members;
+  if (member === undefined || id === '') return { containers: names, result: 'left', reason: 'it is Upkeep itself' };
+  const { name, oldId, oldImageId, newImageId, reference } = member;
+  const failure = await handOver(outside, { transaction: id, name, oldId, oldImageId, newImageId, reference });
+  return failure === undefined ? 'handed over' : { containers: names, result: 'failed', reason: failure };
+}

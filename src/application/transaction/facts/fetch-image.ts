@@ -1,0 +1,50 @@
+import { defined } from '../../../domain/text/defined.ts';
+import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import { runsOn } from '../../../domain/reference/choose-platform.ts';
+import type { Image } from '../../../domain/container/container.ts';
+import { formatReference, parseImageReference, withDigest } from '../../../domain/reference/image-reference.ts';
+import type { Platform } from '../../../domain/reference/platform.ts';
+import type { PlannedMember } from '../../../domain/plan/update-plan.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+
+export type FetchContext = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly runId: string;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** The image of the planned digest: from the engine if it has it, else pulled. Undefined if it is gone after the pull. */
+export async function fetchImage(
+  { outside, settings, runId, signal }: FetchContext,
+  planned: PlannedMember,
+  platform: Platform | undefined,
+): Promise<Image | undefined> {
+  const { engine, registry, publish } = outside;
+  const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, signal);
+  if (held !== undefined) return held;
+  if (planned.digest === undefined) return engine.inspectImage(planned.reference, signal);
+  const reference = withDigest(parseImageReference(planned.reference), planned.digest);
+  const exact = formatReference(reference);
+  const present = await engine.inspectImage(exact, signal);
+  if (present !== undefined) return present;
+  const credentials = await registry.credentialsFor(reference, signal);
+  await engine.pullImage(
+    {
+      reference: exact,
+      idleTimeoutMs: settings.pullTimeoutMs,
+      ...defined({ platform, credentials }),
+      onProgress: (progress) => publish({ kind: 'pull_progress', runId, container: planned.container.name, progress }),
+    },
+    signal,
+  );
+  return engine.inspectImage(exact, signal);
+}
+
+/** A container that runs under emulation keeps its platform. */
+export function foreignPlatform(oldImage: Image | undefined, { platform }: EngineInfo): Platform | undefined {
+  if (oldImage === undefined || runsOn(oldImage, platform)) return undefined;
+  const { os, architecture, variant } = oldImage;
+  return { os, architecture, variant };
+}
