@@ -4,7 +4,7 @@ import { type HealthProbe, probeTitle } from '../../domain/settings/values/healt
 import { hideSecrets } from '../../domain/text/log-tail.ts';
 import type { Outside, ProbeResult } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
-import { addressIn, type ProbeRoute, probeRoute } from '../../domain/health/probe-route.ts';
+import { addressOf, findRoute } from './probe-route.ts';
 
 /** Why a probe has failed this time, as a clause. Undefined: it has passed. */
 export type ProbeFailure = string | undefined;
@@ -66,46 +66,6 @@ const longestAskMs = 5000;
 /** A command takes time to start. One that hangs keeps running in the container. */
 const longestExecMs = 30_000;
 
-type FoundRoute = { readonly holder: Container; readonly route: ProbeRoute };
-
-async function findRoute(outside: Outside, container: Container, signal?: AbortSignal): Promise<FoundRoute> {
-  const { engine, instance } = outside;
-  const [{ containerReach }, networks, holder, self] = await Promise.all([
-    engine.info(signal),
-    engine.listNetworks(signal),
-    holderOfNetwork(outside, container, signal),
-    instance.containerId === undefined ? undefined : engine.inspectContainer(instance.containerId, signal),
-  ]);
-  const own = self && (await holderOfNetwork(outside, self, signal));
-  const route = probeRoute(holder, {
-    own,
-    isElsewhere: instance.containerId !== undefined && own === undefined,
-    reach: containerReach,
-    drivers: new Map(networks.map(({ name, driver }) => [name, driver])),
-  });
-  return { holder, route };
-}
-
-/** The container itself, or the one whose network it shares. */
-async function holderOfNetwork({ engine }: Outside, container: Container, signal?: AbortSignal): Promise<Container> {
-  let holder = container;
-  for (let steps = 0; steps < mostSteps; steps += 1) {
-    const target = /^container:(.+)$/.exec(holder.settings.HostConfig.NetworkMode ?? '')?.[1];
-    const next = target === undefined ? undefined : await engine.inspectContainer(target, signal);
-    if (next === undefined) break;
-    holder = next;
-  }
-  return holder;
-}
-
-/** Engines allow chains of shared networks. Longer chains are not in use. */
-const mostSteps = 4;
-
-function addressOf(holder: Container, route: ProbeRoute): string | undefined {
-  if (route.kind === 'none') return undefined;
-  return route.kind === 'loopback' ? '127.0.0.1' : addressIn(holder, route.names);
-}
-
 function whyNotAnswered(answer: ProbeResult): ProbeFailure {
   switch (answer.kind) {
     case 'accepted':
@@ -136,4 +96,5 @@ function whyNotEnded(outcome: CommandOutcome, { settings: { Config } }: Containe
 }
 
 const mostOutput = 4096;
+
 const mostWords = 300;

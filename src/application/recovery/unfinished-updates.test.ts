@@ -128,8 +128,18 @@ describe('no update is told of', () => {
     const policy = { Name: 'unless-stopped', MaximumRetryCount: 0 };
     const images = { oldImageId: '', oldDigest: '', taggedBefore: '', newImageId: '', reference: 'quiet:3' };
     const Labels = writeJournal({
-      ...{ transaction: 'forged', name: 'quiet', oldId: old, role: 'successor', autoRemoves: false, wasRunning: true },
-      ...{ ...images, policy, desiredEndState: 'running', keepMs: 0, owner: '', ownerContainer: '' },
+      transaction: 'forged',
+      name: 'quiet',
+      oldId: old,
+      role: 'successor',
+      autoRemoves: false,
+      wasRunning: true,
+      ...images,
+      policy,
+      desiredEndState: 'running',
+      keepMs: 0,
+      owner: '',
+      ownerContainer: '',
       members: [{ name: 'quiet', oldId: old }],
     });
     control.addContainer('quiet.upkeep-new', { Image: 'quiet:3', Labels });

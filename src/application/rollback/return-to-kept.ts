@@ -77,7 +77,12 @@ async function goBack(
     return describeError(error);
   });
   const outcome: ContainerOutcome = {
-    ...{ name, image: reference, oldImageId: from, newImageId: to, oldDigest: '', newDigest: '' },
+    name,
+    image: reference,
+    oldImageId: from,
+    newImageId: to,
+    oldDigest: '',
+    newDigest: '',
     ...(fault === undefined
       ? { outcome: 'updated', reason: 'back to the kept container from before its last update' }
       : { outcome: 'failed', reason: fault }),

@@ -177,9 +177,22 @@ test('a journal that an image brings leads nowhere back', async () => {
   const target = (await scene.sandbox.engine.inspectImage('app:0'))?.id ?? '';
   const oldId = 'a'.repeat(64);
   const journal = writeJournal({
-    ...{ transaction: 'forged', name: 'web', oldId, oldImageId: target, oldDigest: '', taggedBefore: target },
-    ...{ newImageId: '', role: 'successor', autoRemoves: false, reference: 'app:0', wasRunning: true, keepMs: 0 },
-    ...{ policy: { Name: 'no', MaximumRetryCount: 0 }, desiredEndState: 'running', owner: '', ownerContainer: '' },
+    transaction: 'forged',
+    name: 'web',
+    oldId,
+    oldImageId: target,
+    oldDigest: '',
+    taggedBefore: target,
+    newImageId: '',
+    role: 'successor',
+    autoRemoves: false,
+    reference: 'app:0',
+    wasRunning: true,
+    keepMs: 0,
+    policy: { Name: 'no', MaximumRetryCount: 0 },
+    desiredEndState: 'running',
+    owner: '',
+    ownerContainer: '',
     members: [{ name: 'web', oldId }],
   });
   scene.registry.store.publish('app:1', { version: '1', config: { Labels: journal } });

@@ -1,14 +1,7 @@
-import type { Container, ContainerSummary } from '../../domain/container/container.ts';
-import { parseDigest } from '../../domain/reference/digest.ts';
-import { ServiceError } from '../../domain/errors.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
-import { type Journal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { indexImages } from '../../domain/container/image-index.ts';
-import { containerOwnLabels } from '../../domain/container/label-names.ts';
-import { isExcluded } from '../../domain/settings/labels.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { quoted } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { StaleContainer } from '../../domain/plan/update-plan.ts';
@@ -23,6 +16,7 @@ import { runPlan, untouched } from '../update/run-plan.ts';
 import { runSession } from '../update/run-session.ts';
 import { runTransaction } from '../transaction/run-transaction.ts';
 import type { UpdateLock } from '../update/update-lock.ts';
+import { findPrevious } from './previous-version.ts';
 
 export type RollbackParts = {
   readonly outside: Outside;
@@ -85,81 +79,4 @@ async function rememberRolledBack(outside: Outside, outcomes: readonly Container
     failedVersionsIn(remembered, name).filter(({ imageId }) => imageId === newImageId),
   );
   await forgetFailures(outside, overcome);
-}
-
-async function findPrevious(
-  outside: Outside,
-  names: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<readonly StaleContainer[]> {
-  const listed = await outside.engine.listContainers({}, signal);
-  const found = new Map<string, StaleContainer>();
-  for (const name of names) {
-    const summary = listed.find((container) => container.name === name);
-    if (summary === undefined) throw refuse(name, 'no container is called so');
-    if (summary.id === outside.instance.containerId)
-      throw refuse(name, 'this command runs in it: run it on the host, or in a container of its own');
-    const { container, journal } = await readLastUpdate(outside, name, summary.id, signal);
-    found.set(container.id, await previousOf(outside, container, journal, signal));
-    for (const other of await movedTogether(outside, journal, listed, signal)) {
-      if (found.has(other.container.id) || other.container.imageId === other.journal.oldImageId) continue;
-      found.set(other.container.id, await previousOf(outside, other.container, other.journal, signal));
-    }
-  }
-  return [...found.values()];
-}
-
-type LastUpdate = { readonly container: Container; readonly journal: Journal };
-
-async function readLastUpdate(
-  { engine }: Outside,
-  name: string,
-  id: string,
-  signal: AbortSignal | undefined,
-): Promise<LastUpdate> {
-  const container = await engine.inspectContainer(id, signal);
-  if (container === undefined) throw refuse(name, 'somebody removed it just now');
-  if (isExcluded(container)) throw refuse(name, 'it is disabled by its label');
-  const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
-  if (reading.kind === 'foreign') throw refuse(name, reading.reason);
-  if (reading.kind === 'none' && container.imageLabels === undefined)
-    throw refuse(name, 'the engine no longer has its image, so its last update cannot be read');
-  if (reading.kind === 'none') throw refuse(name, 'it has not been updated since it was created');
-  if (reading.journal.role === 'standin') throw refuse(name, 'its last update was rolled back already');
-  return { container, journal: reading.journal };
-}
-
-/** Other members of the last update's group that have not changed since. */
-async function movedTogether(
-  outside: Outside,
-  { transaction, members }: Journal,
-  listed: readonly ContainerSummary[],
-  signal: AbortSignal | undefined,
-): Promise<readonly LastUpdate[]> {
-  if (members.length === 1) return [];
-  const group = listed.filter(({ labels }) => labels[transactionLabel] === transaction);
-  return Promise.all(group.map(({ id, name }) => readLastUpdate(outside, name, id, signal)));
-}
-
-async function previousOf(
-  { engine }: Outside,
-  { id, name, imageId }: Container,
-  { oldImageId, oldDigest, reference, formerReference }: Journal,
-  signal: AbortSignal | undefined,
-): Promise<StaleContainer> {
-  if (oldImageId === '' || oldImageId === imageId)
-    throw refuse(name, 'its last update kept its image: it was only re-created with another container');
-  const digest = parseDigest(oldDigest);
-  const held = await engine.inspectImage(oldImageId, signal);
-  if (held === undefined && digest === undefined)
-    throw refuse(name, 'the engine no longer has its former image, and no registry can supply that image');
-  const references =
-    formerReference === undefined ? { reference } : { reference: formerReference, formerReference: reference };
-  return { id, name, ...references, digest, imageId: oldImageId };
-}
-
-function refuse(name: string, why: string): ServiceError {
-  return new ServiceError('not-found', `Cannot roll back ${quoted(name)}: ${why}`, {
-    remedy: 'nothing was changed',
-  });
 }

@@ -1,5 +1,5 @@
-import type { Outside, Clock } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome, OutcomeKind, UpdatePhase, PhaseTimes } from '../../domain/run/session.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
 
 type Announcer = Pick<Outside, 'publish' | 'clock'>;
 
@@ -44,32 +44,3 @@ const endOf: Readonly<Record<OutcomeKind, 'update_completed' | 'update_failed' |
   rolled_back: 'update_failed',
   unknown: 'update_failed',
 };
-
-/** The time that containers spend in each phase of their update. */
-export type PhaseWatch = {
-  /** Enters a phase and ends the one before. */
-  readonly enter: (container: string, phase: UpdatePhase) => void;
-  /** The times so far. Undefined for a container without a phase. */
-  readonly read: (container: string) => PhaseTimes | undefined;
-};
-
-export function createPhaseWatch(clock: Pick<Clock, 'monotonicMs'>): PhaseWatch {
-  const ended = new Map<string, PhaseTimes>();
-  const current = new Map<string, { readonly phase: UpdatePhase; readonly sinceMs: number }>();
-
-  function read(container: string): PhaseTimes | undefined {
-    const times = ended.get(container);
-    const last = current.get(container);
-    if (last === undefined) return times;
-    return { ...times, [last.phase]: (times?.[last.phase] ?? 0) + clock.monotonicMs() - last.sinceMs };
-  }
-
-  return {
-    enter(container, phase) {
-      const times = read(container);
-      if (times !== undefined) ended.set(container, times);
-      current.set(container, { phase, sinceMs: clock.monotonicMs() });
-    },
-    read,
-  };
-}

@@ -4,7 +4,8 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { announceEnd, announcePhase, announceStart, createPhaseWatch } from './announce.ts';
+import { announceEnd, announcePhase, announceStart } from './announce.ts';
+import { createPhaseWatch } from './phase-watch.ts';
 import { failuresOf, rememberFailures } from './failed-versions.ts';
 import { linksOf, describeLostLinks } from './lost-links.ts';
 import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
@@ -28,8 +29,11 @@ export async function runTransaction(
 ): Promise<readonly ContainerOutcome[]> {
   for (const { container, reference, formerReference, digest } of planned.members) {
     announceStart(outside, runId, {
-      ...{ name: container.name, image: reference, formerImage: formerReference },
-      ...{ from: container.imageId, to: digest ?? '' },
+      name: container.name,
+      image: reference,
+      formerImage: formerReference,
+      from: container.imageId,
+      to: digest ?? '',
     });
   }
   const phases = createPhaseWatch(outside.clock);
@@ -93,7 +97,12 @@ async function replaceContainers(
     for (const { planned: member } of prepared.members) enter(member.container.name, phase);
   };
   const result = await transact({
-    ...{ outside, settings, signal, transaction, onPhase, whileUnproven },
+    outside,
+    settings,
+    signal,
+    transaction,
+    onPhase,
+    whileUnproven,
     mode: { kind: onHandedOver === undefined ? 'update' : 'hand-over', prepared },
   });
   if (result.result === 'aside')

@@ -10,7 +10,7 @@ import type { SelectContainers } from '../check/select-containers.ts';
 import type { InRun } from '../check/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { FinalHoldCheck } from '../check/hold-back.ts';
-import { runPostCheckHooks, runPreCheckHooks } from '../health/hooks.ts';
+import { runPostCheckHooks, runPreCheckHooks } from '../health/check-hooks.ts';
 import { type MadePlan, type Planner, staleIn } from '../plan/make-plan.ts';
 import type { ListRepaired } from './repair-first.ts';
 import { cancelledBeforeTurn, type PlanRun, runPlan } from './run-plan.ts';

@@ -615,7 +615,9 @@ function apply(world: World, step: Step, name = 'web', halfway = false): void {
     case 'create':
       world.new = {
         ...running(successorName(name), world.policyIsFixed ? world.policy : no),
-        ...{ status: 'created', imageId: 'image-2', startedAt: '' },
+        status: 'created',
+        imageId: 'image-2',
+        startedAt: '',
       };
       return;
     case 'rename':

@@ -1,11 +1,11 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { readJournal } from '../../../domain/transaction/journal.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
-import { autoRemoveReplicaName, successorName } from '../../../domain/transaction/transaction-names.ts';
+import { successorName } from '../../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
-import { wasCreatedLate, setMark } from '../facts/marks.ts';
-import { memberAsItWas, partsAsTheyWere, recipeOf } from './recipe-of.ts';
-import { type StepContext, nothingPrepared } from './step-context.ts';
+import { setMark, wasCreatedLate } from '../facts/marks.ts';
+import { recipeOf } from './recipe-of.ts';
+import { nothingPrepared, type StepContext } from './step-context.ts';
 import type { Image } from '../../../domain/container/container.ts';
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import type { PreparedMember } from '../facts/prepare.ts';
@@ -44,7 +44,7 @@ type CreateUnderTagOptions = {
  * Creates a container while the tag points at the wanted image, because the container stores the reference as text. For
  * a container of the old image, the tag is moved back for a moment.
  */
-async function createUnderTag(
+export async function createUnderTag(
   { outside: { engine }, transaction: { tagsBefore } }: StepContext,
   { image, parts: { planned, tag }, keepsTag }: CreateUnderTagOptions,
   name: string,
@@ -91,39 +91,5 @@ async function isUnderUpdate({ outside: { engine, clock } }: StepContext, { name
 }
 
 const betweenLooksMs = 200;
+
 const mostLooks = 10;
-
-/** Creates the old container again without `--rm`. It shares the volumes, so that they outlive the old one. */
-export async function createAutoRemoveReplica(
-  context: StepContext,
-  { member: index }: StepOf<'autoRemoveReplica'>,
-): Promise<StepOutcome> {
-  const { transaction, prepared } = context;
-  const member = transaction.members[index];
-  const parts = prepared?.members[index];
-  if (member === undefined || parts?.oldImage === undefined || prepared === undefined) return nothingPrepared;
-  const replaced = await replacementsOfRemoved(context);
-  const former = partsAsTheyWere(parts);
-  const recipe = recipeOf(context, {
-    ...{ prepared, parts: former, member: memberAsItWas(member) },
-    ...{ role: 'standin', replaced },
-  });
-  const order = { image: parts.oldImage, parts: former, keepsTag: true };
-  const outcome = await createUnderTag(context, order, autoRemoveReplicaName(member.name), recipe);
-  if (outcome.kind === 'done') transaction.autoRemoveReplicas.set(member.oldId, outcome.id);
-  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
-}
-
-/**
- * The replacements of removed old containers, by their ids. A replica refers to the other old containers while they
- * exist.
- */
-async function replacementsOfRemoved({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
-  const { members, successors, autoRemoveReplicas } = transaction;
-  const replaced = new Map<string, string>();
-  for (const { oldId } of members) {
-    const id = autoRemoveReplicas.get(oldId) ?? successors.get(oldId);
-    if (id !== undefined && (await outside.engine.inspectContainer(oldId)) === undefined) replaced.set(oldId, id);
-  }
-  return replaced;
-}

@@ -1,19 +1,17 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
-import { ServiceError, describeError } from '../../../domain/errors.ts';
+import { describeError, ServiceError } from '../../../domain/errors.ts';
 import type { Step, StepKind, StepOf } from '../../../domain/transaction/step.ts';
 import { memberOf, nothingPrepared, type StepContext } from './step-context.ts';
 import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../../health/hooks.ts';
 import { removeMark, setMark } from '../facts/marks.ts';
 import { compareCreated } from './compare.ts';
-import { createAutoRemoveReplica, createSuccessor } from './create.ts';
+import { createSuccessor } from './create.ts';
+import { createAutoRemoveReplica } from './auto-remove-replica.ts';
 import { passGates } from './pass-gates.ts';
 import { keptMarkTag } from '../../../domain/transaction/transaction-mark.ts';
-import { keptName, parseTransactionName } from '../../../domain/transaction/transaction-names.ts';
-import { parseLink } from '../../../domain/container/recipe/other-containers.ts';
-import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
-import type { Outside } from '../../../domain/outside/outside.ts';
-import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
+import { keptName } from '../../../domain/transaction/transaction-names.ts';
+import { startContainer } from './start.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
 export async function perform(context: StepContext, step: Step): Promise<StepOutcome> {
@@ -98,45 +96,6 @@ async function stopContainer(
   await transaction.stopTimes.note(outside, id);
   return outside.engine.stopContainer(id, stopAndHealthPolicyOf(container, settings).stop);
 }
-
-/**
- * Starts a container. A refusal because of the command is the image's fault. Others, such as a used port or a full
- * disk, are the host's.
- */
-async function startContainer({ outside, transaction }: StepContext, { id }: StepOf<'start'>): Promise<StepOutcome> {
-  const { engine } = outside;
-  const outcome = await startWithoutStrayLinks(engine, id);
-  if (outcome.kind !== 'refused') return outcome;
-  const isSuccessor = memberOf(id, transaction) !== undefined;
-  const first = isSuccessor ? await firstToEnd(outside, transaction) : undefined;
-  if (first !== undefined && first.id !== id) return outcomeOfEnd(first, false);
-  const state = (await engine.inspectContainer(id))?.state;
-  const isNoted = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
-  const message = `it cannot be started: ${outcome.message}`;
-  return isNoted || outcome.commandUnusable === true ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
-}
-
-/**
- * Starts the container without a link that leads to the wrong target. A killed engine resolves legacy links again by
- * name, and may find our successor there. A link cannot be changed later; the report says that it is missing.
- */
-async function startWithoutStrayLinks(engine: Outside['engine'], id: string): Promise<CallOutcome> {
-  const outcome = await engine.startContainer(id);
-  if (outcome.kind !== 'refused' || outcome.linkBroken !== true) return outcome;
-  const container = await engine.inspectContainer(id);
-  const stray = (container?.settings.HostConfig.Links ?? [])
-    .map(parseLink)
-    .filter(({ target }) => parseTransactionName(target) !== undefined);
-  if (container === undefined || stray.length === 0) return outcome;
-  for (const { alias } of stray) await engine.removeLink(container.name, alias);
-  return engine.startContainer(id);
-}
-
-/**
- * Docker's exit codes for a command that cannot run or does not exist:
- * https://docs.docker.com/engine/containers/run/#exit-status
- */
-const commandExitCodes: readonly number[] = [126, 127];
 
 /** Keeps the old container. Its time begins now, by the engine's clock. */
 async function keepOld({ outside, transaction }: StepContext, { id }: StepOf<'keep'>): Promise<StepOutcome> {
