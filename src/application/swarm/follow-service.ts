@@ -5,8 +5,14 @@ import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
-import { decideService, type ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
-import type { Fault, ServiceFacts, ServiceStep, ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
+import { decideService } from '../../domain/swarm/update/decide-service.ts';
+import type {
+  Fault,
+  ServiceFacts,
+  ServiceLimits,
+  ServiceStep,
+  ServiceUpdate,
+} from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { type ServiceWatch, watchService } from '../../domain/swarm/update/watch-service.ts';
 
