@@ -81,8 +81,7 @@ export function createFleet({
     waves,
   );
   const parts = { ...outside, members, swarms, each, publish, plan };
-  const runs = createRuns(parts);
-  const { check, update } = runs;
+  const { check, update } = createRuns(parts);
   const scheduler = createScheduler({ clock, log, update, opensAfter: (ms) => firstOpening(all(), ms) });
   let isReady = false;
   const { inventory, unwatched } = createFleetInventory(all, () => isReady);
@@ -96,7 +95,7 @@ export function createFleet({
     check,
     ...createPlans(parts),
     update,
-    rollBack: createRollBack(parts, runs),
+    rollBack: createRollBack(parts),
     recover: recovery.recover,
     finishUpdate: () => Promise.reject(new ServiceError('invalid-input', 'Cannot finish an update on several engines')),
     updatesItself: () => members.some(({ application }) => application.updatesItself()),

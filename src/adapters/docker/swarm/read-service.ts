@@ -1,5 +1,4 @@
-import type { Platform } from '../../../domain/reference/platform.ts';
-import { normalisePlatform } from '../../../domain/reference/platform.ts';
+import { normalisePlatform, type Platform } from '../../../domain/reference/platform.ts';
 import type {
   RawSpec,
   ServiceMode,
