@@ -6,7 +6,8 @@ import { withEngine } from '../member/of-engine.ts';
 import { followMember } from '../member/follow-member.ts';
 import type { EngineNode, ReachedMember } from '../member/member.ts';
 import { createSwarmSearch } from './find-swarms.ts';
-import { createSharedSwarm, type Manager } from './shared-swarm.ts';
+import type { Manager } from './serving-manager.ts';
+import { createSharedSwarm } from './shared-swarm.ts';
 import { createSwarmEngine } from './swarm-engine.ts';
 import { asMember, onlyServices } from './swarm-as-member.ts';
 
