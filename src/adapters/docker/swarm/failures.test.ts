@@ -21,8 +21,7 @@ test("only a config with the name of its failure is a failure: a person's config
   });
   const failure = { serviceId: 'web-id', serviceName: 'web', digest, atMs: 1_767_225_600_000, reason: 'it crashed' };
   await swarm.noteFailure(failure);
-  const [created] = server.requests;
-  const { Name } = created?.body as { readonly Name: string };
+  const [Name] = server.requests.map(({ body }) => (body as { readonly Name: string }).Name);
   server.script({
     'GET /configs': [
       { ID: 'ours', Spec: { Name, Labels: labels } },

@@ -15,13 +15,12 @@ export function decideForward(
   const { wanted, running } = countTasks(service, update.to, tasks, nodes);
   const wait = { kind: 'wait', phase: 'starting', progress: { running: running.length, wanted } } as const;
   if (service.mode === 'replicated' && wanted === 0) return updated;
-  switch (service.update?.state) {
-    case 'paused':
-      return rollBack(facts, service, faultOf(watch, `The swarm has paused its update: ${service.update.message}`));
-    case 'updating': {
-      const fault = lostNode(facts, watch) ?? stall(facts, watch, limits.stallMs);
-      return fault === undefined ? wait : rollBack(facts, service, fault);
-    }
+  if (service.update?.state === 'paused') {
+    return rollBack(facts, service, faultOf(watch, `The swarm has paused its update: ${service.update.message}`));
+  }
+  if (service.update?.state === 'updating') {
+    const fault = lostNode(facts, watch) ?? stall(facts, watch, limits.stallMs);
+    return fault === undefined ? wait : rollBack(facts, service, fault);
   }
   if (watch.provenSince !== undefined && nowMs - watch.provenSince.atMs >= limits.windowMs) return updated;
   if (hasFailedAgain(watch)) {
