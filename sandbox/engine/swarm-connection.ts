@@ -43,15 +43,18 @@ export function createSwarmConnection(membership: Membership, calls: Calls): Swa
     noteFailure: (failure) =>
       calls.change<CallOutcome>({ kind: 'noteFailure', target: failure.serviceName, detail: failure.digest }, () => {
         asManager(membership);
-        world.failures.set(failure.serviceId, { ...failure, configId: world.newId('config').slice(0, 25) });
+        const isStored = [...world.failures.values()].some(
+          ({ serviceId, digest }) => serviceId === failure.serviceId && digest === failure.digest,
+        );
+        if (isStored) return { kind: 'noop' };
+        const configId = world.newId('config').slice(0, 25);
+        world.failures.set(configId, { ...failure, atMs: Math.floor(failure.atMs / 1000) * 1000, configId });
         return { kind: 'done' };
       }),
-    forgetFailure: ({ configId, serviceId, serviceName, digest }) =>
+    forgetFailure: ({ configId, serviceName, digest }) =>
       calls.change<CallOutcome>({ kind: 'forgetFailure', target: serviceName, detail: digest }, () => {
         asManager(membership);
-        if (world.failures.get(serviceId)?.configId !== configId) return { kind: 'noop' };
-        world.failures.delete(serviceId);
-        return { kind: 'done' };
+        return { kind: world.failures.delete(configId) ? 'done' : 'noop' };
       }),
   };
 }

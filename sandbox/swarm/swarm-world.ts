@@ -24,6 +24,7 @@ export type SwarmState = {
   readonly nodes: Map<string, SandboxNode>;
   readonly services: Map<string, SandboxService>;
   readonly tasks: Map<string, SandboxTask>;
+  /** By the id of the config object. */
   readonly failures: Map<string, FailedServiceVersion>;
   /** Ended tasks that are kept, with the newest, in each slot. */
   taskHistory: number;

@@ -1,6 +1,6 @@
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { isDigest, type Digest } from '../../domain/reference/digest.ts';
-import type { ProvingContainer } from '../../domain/wave/wave-rule.ts';
+import type { ProvingContainer } from '../../domain/wave/wave-facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
 /** The versions that an engine's containers prove or disprove. */

@@ -177,6 +177,25 @@ describe('a fleet', () => {
     await third;
   });
 
+  test('a full update that finds one engine busy and the other unreachable is busy, and names both', async () => {
+    const scene = openFleet();
+    await runOn(scene, ['near'], 'app:1');
+    scene.registry.store.publish('app:1', { version: '2' });
+    const began = new Promise<void>((resolve) => {
+      scene.application.subscribe(({ kind }) => {
+        if (kind === 'update_started') resolve();
+      });
+    });
+    const first = scene.application.update({ ...all, engines: ['near'], trigger: 'http' });
+    await began;
+    scene.engines['far']?.behave('refusing');
+    await expect(scene.application.update({ ...all, trigger: 'http' })).rejects.toMatchObject({
+      code: 'busy',
+      message: expect.stringMatching(/near: .*another update is already running; far: .*refused$/),
+    });
+    await first;
+  });
+
   test('a targeted update is about the engines that have the container, and no other', async () => {
     const scene = openFleet();
     await runOn(scene, ['far'], 'app:1');

@@ -1,6 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import type { EngineState } from '../../domain/fleet/engine-state.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { Memory } from '../create-application.ts';
 import type { Application } from '../application.ts';
@@ -14,11 +13,12 @@ import { createFleetDecisions } from './decisions.ts';
 import { createFleetInventory } from './inventory.ts';
 import { createFleetRecovery } from './recovery.ts';
 import { createLastRuns } from './last-runs.ts';
+import { statesOf } from './engine-states.ts';
 import { withEngine } from './member/of-engine.ts';
 import { followMember } from './member/follow-member.ts';
 import type { Member, ReachedMember } from './member/member.ts';
 import { createPlans } from './run/plans.ts';
-import { createReachability, describeUnreachable } from './member/reachability.ts';
+import { createReachability } from './member/reachability.ts';
 import { createSharedIds } from './member/shared-ids.ts';
 import { createSwarmMembers, type SwarmOptions } from './swarm/swarm-members.ts';
 import { planWaves, type WaveOptions } from './run/wave-plan.ts';
@@ -81,8 +81,7 @@ export function createFleet({
     waves,
   );
   const parts = { ...outside, members, swarms, each, publish, plan };
-  const runs = createRuns(parts);
-  const { check, update } = runs;
+  const { check, update } = createRuns(parts);
   const scheduler = createScheduler({ clock, log, update, opensAfter: (ms) => firstOpening(all(), ms) });
   let isReady = false;
   const { inventory, unwatched } = createFleetInventory(all, () => isReady);
@@ -96,7 +95,7 @@ export function createFleet({
     check,
     ...createPlans(parts),
     update,
-    rollBack: createRollBack(parts, runs),
+    rollBack: createRollBack(parts),
     recover: recovery.recover,
     finishUpdate: () => Promise.reject(new ServiceError('invalid-input', 'Cannot finish an update on several engines')),
     updatesItself: () => members.some(({ application }) => application.updatesItself()),
@@ -127,13 +126,7 @@ export function createFleet({
       return [...new Set(answers.flatMap(({ result = [] }) => result))];
     },
     ready: (signal) => anyReady(members, signal),
-    engines() {
-      const known = swarms.known();
-      return members.map((member) => {
-        const own = known.filter(({ name }) => name === member.name);
-        return stateOf(member, { swarms: own, lastRunAtMs: lastRuns.of(member.name) });
-      });
-    },
+    engines: () => statesOf(members, swarms.known(), lastRuns.of),
     async close() {
       closing.abort();
       const applications = members.map(({ application }) => application.close());
@@ -160,19 +153,3 @@ function firstOpening(members: readonly ReachedMember[], ms: number) {
   const names = openings.filter((opening) => opening.atMs === atMs).flatMap((opening) => opening.names);
   return names.length === 0 ? undefined : { atMs, names: [...new Set(names)] };
 }
-
-/** The state of an engine. Its counts include the services of the swarms under its name. */
-function stateOf({ name, address, application, reach }: ReachedMember, { swarms, lastRunAtMs }: OfEngine): EngineState {
-  const inventories = [application, ...swarms.map((swarm) => swarm.application)].map((one) => one.inventory());
-  const failure = reach.failure();
-  return {
-    ...{ name, address, lastRunAtMs },
-    ...{ kind: reach.about()?.kind, version: reach.about()?.version },
-    ...{ reachable: reach.isReachable(), sinceMs: reach.sinceMs() },
-    error: failure === undefined ? undefined : describeUnreachable(failure),
-    containers: inventories.flatMap(({ containers }) => containers).length,
-    updatesAvailable: inventories.reduce((sum, { updatesAvailable }) => sum + updatesAvailable, 0),
-  };
-}
-
-type OfEngine = { readonly swarms: readonly ReachedMember[]; readonly lastRunAtMs: number | undefined };

@@ -5,8 +5,14 @@ import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
-import { decideService, type ServiceLimits } from '../../domain/swarm/update/decide-service.ts';
-import type { Fault, ServiceFacts, ServiceStep, ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
+import { decideService } from '../../domain/swarm/update/decide-service.ts';
+import type {
+  Fault,
+  ServiceFacts,
+  ServiceLimits,
+  ServiceStep,
+  ServiceUpdate,
+} from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { type ServiceWatch, watchService } from '../../domain/swarm/update/watch-service.ts';
 
@@ -31,12 +37,12 @@ type World = Pick<Outside, 'clock' | 'log'> & { readonly swarm: Swarm };
  */
 export async function followService(
   { swarm, clock, log }: World,
-  { update, watch: begun, limits, begin, onWait }: FollowOrder,
+  { update, watch: firstWatch, limits, begin, onWait }: FollowOrder,
   signal?: AbortSignal,
 ): Promise<ServiceEnd> {
-  let watch = begun;
-  let [begins, returns] = [0, 0];
-  let asked: Fault | undefined;
+  let watch = firstWatch;
+  let [updateCalls, rollbackCalls] = [0, 0];
+  let requested: Fault | undefined;
   let unreadSinceMs: number | undefined;
   for (;;) {
     if (signal?.aborted) {
@@ -55,24 +61,27 @@ export async function followService(
       if (signal?.aborted) continue;
       if (!(error instanceof ServiceError)) throw error;
       unreadSinceMs ??= clock.monotonicMs();
-      if (clock.monotonicMs() - unreadSinceMs >= longestSilenceMs) {
+      if (clock.monotonicMs() - unreadSinceMs >= longestUnreadMs) {
         return {
           outcome: watch.isBegun ? 'unknown' : 'skipped',
           reason: `The swarm cannot be read: ${describeError(error)}`,
         };
       }
-      await clock.sleep(lookMs * 4, signal).catch(() => undefined);
+      await clock.sleep(readEveryMs * 4, signal).catch(() => undefined);
       continue;
     }
     watch = watchService(watch, facts);
     const step = decideService(facts, watch, limits);
     switch (step.kind) {
       case 'end':
-        return asked === undefined || step.outcome === 'deferred' ? step : { ...step, ...withAskedReason(step, asked) };
+        return requested === undefined || step.outcome === 'deferred'
+          ? step
+          : { ...step, ...withRequestedReason(step, requested) };
       case 'update': {
         if (begin === undefined) return { outcome: 'deferred', reason: 'A repair does not begin an update' };
-        if (begins === mostTries) return { outcome: 'deferred', reason: 'Somebody else keeps changing the service' };
-        begins += 1;
+        if (updateCalls === mostTries)
+          return { outcome: 'deferred', reason: 'Somebody else keeps changing the service' };
+        updateCalls += 1;
         const outcome = await begin(facts.service as SwarmService);
         if (outcome.kind === 'done') watch = { ...watch, isBegun: true };
         if (outcome.kind === 'refused')
@@ -83,11 +92,11 @@ export async function followService(
       }
       case 'go back': {
         const { kind: _, ...fault } = step;
-        if (returns === mostTries) {
+        if (rollbackCalls === mostTries) {
           return { outcome: 'failed', reason: `${fault.reason}; the swarm did not roll it back`, fault };
         }
-        returns += 1;
-        asked = fault;
+        rollbackCalls += 1;
+        requested = fault;
         const outcome = await swarm.rollBack(facts.service as SwarmService);
         if (outcome.kind === 'refused') {
           return {
@@ -101,15 +110,15 @@ export async function followService(
       case 'wait':
         onWait?.(step);
     }
-    await clock.sleep(lookMs, signal).catch(() => undefined);
+    await clock.sleep(readEveryMs, signal).catch(() => undefined);
   }
 }
 
 /** The swarm's updater takes steps of a second. A manager answers within milliseconds. */
-const lookMs = 400;
+const readEveryMs = 400;
 
 /** A swarm that has lost its leader answers again after 20 s, if a majority of its managers still runs. */
-const longestSilenceMs = 120_000;
+const longestUnreadMs = 120_000;
 
 const mostTries = 3;
 
@@ -127,12 +136,12 @@ export async function readService(
   return { service, tasks, nodes };
 }
 
-/** Upkeep asked for the rollback, so its reason counts. The tasks may have reported other reasons since. */
-function withAskedReason(
+/** Upkeep requested the rollback, so its reason counts. The tasks may have reported other reasons since. */
+function withRequestedReason(
   { outcome, reason }: Extract<ServiceStep, { kind: 'end' }>,
-  asked: Fault,
+  requested: Fault,
 ): Pick<ServiceEnd, 'reason' | 'fault'> {
-  return { reason: outcome === 'rolled_back' ? asked.reason : reason, fault: asked };
+  return { reason: outcome === 'rolled_back' ? requested.reason : reason, fault: requested };
 }
 
 /** The limits of a service from its labels and the settings. */

@@ -32,6 +32,11 @@ export function progressOf({ state }: SwarmTask): number {
   return at > taskStates.indexOf('running') ? 0 : at + 1;
 }
 
+/** Whether the swarm wants the task to run, now or after a delay before its restart. */
+export function isToRun({ desired }: SwarmTask): boolean {
+  return taskStates.indexOf(desired) <= taskStates.indexOf('running');
+}
+
 /** Whether a task of a service that should keep running has ended by itself. */
 export function hasFailed({ state }: SwarmTask): boolean {
   return state === 'failed' || state === 'complete' || state === 'rejected';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Digest } from '../reference/digest.ts';
-import { judgeWave, type ProvingContainer, type ProvingEngine, type WaveQuestion } from './wave-rule.ts';
+import type { ProvingContainer, ProvingEngine, WaveQuestion } from './wave-facts.ts';
+import { judgeWave } from './wave-rule.ts';
 import { parseWaves, type WaveStep, assignWaves, patternsWithoutEngine } from './wave-grammar.ts';
 
 const stepsOf = (text: string) => parseWaves(text) as readonly WaveStep[];

@@ -100,6 +100,22 @@ export function swarmChangingRows(get: GetSwarm): void {
       expect(['done', 'noop']).toContain((await swarm.noteFailure(failure)).kind);
       expect(await swarm.failures()).toHaveLength(1);
     });
+
+    test('the first record of a version stays, and another version of the service has its own', async () => {
+      const { create, image, swarm } = get();
+      const serviceId = await create('web', image('v1'), { replicas: 0 });
+      const [one, two] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`);
+      const failure = { serviceId, serviceName: 'web', atMs: 1_767_225_600_000, reason: 'it crashed' };
+      await swarm.noteFailure({ ...failure, digest: one ?? '' });
+      expect(await swarm.noteFailure({ ...failure, digest: two ?? '' })).toEqual({ kind: 'done' });
+      const later = { ...failure, digest: one ?? '', atMs: 1_767_225_660_000, reason: 'it was sick' };
+      expect(await swarm.noteFailure(later)).toEqual({ kind: 'noop' });
+      const noted = (await swarm.failures()).toSorted((a, b) => (a.digest < b.digest ? -1 : 1));
+      expect(noted).toMatchObject([
+        { ...failure, digest: one },
+        { ...failure, digest: two },
+      ]);
+    });
   });
 }
 

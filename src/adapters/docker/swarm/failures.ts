@@ -19,7 +19,7 @@ export async function recordFailure(
   const outcome = await change(client, {
     path: '/configs/create',
     body: {
-      Name: `upkeep-failed-${fnv64(`${serviceId} ${digest}`)}`,
+      Name: configName(serviceId, digest),
       Labels: {
         [labels.service]: serviceId,
         [labels.name]: serviceName,
@@ -31,7 +31,7 @@ export async function recordFailure(
       Data: Buffer.from('A version that failed, noted by Upkeep\n').toString('base64'),
     },
   });
-  // The name contains service and digest, so an existing config stores the same failure.
+  // An existing config of this name stores the same failure.
   return outcome.kind === 'refused' && outcome.status === 409 ? { kind: 'noop' } : outcome;
 }
 
@@ -50,6 +50,11 @@ export function forgetFailure(client: Client, { configId }: FailedServiceVersion
   return change(client, { method: 'DELETE', path: `/configs/${pathSegment(configId)}`, absentIsNoop: true });
 }
 
+/** One for each failure. */
+function configName(serviceId: string, digest: string): string {
+  return `upkeep-failed-${fnv64(`${serviceId} ${digest}`)}`;
+}
+
 const labels = {
   service: 'upkeep.failed.service',
   name: 'upkeep.failed.name',
@@ -60,12 +65,15 @@ const labels = {
 
 const maxReasonChars = 500;
 
+/** Undefined for another config with such labels, e.g. a person's copy: a failure is deleted once it is obsolete. */
 function readFailure(value: unknown): FailedServiceVersion | undefined {
   const { ID, Spec } = fields(value);
-  const stored = textMap(fields(Spec)['Labels']);
+  const { Name, Labels } = fields(Spec);
+  const stored = textMap(Labels);
   const [serviceId, digest] = [stored[labels.service] ?? '', stored[labels.digest] ?? ''];
   const atMs = Date.parse(stored[labels.at] ?? '');
   if (text(ID) === '' || serviceId === '' || digest === '' || Number.isNaN(atMs)) return undefined;
+  if (Name !== configName(serviceId, digest)) return undefined;
   return {
     configId: text(ID),
     serviceId,

@@ -1,27 +1,10 @@
-import type { Platform } from '../../../domain/reference/platform.ts';
-import { normalisePlatform } from '../../../domain/reference/platform.ts';
-import type {
-  RawSpec,
-  ServiceMode,
-  SwarmService,
-  UpdateState,
-  SwarmUpdateStatus,
-} from '../../../domain/swarm/swarm-service.ts';
-import { printable, quoted } from '../../../domain/text/printable.ts';
+import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
-import {
-  count,
-  fields,
-  type Fields,
-  items,
-  pathSegment,
-  text,
-  textMap,
-  texts,
-  timeMs,
-} from '../transport/json-fields.ts';
-import { elementsAt, sliceOf, type Span, spanAt } from './json-spans.ts';
+import { items, pathSegment } from '../transport/json-fields.ts';
+import { elementsAt, spanAt } from './json-spans.ts';
 import { readRaw, readRawList } from './read-raw.ts';
+import { readService } from './read-service.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceList */
 export async function listServices(client: Client, signal?: AbortSignal): Promise<readonly SwarmService[]> {
@@ -55,103 +38,3 @@ export async function inspectService(
 export function servicePath(id: string): string {
   return `/services/${pathSegment(id)}`;
 }
-
-/** Undefined for a service without id, version or containers, e.g. of a plugin. */
-function readService(raw: string, span: Span, value: unknown): SwarmService | undefined {
-  const { ID, Version, Spec, PreviousSpec, UpdateStatus, ServiceStatus } = fields(value);
-  const spec = spanAt(raw, ['Spec'], span.start);
-  const version = spanAt(raw, ['Version', 'Index'], span.start);
-  const { Name, Labels, TaskTemplate, Mode, UpdateConfig, EndpointSpec } = fields(Spec);
-  const { ContainerSpec, Placement } = fields(TaskTemplate);
-  const container = fields(ContainerSpec);
-  const id = text(ID);
-  const image = text(container['Image']);
-  if (id === '' || image === '' || spec === undefined || version === undefined) return undefined;
-  if (fields(Version)['Index'] === undefined) return undefined;
-  const { Constraints, Platforms } = fields(Placement);
-  return {
-    id,
-    name: text(Name),
-    version: sliceOf(raw, version),
-    image,
-    labels: textMap(Labels),
-    containerLabels: textMap(container['Labels']),
-    createdAtMs: timeMs(fields(value)['CreatedAt']),
-    ...readMode(fields(Mode)),
-    count: readCount(ServiceStatus),
-    update: readUpdate(fields(UpdateStatus)),
-    ...readUpdateConfig(fields(UpdateConfig)),
-    hasHostPorts: items(fields(EndpointSpec)['Ports']).some((port) => text(fields(port)['PublishMode']) === 'host'),
-    constraints: texts(Constraints),
-    platforms: Array.isArray(Platforms) ? Platforms.map(readPlatform) : undefined,
-    previous: readPrevious(PreviousSpec),
-    // This assertion is safe: the text is the unchanged member.
-    spec: sliceOf(raw, spec) as RawSpec,
-  };
-}
-
-export function readPlatform(platform: unknown): Platform {
-  const { Architecture, OS } = fields(platform);
-  return normalisePlatform({ os: text(OS), architecture: text(Architecture) });
-}
-
-function readPrevious(previousSpec: unknown): SwarmService['previous'] {
-  const { Labels, TaskTemplate } = fields(previousSpec);
-  const image = text(fields(fields(TaskTemplate)['ContainerSpec'])['Image']);
-  return image === '' ? undefined : { image, labels: textMap(Labels) };
-}
-
-/** An unknown mode may run tasks to completion, so the service counts as a job. */
-function readMode(mode: Fields): Pick<SwarmService, 'mode' | 'replicas'> {
-  const known = modes.find(([field]) => mode[field] !== undefined && mode[field] !== null);
-  const { Replicas } = fields(mode['Replicated']);
-  return { mode: known?.[1] ?? 'replicated-job', replicas: known?.[0] === 'Replicated' ? count(Replicas) : undefined };
-}
-
-const modes: readonly (readonly [string, ServiceMode])[] = [
-  ['Replicated', 'replicated'],
-  ['Global', 'global'],
-  ['ReplicatedJob', 'replicated-job'],
-  ['GlobalJob', 'global-job'],
-];
-
-function readCount(status: unknown): SwarmService['count'] {
-  if (status === undefined || status === null) return undefined;
-  const { RunningTasks, DesiredTasks } = fields(status);
-  return { running: count(RunningTasks), wanted: count(DesiredTasks) };
-}
-
-function readUpdate({ State, StartedAt, CompletedAt, Message }: Fields): UpdateState | undefined {
-  const state = updateWords.find((word) => word === State);
-  if (state === undefined) return undefined;
-  const times = { startedAtMs: timeMs(StartedAt) || undefined, completedAtMs: timeMs(CompletedAt) || undefined };
-  return { state, ...times, message: printable(text(Message), maxMessageChars) };
-}
-
-const updateWords: readonly SwarmUpdateStatus[] = [
-  'updating',
-  'paused',
-  'completed',
-  'rollback_started',
-  'rollback_paused',
-  'rollback_completed',
-];
-
-const maxMessageChars = 500;
-
-/** Defaults are the swarm's own: https://docs.docker.com/reference/compose-file/deploy/#update_config */
-function readUpdateConfig({
-  Order,
-  FailureAction,
-  Monitor,
-}: Fields): Pick<SwarmService, 'order' | 'failureAction' | 'monitorMs'> {
-  const failureAction = (['continue', 'rollback'] as const).find((word) => word === FailureAction) ?? 'pause';
-  return {
-    order: Order === 'start-first' ? 'start-first' : 'stop-first',
-    failureAction,
-    monitorMs: count(Monitor) / 1e6 || defaultMonitorMs,
-  };
-}
-
-/** https://github.com/moby/swarmkit/blob/master/manager/orchestrator/update/updater.go */
-const defaultMonitorMs = 5000;

@@ -3,7 +3,7 @@ import { printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
 import { fields, items, text, textMap, timeMs } from '../transport/json-fields.ts';
 import { readRawList } from './read-raw.ts';
-import { readPlatform } from './services.ts';
+import { readPlatform } from './read-service.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Task/operation/TaskList */
 export async function listTasks(

@@ -1,5 +1,6 @@
 import { sentence } from '../../../domain/text/sentence.ts';
-import { judgeWave, type ProvingEngine } from '../../../domain/wave/wave-rule.ts';
+import type { ProvingEngine } from '../../../domain/wave/wave-facts.ts';
+import { judgeWave } from '../../../domain/wave/wave-rule.ts';
 import { tryParseImageReference, sameRepository } from '../../../domain/reference/image-reference.ts';
 import { candidateDigest, type CheckedContainer } from '../../check/checked-container.ts';
 import type { ProvenContainer, EngineProof } from '../../engine/proof.ts';

@@ -1,5 +1,5 @@
 import { defined } from '../../../domain/text/defined.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { type ErrorCode, ServiceError } from '../../../domain/errors.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
 import type { Request } from '../../../domain/run/request.ts';
@@ -39,18 +39,21 @@ export function hasRun(answers: readonly Answer<unknown>[]): boolean {
   return answers.some(({ run }) => run.result === 'ran');
 }
 
-/** The error of a single engine or of a busy one, else all reasons with their engines. */
+/** The error of a single engine, or of the first one if all are busy; else all reasons with their engines. */
 export function failureOfAll(answers: readonly Answer<unknown>[], verb: string): unknown {
-  const [first, ...others] = answers;
-  if (first === undefined || others.length === 0) return first?.error;
-  const codes = answers.map(({ error }) => (error instanceof ServiceError ? error.code : undefined));
-  const busy = answers.find(({ run }) => run.result === 'busy');
-  if (busy !== undefined) return busy.error;
-  const code = codes.find((each) => each !== undefined) ?? 'engine-unreachable';
+  const [first] = answers;
+  const isBusy = ({ run }: Answer<unknown>) => run.result === 'busy';
+  if (answers.length < 2 || answers.every(isBusy)) return first?.error;
   const runs = runsOf(answers);
   const all = runs.slice(0, mostNamed).map(({ name, error }) => `${name}: ${error}`);
   const more = runs.length > mostNamed ? `; and ${runs.length - mostNamed} more` : '';
-  return new ServiceError(code, `Cannot ${verb}: no engine could be worked on: ${all.join('; ')}${more}`);
+  const message = `Cannot ${verb}: no engine could be worked on: ${all.join('; ')}${more}`;
+  return new ServiceError(answers.some(isBusy) ? 'busy' : firstCode(answers), message);
+}
+
+function firstCode(answers: readonly Answer<unknown>[]): ErrorCode {
+  const failure = answers.map(({ error }) => error).find((error) => error instanceof ServiceError);
+  return failure?.code ?? 'engine-unreachable';
 }
 
 const mostNamed = 5;

@@ -6,7 +6,7 @@ import { chooseEngines } from '../member/choose-engines.ts';
 import { inAllWaves } from './in-waves.ts';
 import { failureOfAll, hasRun, reportOf } from './merge.ts';
 import { isNamed, type RunParts } from './runs.ts';
-import { registryOfRun } from './run-registry.ts';
+import { partOfRun } from './run-registry.ts';
 
 /** Plans and rehearsals of all engines, one after the other in configured order. */
 export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehearse'> {
@@ -19,7 +19,7 @@ export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehear
   ): Promise<Planned & { readonly results: readonly Result[] }> {
     const meant = chooseEngines(members, request.engines);
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
-    const part = { runId: newId(), registry: registryOfRun(registry), beforeSelf: () => Promise.resolve() };
+    const part = partOfRun(newId(), registry);
     const { retryFailed, ignoreWaves } = request;
     const order = { work, part, retryFailed, ignoreWaves, isNamed: isNamed(request) };
     const answers = await inAllWaves(meant, parts, order, signal);

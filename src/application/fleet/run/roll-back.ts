@@ -5,33 +5,32 @@ import type { Application } from '../../application.ts';
 import type { Answer } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { type createRuns, isNamed, type RunParts } from './runs.ts';
+import { announceRun } from './announce-run.ts';
+import { concludeRun } from './conclude-run.ts';
+import { partOfRun } from './run-registry.ts';
+import { isNamed, type RunParts } from './runs.ts';
 
 /** A rollback on the engines that have the named containers. */
-export function createRollBack(
-  { members, swarms, each }: RunParts,
-  { announce, conclude, partOf }: Pick<ReturnType<typeof createRuns>, 'announce' | 'conclude' | 'partOf'>,
-): Application['rollBack'] {
+export function createRollBack(parts: RunParts): Application['rollBack'] {
+  const { members, swarms, each, registry } = parts;
   return async (names, signal, order = {}) => {
     const chosen = chooseEngines(members, order.engines);
     const request = { images: [], containers: [...names], ...order };
     const asked = [...chosen, ...(await swarms.of(chosen, signal))];
     const having = await ownersOf(names, asked, request, signal);
-    const run = announce('update', order.trigger ?? 'command');
+    const run = announceRun(parts, 'update', order.trigger ?? 'command');
     const begin = () => {
       run.begin();
       order.onBegin?.(run.runId);
     };
-    const part = partOf(run.runId);
+    const part = partOfRun(run.runId, registry);
     const answers = await each<Session | undefined>([...having.keys()], {
       isNamed: true,
       signal,
       work: (member) =>
         member.application.rollBack(having.get(member) ?? [], signal, { ...order, part, onBegin: begin }),
     });
-    const refused = answers.find(({ run: { result } }) => result !== 'ran');
-    if (refused !== undefined && answers.length === 1) throw run.fail(refused.error);
-    return conclude(answers, { run, request, verb: 'roll back' });
+    return concludeRun(answers, parts, { run, request, verb: 'roll back' });
   };
 
   /** Throws before any change if a name is on no engine, or on several. */

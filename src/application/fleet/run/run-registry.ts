@@ -2,12 +2,18 @@ import { formatReference } from '../../../domain/reference/image-reference.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
 import { remember } from '../../async/remember.ts';
+import type { PartOfRun } from '../../check/part-of-run.ts';
+
+/** The part of each engine in a run. Upkeep's own container waits for no other engine. */
+export function partOfRun(runId: string, registry: Registry): PartOfRun {
+  return { runId, registry: registryOfRun(registry), beforeSelf: () => Promise.resolve() };
+}
 
 /**
  * The registries for one run. Each question is asked once for all engines, so a tag that moves during the run gives all
  * engines the same digest. Failures are shared too. The questions of the run bound it.
  */
-export function registryOfRun(registry: Registry): Registry {
+function registryOfRun(registry: Registry): Registry {
   return {
     ...registry,
     resolve: remember(registry.resolve, (reference) => formatReference(reference)),

@@ -1,51 +1,32 @@
 import type { UnmatchedFilter } from '../../../domain/check/filters.ts';
-import { describeError, ServiceError } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { CheckRequest, Request, UpdateRequest } from '../../../domain/run/request.ts';
-import { type Session, summarise, type Trigger } from '../../../domain/run/session.ts';
-import type { ScanPurpose } from '../../../domain/run/event.ts';
+import type { Session } from '../../../domain/run/session.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
 import type { CheckReport } from '../../check/check.ts';
-import type { EngineApplication } from '../../application.ts';
-import type { Answer } from './each-engine.ts';
+import type { Application, EngineApplication } from '../../application.ts';
+import { announceRun } from './announce-run.ts';
+import { concludeRun } from './conclude-run.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import { createWorkCounter } from './work-counter.ts';
 import type { ReachedMember } from '../member/member.ts';
 import { filtersForEngine, refuseUnmatchedFilters } from './engine-filters.ts';
 import { inAllWaves, type PartFor, type WaveParts, wavesOf } from './in-waves.ts';
-import { registryOfRun } from './run-registry.ts';
-import { failureOfAll, hasRun, inOrder, outcomesOf, reportOf, runsOf } from './merge.ts';
+import { partOfRun } from './run-registry.ts';
+import { failureOfAll, hasRun, inOrder, reportOf } from './merge.ts';
 
 export type RunParts = WaveParts & Pick<Outside, 'clock' | 'newId' | 'publish' | 'registry'>;
 
 /** The use cases that work on all engines. Each call is one run with one id. */
-export function createRuns(parts: RunParts) {
-  const { members, swarms, each, clock, newId, publish, registry } = parts;
-  /** Publishes the begin of a run, once, and its failure. */
-  function announce(purpose: ScanPurpose, trigger: Trigger) {
-    const runId = newId();
-    const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
-    let hasBegun = false;
-    const begin = () => {
-      if (hasBegun) return;
-      hasBegun = true;
-      publish({ kind: 'scan_started', runId, purpose, trigger, atMs: startedAtMs });
-    };
-    const fail = (error: unknown) => {
-      begin();
-      publish({ kind: 'scan_failed', runId, purpose, error: describeError(error), atMs: clock.nowMs() });
-      return error;
-    };
-    const times = () => ({ startedAtMs, durationMs: clock.monotonicMs() - beganMs });
-    return { runId, begin, fail, times };
-  }
+export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update'> {
+  const { members, swarms, each, clock, publish, registry } = parts;
 
   async function check(request: CheckRequest, signal?: AbortSignal): Promise<CheckReport> {
     const meant = chooseEngines(members, request.engines);
-    const run = announce('check', request.trigger ?? 'command');
+    const run = announceRun(parts, 'check', request.trigger ?? 'command');
     run.begin();
     const work = (one: EngineApplication, part: PartOfRun) => one.check({ ...request, part }, signal);
-    const order = { work, part: partOf(run.runId), isNamed: isNamed(request) };
+    const order = { work, part: partOfRun(run.runId, registry), isNamed: isNamed(request) };
     const answers = await inAllWaves(meant, parts, order, signal);
     if (!hasRun(answers)) throw run.fail(failureOfAll(answers, 'check'));
     const report = reportOf(answers, request, run.times());
@@ -63,8 +44,8 @@ export function createRuns(parts: RunParts) {
       const asked = [...meant, ...(await swarms.of(meant, signal))];
       refuseUnmatchedFilters(await ask(asked, request, signal), 'update');
     }
-    const run = announce('update', trigger);
-    const part = partOf(run.runId);
+    const run = announceRun(parts, 'update', trigger);
+    const part = partOfRun(run.runId, registry);
     // The search for swarms counts as one until the number of swarms is known.
     const lastOnes = createWorkCounter(meant.length + 1);
     const { refuseUnmatched: _, onBegin, ...asked } = request;
@@ -107,7 +88,7 @@ export function createRuns(parts: RunParts) {
       await ofWave.ended;
     }
     const answers = inOrder((await Promise.all([...working, ofSwarms])).flat(), meant);
-    return conclude(answers, { run, request, verb: 'update' });
+    return concludeRun(answers, parts, { run, request, verb: 'update' });
   }
 
   /** Asks every engine which filters of a request match no container. */
@@ -121,42 +102,7 @@ export function createRuns(parts: RunParts) {
     return isFull(request) ? filters : filtersForEngine(filters, await application.unmatched(filters, signal));
   }
 
-  type Conclusion = {
-    readonly run: ReturnType<typeof announce>;
-    readonly request: Request & { readonly trigger?: Trigger };
-    readonly verb: string;
-  };
-
-  /**
-   * Throws `busy` if no engine ran and one was busy with another run. If no engine ran for other reasons, it throws
-   * these.
-   */
-  function conclude(answers: readonly Answer<Session | undefined>[], { run, request, verb }: Conclusion): Session {
-    const { trigger = 'command' } = request;
-    if (!hasRun(answers)) {
-      const error = failureOfAll(answers, verb);
-      const isBusy = error instanceof ServiceError && error.code === 'busy';
-      if (!isBusy) throw run.fail(error);
-      publish({ kind: 'scan_skipped', trigger, reason: describeError(error), atMs: clock.nowMs() });
-      throw error;
-    }
-    run.begin();
-    const { runId } = run;
-    const session: Session = {
-      ...{ runId, trigger, ...run.times() },
-      containers: answers.flatMap((answer) => outcomesOf(answer, request)),
-      engines: runsOf(answers.filter(({ run: { result }, result: of }) => result !== 'ran' || of !== undefined)),
-    };
-    const atMs = clock.nowMs();
-    publish({ kind: 'scan_completed', runId, purpose: 'update', ...summarise(session), session, atMs });
-    return session;
-  }
-
-  function partOf(runId: string): PartOfRun {
-    return { runId, registry: registryOfRun(registry), beforeSelf: () => Promise.resolve() };
-  }
-
-  return { announce, check, conclude, partOf, update };
+  return { check, update };
 }
 
 /** Named engines are tried even if they were unreachable a moment ago. */

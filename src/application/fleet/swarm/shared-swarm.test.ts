@@ -4,7 +4,8 @@ import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { createFleetScene } from '../../../../test/support/scene/fleet-scene.ts';
 import { createReadiness } from '../../inventory/readiness.ts';
 import { createReachability } from '../member/reachability.ts';
-import { createSharedSwarm, type Manager } from './shared-swarm.ts';
+import type { Manager } from './serving-manager.ts';
+import { createSharedSwarm } from './shared-swarm.ts';
 
 const names = ['one', 'two', 'three'];
 

@@ -2,21 +2,12 @@ import { ServiceError } from '../../../domain/errors.ts';
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { ServiceCallOutcome, Swarm, SwarmState } from '../../../domain/outside/swarm.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
-import type { EngineApplication } from '../../application.ts';
-import type { EngineNode, ReachedMember } from '../member/member.ts';
-
-/** An engine that manages the swarm. */
-export type Manager = Pick<ReachedMember, 'name' | 'reach'> & {
-  readonly node: EngineNode;
-  readonly application: Pick<EngineApplication, 'ready'>;
-};
+import { createServingManager, type Manager, type ServingManager } from './serving-manager.ts';
 
 export type SharedSwarm = {
   readonly swarm: Swarm;
-  /** Known unreachable managers come last. Both groups are in configured order. */
-  readonly inOrder: () => readonly Manager[];
-  /** The manager that answered last; `left` aborts when another one replaces it. Undefined without a manager. */
-  readonly serving: () => { readonly manager: Manager; readonly left: AbortSignal } | undefined;
+  readonly inOrder: ServingManager['inOrder'];
+  readonly serving: ServingManager['current'];
 };
 
 /**
@@ -25,37 +16,15 @@ export type SharedSwarm = {
  */
 export function createSharedSwarm(id: string, managers: () => readonly Manager[]): SharedSwarm {
   const readers = new WeakMap<SwarmService, Manager>();
-  let served: { readonly manager: Manager; readonly leaving: AbortController } | undefined;
-
-  function serve(manager: Manager): void {
-    if (served?.manager.name === manager.name) return;
-    served?.leaving.abort();
-    served = { manager, leaving: new AbortController() };
-  }
-
-  function inOrder(): readonly Manager[] {
-    const isAway = ({ reach }: Manager) => reach.isReachable() === false;
-    const all = managers();
-    return [...all.filter((one) => !isAway(one)), ...all.filter(isAway)];
-  }
-
-  /** The serving manager first. */
-  function fromServing(): readonly Manager[] {
-    const all = inOrder();
-    return all.toSorted((one, other) => Number(isServing(other)) - Number(isServing(one)));
-  }
-
-  function isServing({ name }: Manager): boolean {
-    return served?.manager.name === name;
-  }
+  const serving = createServingManager(managers);
 
   /** Asks one manager after the other. If all fail, it throws the first failure. */
-  async function read<Answer>(look: (manager: Manager) => Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
+  async function read<Answer>(ask: (manager: Manager) => Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
     let failure: ServiceError | undefined;
-    for (const manager of fromServing()) {
+    for (const manager of serving.servingFirst()) {
       try {
-        const answer = await look(manager);
-        serve(manager);
+        const answer = await ask(manager);
+        serving.serve(manager);
         return answer;
       } catch (error) {
         const latest = failureOf(manager, error, signal);
@@ -68,12 +37,12 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
   async function state(signal?: AbortSignal): Promise<SwarmState> {
     let failure: ServiceError | undefined;
     let other: SwarmState | undefined;
-    for (const manager of inOrder()) {
+    for (const manager of serving.inOrder()) {
       try {
         await manager.application.ready(signal);
         const reported = await manager.node.swarm.state(signal);
         if (reported.kind === 'manager' && reported.clusterId === id) {
-          serve(manager);
+          serving.serve(manager);
           return reported;
         }
         if (other?.kind !== 'leaderless') other = reported.kind === 'manager' ? { kind: 'none' } : reported;
@@ -95,19 +64,21 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
     if (manager === undefined) return { kind: 'conflict' };
     const outcome = await change(manager.node.swarm);
     // A 503 was not sent, or the node is no manager: nothing has changed, so another manager may serve.
-    return outcome.kind === 'refused' && outcome.status === 503 && inOrder().length > 1 ? elsewhere(manager) : outcome;
+    return outcome.kind === 'refused' && outcome.status === 503 && serving.inOrder().length > 1
+      ? elsewhere(manager)
+      : outcome;
   }
 
   function elsewhere({ name }: Manager): ServiceCallOutcome {
-    const [next] = inOrder().filter((one) => one.name !== name);
-    if (next !== undefined) serve(next);
+    const [next] = serving.inOrder().filter((one) => one.name !== name);
+    if (next !== undefined) serving.serve(next);
     return { kind: 'conflict' };
   }
 
   /** Tries one manager after the other. The change may be repeated, because a failure is stored only once. */
   async function writeAnywhere(change: (swarm: Swarm) => Promise<CallOutcome>): Promise<CallOutcome> {
     let last: CallOutcome | undefined;
-    for (const { node } of fromServing()) {
+    for (const { node } of serving.servingFirst()) {
       last = await change(node.swarm);
       if (last.kind === 'done' || last.kind === 'noop') return last;
     }
@@ -140,14 +111,7 @@ export function createSharedSwarm(id: string, managers: () => readonly Manager[]
     forgetFailure: (failure) => writeAnywhere((by) => by.forgetFailure(failure)),
   };
 
-  function serving() {
-    const [first] = fromServing();
-    if (first === undefined) return undefined;
-    serve(first);
-    return served && { manager: first, left: served.leaving.signal };
-  }
-
-  return { swarm, inOrder, serving };
+  return { swarm, inOrder: serving.inOrder, serving: serving.current };
 }
 
 /** Marks the manager's engine as unreachable if it is. Rethrows an abort and any error other than a `ServiceError`. */

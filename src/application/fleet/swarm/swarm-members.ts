@@ -1,14 +1,15 @@
 import type { SwarmOfEngines } from '../../../domain/fleet/group-by-swarm.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
-import type { Swarm } from '../../../domain/outside/swarm.ts';
 import type { EngineApplication } from '../../application.ts';
 import { withEngine } from '../member/of-engine.ts';
 import { followMember } from '../member/follow-member.ts';
-import type { EngineNode, Reachability, ReachedMember } from '../member/member.ts';
+import type { EngineNode, ReachedMember } from '../member/member.ts';
 import { createSwarmSearch } from './find-swarms.ts';
-import { createSharedSwarm, type Manager } from './shared-swarm.ts';
+import type { Manager } from './serving-manager.ts';
+import { createSharedSwarm } from './shared-swarm.ts';
 import { createSwarmEngine } from './swarm-engine.ts';
+import { asMember, onlyServices } from './swarm-as-member.ts';
 
 /** Settings for the services of swarms. */
 export type SwarmOptions = {
@@ -141,31 +142,3 @@ export function createSwarmMembers({ members, options, clock, log, publish }: Sw
 }
 
 type Opened = { readonly application: EngineApplication; readonly close: () => Promise<void> };
-
-/** The application without Upkeep's own container, which its own engine shows. */
-function onlyServices(application: EngineApplication, { services }: Pick<Swarm, 'services'>): EngineApplication {
-  return {
-    ...application,
-    containerNames: async (signal) => (await services(signal)).map(({ name }) => name),
-    unwatched: () => application.unwatched().filter(({ kind }) => kind !== 'swarm task'),
-  };
-}
-
-function asMember({ managers }: SwarmOfEngines<ReachedMember>, application: EngineApplication): ReachedMember {
-  const [{ name, address, info }] = managers;
-  return { name, address, info, application, reach: reachOf(managers) };
-}
-
-/** A swarm is reachable as long as one of its managers is. */
-function reachOf(managers: SwarmOfEngines<ReachedMember>['managers']): Reachability {
-  const [{ reach: ofOwner }] = managers;
-  const answers = managers.map(({ reach }) => reach.isReachable());
-  const isReachable = answers.every((one) => one === false) ? false : answers.includes(true) || undefined;
-  return {
-    isReachable: () => isReachable,
-    sinceMs: ofOwner.sinceMs,
-    failure: ofOwner.failure,
-    about: ofOwner.about,
-    note: () => {},
-  };
-}

@@ -112,6 +112,7 @@ describe('decideService(), after any looks at any swarm', () => {
     holds(({ facts, watch, step }) => {
       if (step.kind !== 'end' || step.outcome !== 'updated') return;
       if (facts.service?.mode === 'replicated' && facts.service.replicas === 0) return;
+      if (facts.service?.mode === 'global' && !facts.tasks.some(({ desired }) => desired === 'running')) return;
       expect(facts.nowMs - (watch.provenSince?.atMs ?? facts.nowMs)).toBeGreaterThanOrEqual(limits.windowMs);
       expect(facts.service?.update?.state).not.toBe('paused');
     });
@@ -166,6 +167,37 @@ describe('decideService(), after any looks at any swarm', () => {
       ...[look('preparing', 0), look('running', 5000), look('running', limits.windowMs)],
     ] as never).map(({ step }) => (step.kind === 'end' ? step.outcome : step.kind));
     expect(steps.slice(1)).toEqual(['wait', 'wait', 'rolled_back']);
+  });
+
+  describe('a global service that no node fits', () => {
+    const ours = { labels: { [updateIdLabel]: 'tx', [updateFromLabel]: update.from }, mode: 'global' };
+    const back = { previous: { image: update.from, labels: {} } };
+    const ready = { id: 'n0', hostname: 'h0', state: 'ready' };
+    const ended = { id: 't', serviceId: 's', nodeId: 'n0', slot: undefined, image: update.to, error: '' };
+    const told = (state: (typeof words)[number] | undefined, tasks: readonly object[], moments: readonly number[]) => {
+      const service = { ...serviceOf({ state, image: update.to }), ...ours, ...back };
+      const looks = moments.map((afterMs) => ({
+        service,
+        tasks,
+        nodes: [ready, { ...ready, id: 'n2', state: 'down' }],
+        afterMs,
+      }));
+      return decided(looks as never).map(({ step }) => (step.kind === 'end' ? step.outcome : step.kind));
+    };
+
+    test.each([undefined, 'completed'] as const)('is updated after the window (%s)', (state) => {
+      expect(told(state, [], [0, limits.windowMs - 1, 1])).toEqual(['wait', 'wait', 'updated']);
+    });
+
+    test.each([
+      ['waits for a restart', { state: 'ready', desired: 'ready' }],
+      ['has failed for good', { state: 'failed', desired: 'shutdown' }],
+      ['is on a lost node', { state: 'running', desired: 'running', nodeId: 'n2' }],
+    ])('is not meant where a task %s', (_, task) => {
+      expect(told('completed', [{ ...ended, ...task }], [0, limits.windowMs, limits.proofMs])).toEqual([
+        ...['wait', 'wait', 'go back'],
+      ]);
+    });
   });
 
   test('a missing image is never a fault of the version', () => {

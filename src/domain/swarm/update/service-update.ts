@@ -22,6 +22,16 @@ export type ServiceFacts = {
   readonly nowMs: number;
 };
 
+/** Milliseconds. */
+export type ServiceLimits = {
+  /** The time that new tasks must run: the longer of the swarm's monitor and the health window. */
+  readonly windowMs: number;
+  /** The time for that proof after the end of the swarm's updater. */
+  readonly proofMs: number;
+  /** The time without progress after which an update has stalled: no node fits, or an image cannot be pulled. */
+  readonly stallMs: number;
+};
+
 /** The next action of an update. */
 export type ServiceStep =
   | { readonly kind: 'update' }

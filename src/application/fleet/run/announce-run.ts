@@ -1,0 +1,40 @@
+import { describeError } from '../../../domain/errors.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import type { ScanPurpose } from '../../../domain/run/event.ts';
+import type { Trigger } from '../../../domain/run/session.ts';
+
+/** A run of several engines with one id. */
+export type AnnouncedRun = {
+  readonly runId: string;
+  readonly trigger: Trigger;
+  /** Publishes the begin of the run, once. */
+  readonly begin: () => void;
+  /** Publishes the failure of the run, and returns it. */
+  readonly fail: (error: unknown) => unknown;
+  readonly times: () => { readonly startedAtMs: number; readonly durationMs: number };
+};
+
+/** The run begins now; the events follow when its parts know that they are not busy. */
+export function announceRun(
+  { clock, newId, publish }: Pick<Outside, 'clock' | 'newId' | 'publish'>,
+  purpose: ScanPurpose,
+  trigger: Trigger,
+): AnnouncedRun {
+  const runId = newId();
+  const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
+  let hasBegun = false;
+
+  function begin(): void {
+    if (hasBegun) return;
+    hasBegun = true;
+    publish({ kind: 'scan_started', runId, purpose, trigger, atMs: startedAtMs });
+  }
+
+  function fail(error: unknown): unknown {
+    begin();
+    publish({ kind: 'scan_failed', runId, purpose, error: describeError(error), atMs: clock.nowMs() });
+    return error;
+  }
+
+  return { runId, trigger, begin, fail, times: () => ({ startedAtMs, durationMs: clock.monotonicMs() - beganMs }) };
+}

@@ -1,0 +1,41 @@
+import { describeError, ServiceError } from '../../../domain/errors.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import type { Request } from '../../../domain/run/request.ts';
+import { type Session, summarise } from '../../../domain/run/session.ts';
+import type { AnnouncedRun } from './announce-run.ts';
+import type { Answer } from './each-engine.ts';
+import { failureOfAll, hasRun, outcomesOf, runsOf } from './merge.ts';
+
+type Conclusion = {
+  readonly run: AnnouncedRun;
+  readonly request: Request;
+  /** For an error: `update`. */
+  readonly verb: string;
+};
+
+/**
+ * Publishes the end of a run that changes containers. Throws `busy` if no engine ran and one was busy with another run.
+ * If no engine ran for other reasons, it throws these.
+ */
+export function concludeRun(
+  answers: readonly Answer<Session | undefined>[],
+  { clock, publish }: Pick<Outside, 'clock' | 'publish'>,
+  { run, request, verb }: Conclusion,
+): Session {
+  const { runId, trigger } = run;
+  if (!hasRun(answers)) {
+    const error = failureOfAll(answers, verb);
+    const isBusy = error instanceof ServiceError && error.code === 'busy';
+    if (!isBusy) throw run.fail(error);
+    publish({ kind: 'scan_skipped', trigger, reason: describeError(error), atMs: clock.nowMs() });
+    throw error;
+  }
+  run.begin();
+  const session: Session = {
+    ...{ runId, trigger, ...run.times() },
+    containers: answers.flatMap((answer) => outcomesOf(answer, request)),
+    engines: runsOf(answers.filter(({ run: { result }, result: of }) => result !== 'ran' || of !== undefined)),
+  };
+  publish({ kind: 'scan_completed', runId, purpose: 'update', ...summarise(session), session, atMs: clock.nowMs() });
+  return session;
+}
