@@ -42,3 +42,17 @@ test('a run that ended without an event is in the history after the next reading
   await reading;
   await expect.poll(() => reader.runs()).toMatchObject([{ runId: 'a', updated: 3 }]);
 });
+
+test('without the status and the events, a requested update does not wait for ever', async () => {
+  const { reader, fleet, open } = startReader(['containers', 'update']);
+  const first = reader.read();
+  open[0]?.answer(web('1'));
+  await first;
+  fleet.ask(['web']);
+  const next = reader.read();
+  open[1]?.answer(web('2'));
+  await next;
+  expect(fleet.isRunning()).toBe(false);
+  expect(fleet.updateOf('web')).toBeUndefined();
+  expect(fleet.named('web')?.version).toBe('2');
+});

@@ -2,7 +2,7 @@ import { type ShownOption, readOptions } from '../state/documents/configuration.
 import { type Decision, readDecisions } from '../state/documents/decisions.ts';
 import { readDetails, withDecisions, withEnginesAway } from '../state/documents/details.ts';
 import { type PastRun, readHistory } from '../state/documents/history.ts';
-import { type EngineAway, readEnginesAway, readStatus } from '../state/documents/status.ts';
+import { type EngineAway, noStatus, readEnginesAway, readStatus } from '../state/documents/status.ts';
 import type { ContainerStore, StoreChanges } from '../state/containers/container-store.ts';
 import { duration } from '../state/words/numbers.ts';
 import type { SendRequest, Reply } from './client.ts';
@@ -79,7 +79,9 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     performance.clearMarks('data');
     performance.mark('data');
     if (details.kind === 'ok' && newStatus?.engineError === undefined) readAtMs = nowMs();
-    onRead(fleet.take(containers, newStatus, nowMs()));
+    // Without both groups the page never hears of a run, so no container waits for one.
+    const isDeaf = !isOn('metrics') && !isOn('events');
+    onRead(fleet.take(containers, isDeaf ? noStatus : newStatus, nowMs()));
     if (newStatus !== undefined) void readNewRuns(newStatus.lastRunAtMs);
     return 'ok';
   }
