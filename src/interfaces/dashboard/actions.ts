@@ -17,7 +17,7 @@ export type ActionParts = {
   readonly context: () => PageContext;
   /** Reads all documents soon, because containers change. */
   readonly refresh: () => void;
-  /** Paints the expected state, until the service reports the real one. */
+  /** Paints the expected state, until the service reports the real one. Called again if it refuses. */
   readonly onAsked: () => void;
 };
 
@@ -98,7 +98,11 @@ export function createActions({
     onAsked();
     for (const scope of scopes) {
       void ask(`${path}${scope}`, { method: 'POST', timeoutMs: updateTimeoutMs }).then((reply) => {
-        if (reply.kind !== 'ok') notice(withPeriod(`${what}: ${reasonOf(reply)}`));
+        if (reply.kind !== 'ok') {
+          fleet.withdraw(names);
+          onAsked();
+          notice(withPeriod(`${what}: ${reasonOf(reply)}`));
+        }
         refresh();
       });
     }

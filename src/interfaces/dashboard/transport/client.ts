@@ -1,5 +1,5 @@
-import { capitalized } from '../state/words/sentences.ts';
-import type { Tokens } from './tokens.ts';
+import { uncapitalized } from '../state/words/sentences.ts';
+import { fitsHeader, type Tokens } from './tokens.ts';
 
 /** A reply of the API; `document` is undefined without a body. */
 export type Reply =
@@ -25,6 +25,7 @@ export type RequestOptions = {
 /** Sends requests to the API of this page. The token is in a header, because proxies log URLs. */
 export function createClient(tokens: Tokens): SendRequest {
   return async (path, { method = 'GET', body, timeoutMs = 30_000, signal } = {}) => {
+    if (!fitsHeader(tokens.api())) return unusableToken;
     const limit = AbortSignal.timeout(timeoutMs);
     try {
       const response = await fetch(path, {
@@ -53,12 +54,19 @@ export function createClient(tokens: Tokens): SendRequest {
   };
 }
 
+const unusableToken: Reply = {
+  kind: 'refused',
+  status: 401,
+  why: 'the token contains characters that no token can have',
+  retryAfterMs: undefined,
+};
+
 /** The reason why a request had no effect, as text after "Cannot …: ". */
 export function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string {
   if (reply.kind === 'away') return 'Upkeep does not answer';
   return reply.status === 429 && reply.why.startsWith('the answer')
     ? 'Upkeep limits requests'
-    : capitalized(reply.why).replace(/^./, (first) => first.toLowerCase());
+    : uncapitalized(reply.why);
 }
 
 /** The error in the API's format. An error page of a proxy has none. */

@@ -2,7 +2,7 @@ import { type ShownOption, readOptions } from '../state/documents/configuration.
 import { type Decision, readDecisions } from '../state/documents/decisions.ts';
 import { readDetails, withDecisions, withEnginesAway } from '../state/documents/details.ts';
 import { type PastRun, readHistory } from '../state/documents/history.ts';
-import { type EngineAway, readEnginesAway, readStatus } from '../state/documents/status.ts';
+import { type EngineAway, noStatus, readEnginesAway, readStatus } from '../state/documents/status.ts';
 import type { ContainerStore, StoreChanges } from '../state/containers/container-store.ts';
 import { duration } from '../state/words/numbers.ts';
 import type { SendRequest, Reply } from './client.ts';
@@ -11,7 +11,7 @@ import type { SendRequest, Reply } from './client.ts';
 export type Reader = {
   /** Reads containers and status. `away`: Upkeep is unreachable, or refuses for now. */
   readonly read: (signal?: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
-  readonly readRuns: () => Promise<void>;
+  readonly readRuns: () => Promise<boolean>;
   readonly readOptions: () => Promise<void>;
   readonly readAtMs: () => number;
   /** The reason why the engine is unreachable; undefined if it answers. */
@@ -42,8 +42,13 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
   let options: readonly ShownOption[] = [];
   let decisions: readonly Decision[] = [];
   let enginesAway: readonly EngineAway[] = [];
+  let begun = 0;
+  let newest = 0;
+  let lastRunAtMs: number | undefined;
 
   async function read(signal?: AbortSignal): Promise<'ok' | 'away' | 'refused'> {
+    begun += 1;
+    const place = begun;
     const limits = signal === undefined ? {} : { signal };
     const nothing: Reply = { kind: 'ok', document: undefined };
     const [details, status, decided] = await Promise.all([
@@ -57,6 +62,9 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
       if (details.status === 401) return 'refused';
       if (details.status !== 500) return away(refusalWords(details));
     }
+    // Readings overlap. An answer is outdated if a later reading has already ended.
+    if (place < newest) return 'ok';
+    newest = place;
     const newStatus = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
     engineError = details.kind === 'refused' ? details.why : engineWords(newStatus?.engineError);
     if (decided.kind === 'ok') decisions = readDecisions(decided.document);
@@ -67,10 +75,22 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
       if (engines.kind === 'ok') enginesAway = readEnginesAway(engines.document);
     }
     const containers = withEnginesAway(listed, enginesAway);
+    if (place < newest) return 'ok';
+    performance.clearMarks('data');
     performance.mark('data');
     if (details.kind === 'ok' && newStatus?.engineError === undefined) readAtMs = nowMs();
-    onRead(fleet.take(containers, newStatus, nowMs()));
+    // Without both groups the page never hears of a run, so no container waits for one.
+    const isDeaf = !isOn('metrics') && !isOn('events');
+    onRead(fleet.take(containers, isDeaf ? noStatus : newStatus, nowMs()));
+    if (newStatus !== undefined) void readNewRuns(newStatus.lastRunAtMs);
     return 'ok';
+  }
+
+  /** Reads the runs if a run has ended since. Polling never hears of its end, and a stream may have missed it. */
+  async function readNewRuns(endedAtMs: number | undefined): Promise<void> {
+    if (endedAtMs === lastRunAtMs || !(await readRuns())) return;
+    lastRunAtMs = endedAtMs;
+    onRead({ changed: [], added: [], removed: [] });
   }
 
   function away(why: string): 'away' {
@@ -78,13 +98,18 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     return 'away';
   }
 
+  /** False without an answer. */
+  async function readRuns(): Promise<boolean> {
+    if (!isOn('history')) return false;
+    const reply = await ask('v1/history');
+    if (reply.kind !== 'ok') return false;
+    runs = readHistory(reply.document);
+    return true;
+  }
+
   return {
     read,
-    readRuns: async () => {
-      if (!isOn('history')) return;
-      const reply = await ask('v1/history');
-      if (reply.kind === 'ok') runs = readHistory(reply.document);
-    },
+    readRuns,
     readOptions: async () => {
       if (!isOn('config')) return;
       const reply = await ask('v1/config');

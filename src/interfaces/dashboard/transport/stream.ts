@@ -1,4 +1,4 @@
-import type { Tokens } from './tokens.ts';
+import { fitsHeader, type Tokens } from './tokens.ts';
 
 /** The kind of a stream's end. `refused` is permanent, `ended` is not. */
 export type StreamEnd = 'refused' | 'ended';
@@ -15,6 +15,7 @@ export type StreamParts = {
  * every 15 s; after three missing signs the stream counts as dead.
  */
 export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamParts): Promise<StreamEnd> {
+  if (!fitsHeader(tokens.events())) return 'refused';
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), longestSilenceMs);
   const alive = (): void => {

@@ -45,3 +45,8 @@ export function createTokens(): Tokens {
     },
   };
 }
+
+/** Whether an HTTP header can carry the token. `fetch` throws for other characters: https://fetch.spec.whatwg.org/#concept-header-value */
+export function fitsHeader(token: string): boolean {
+  return /^[\x21-\x7E\x80-\xFF]*$/.test(token);
+}

@@ -106,6 +106,23 @@ describe('hear()', () => {
   });
 });
 
+describe('withdraw()', () => {
+  test('after a refusal no container waits, and other updates may begin', () => {
+    const fleet = fleetOf('web', 'db');
+    fleet.ask(['web', 'db']);
+    fleet.withdraw(['web', 'db']);
+    expect([fleet.isRunning(), fleet.inRun(), fleet.updateOf('web')]).toEqual([false, [], undefined]);
+  });
+
+  test('an update that has begun goes on', () => {
+    const fleet = fleetOf('web', 'db');
+    fleet.ask(['web', 'db']);
+    fleet.hear(heard('update_started', { container: 'web' }), 0);
+    fleet.withdraw(['web', 'db']);
+    expect([fleet.isRunning(), fleet.inRun(), fleet.updateOf('web')?.phase]).toEqual([true, ['web'], 'pulling']);
+  });
+});
+
 describe('take()', () => {
   test('tells what was added, changed and removed, and nothing where all is the same', () => {
     const fleet = fleetOf('web', 'db');

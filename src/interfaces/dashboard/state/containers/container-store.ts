@@ -20,6 +20,8 @@ export type ContainerStore = {
   readonly hear: (event: StreamEvent, nowMs: number) => readonly string[];
   /** Notes that an update was requested. */
   readonly ask: (names: readonly string[]) => void;
+  /** Notes that the request was refused: containers without a step no longer wait. */
+  readonly withdraw: (names: readonly string[]) => void;
 };
 
 export type StoreChanges = {
@@ -158,6 +160,14 @@ export function createContainerStore(): ContainerStore {
     },
     ask(asked) {
       for (const name of asked) begin(name);
+    },
+    withdraw(refused) {
+      for (const name of refused) {
+        if (underWay.get(name)?.phase !== 'waiting') continue;
+        underWay.delete(name);
+        names.delete(name);
+      }
+      if (underWay.size === 0) end();
     },
   };
 }

@@ -9,7 +9,7 @@ export function clock(atMs: number): string {
   return timeFormat.format(atMs);
 }
 
-/** `today`, `tomorrow`, `yesterday`, `Fri 20 Nov`, or with the year if it differs. */
+/** `today`, `tomorrow`, `yesterday`, `Fri 20 Nov`, or with the year beyond 300 days. */
 export function dayOf(atMs: number, nowMs: number): string {
   const days = Math.round((midnight(atMs) - midnight(nowMs)) / dayMs);
   if (days === 0) return 'today';

@@ -7,13 +7,13 @@ export const dayMs = 24 * hourMs;
 
 /** `4 min`: a duration in one unit. */
 export function duration(ms: number): string {
-  if (ms < minuteMs) return `${Math.max(1, Math.round(ms / 1000))}${space}s`;
-  if (ms < hourMs) return `${Math.round(ms / minuteMs)}${space}min`;
+  if (ms < 59_500) return `${Math.max(1, Math.round(ms / 1000))}${space}s`;
+  if (ms < 59.5 * minuteMs) return `${Math.round(ms / minuteMs)}${space}min`;
   if (ms < 2 * dayMs) return `${Math.round(ms / hourMs)}${space}h`;
   return `${Math.round(ms / dayMs)}${space}d`;
 }
 
-/** Like `span`, but at least a minute, because seconds would change every row each time. */
+/** Like `duration`, but at least a minute, because seconds would change every row each time. */
 export function age(ms: number): string {
   return duration(Math.max(minuteMs, ms));
 }
@@ -29,8 +29,8 @@ export function preciseDuration(ms: number): string {
 /** `412 MB`: decimal units, as in registries. */
 export function size(bytes: number): string {
   const megabytes = bytes / 1e6;
-  if (megabytes < 1) return `${Math.max(1, Math.round(bytes / 1000))}${space}kB`;
-  return megabytes < 1000 ? `${Math.round(megabytes)}${space}MB` : `${(megabytes / 1000).toFixed(1)}${space}GB`;
+  if (megabytes < 0.9995) return `${Math.max(1, Math.round(bytes / 1000))}${space}kB`;
+  return megabytes < 999.5 ? `${Math.round(megabytes)}${space}MB` : `${(megabytes / 1000).toFixed(1)}${space}GB`;
 }
 
 /** Keeps numbers and units of a given sentence on one line. */

@@ -62,3 +62,9 @@ describe('sentences', () => {
     expect([uncapitalized('The registry'), uncapitalized('DNS failed')]).toEqual(['the registry', 'DNS failed']);
   });
 });
+
+test('a rounded number never reaches the next unit', () => {
+  expect(
+    [duration(59_700), duration(59.7 * 60_000), size(999_700_000)].map((text) => text.replace('\u00A0', ' ')),
+  ).toEqual(['1 min', '1 h', '1.0 GB']);
+});

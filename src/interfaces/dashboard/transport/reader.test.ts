@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { createContainerStore } from '../state/containers/container-store.ts';
+import type { Reply } from './client.ts';
+import { createReader } from './reader.ts';
+
+/** A reader whose requests the test answers, in any order. */
+function startReader(groups: readonly string[] = ['containers']) {
+  const open: { readonly path: string; readonly answer: (document: unknown) => void }[] = [];
+  const fleet = createContainerStore();
+  const reader = createReader({
+    ask: (path) =>
+      new Promise<Reply>((resolve) => {
+        open.push({ path, answer: (document) => resolve({ kind: 'ok', document }) });
+      }),
+    isOn: (group) => groups.includes(group),
+    fleet,
+    nowMs: () => 0,
+    onRead: () => undefined,
+  });
+  return { reader, fleet, open };
+}
+
+const web = (version: string) => ({ containers: [{ name: 'web', version }] });
+
+test('an answer that comes after that of a later reading changes nothing', async () => {
+  const { reader, fleet, open } = startReader();
+  const readings = [reader.read(), reader.read()];
+  open[1]?.answer(web('2'));
+  await readings[1];
+  open[0]?.answer(web('1'));
+  expect(await readings[0]).toBe('ok');
+  expect(fleet.named('web')?.version).toBe('2');
+});
+
+test('a run that ended without an event is in the history after the next reading', async () => {
+  const { reader, open } = startReader(['containers', 'metrics', 'history']);
+  const reading = reader.read();
+  open[0]?.answer(web('1'));
+  open[1]?.answer({ last_run: '2026-11-20T04:00:00Z' });
+  await expect.poll(() => open[2]?.path).toBe('v1/history');
+  open[2]?.answer({ entries: [{ run_id: 'a', timestamp: '2026-11-20T04:00:00Z', updated: 3 }] });
+  await reading;
+  await expect.poll(() => reader.runs()).toMatchObject([{ runId: 'a', updated: 3 }]);
+});
+
+test('without the status and the events, a requested update does not wait for ever', async () => {
+  const { reader, fleet, open } = startReader(['containers', 'update']);
+  const first = reader.read();
+  open[0]?.answer(web('1'));
+  await first;
+  fleet.ask(['web']);
+  const next = reader.read();
+  open[1]?.answer(web('2'));
+  await next;
+  expect(fleet.isRunning()).toBe(false);
+  expect(fleet.updateOf('web')).toBeUndefined();
+  expect(fleet.named('web')?.version).toBe('2');
+});
