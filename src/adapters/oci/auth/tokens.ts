@@ -44,8 +44,9 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
       const key = keyOf(request);
       const known = fresh(key);
       if (known !== undefined) return known;
-      const carried = await ask(request, carriers.get(key)?.flightKey ?? key, together(request), signal);
-      const token = carried ?? (await ask(request, key, [], signal));
+      const flightKey = carriers.get(key)?.flightKey ?? key;
+      const carried = await ask(request, flightKey, () => together(request), signal);
+      const token = carried ?? (await ask(request, key, () => [], signal));
       if (token === undefined) throw new Error('a token request for one scope without a result');
       return token;
     },
@@ -78,14 +79,15 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
     return shared.choose(realm, scope, wanting());
   }
 
-  /** Undefined if the server gave no usable token for several scopes. */
+  /** Undefined if the server gave no usable token for several scopes. A caller that joins a request chooses no scopes. */
   function ask(
     request: TokenRequest,
     flightKey: string,
-    scopes: readonly string[],
+    chooseScopes: () => readonly string[],
     signal?: AbortSignal,
   ): Promise<string | undefined> {
     const work = async (stop: AbortSignal) => {
+      const scopes = chooseScopes();
       if (scopes.length < 2) return fetchToken(request, [keyOf(request)], stop);
       const keys = scopes.map((scope) => keyOf({ ...request, scopes: [scope] }));
       const carrier: SharedTokenRequest = { flightKey };
