@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { codeOf } from '../../../domain/text/error-code.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { cachedFor } from '../async/single-flight.ts';
+import { cachedFor } from '../async/cached-for.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
