@@ -1,8 +1,8 @@
 import type { CheckRequest, Request } from '../domain/run/request.ts';
 import { describeError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
-import type { DecisionRecord } from '../domain/decision/decisions.ts';
-import type { SeenTag } from '../domain/check/sightings.ts';
+import type { DecisionRecord } from '../domain/decision/decision-records.ts';
+import type { SeenTag } from '../domain/check/seen-tag.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/service-settings.ts';
