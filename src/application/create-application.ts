@@ -193,7 +193,7 @@ export function createApplication(
   function notingChecks(ask: Judge): Judge {
     return async (selected, order, signal) => {
       const report = await ask(selected, order, signal);
-      const answered = report.standing.filter((container) => !signal?.aborted || container.status !== 'unknown');
+      const answered = report.asScheduled.filter((container) => !signal?.aborted || container.status !== 'unknown');
       checks.noteChecked(answered, clock.nowMs());
       if (order.applyCooldown && memory.endsDecisions !== false) await desk.endDead(answered);
       return report;
