@@ -1,8 +1,8 @@
 import type { CheckRequest, Request } from '../domain/run/request.ts';
 import { describeError } from '../domain/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
-import type { DecisionRecord } from '../domain/decision/decisions.ts';
-import type { SeenTag } from '../domain/check/sightings.ts';
+import type { DecisionRecord } from '../domain/decision/decision-records.ts';
+import type { SeenTag } from '../domain/check/seen-tag.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/service-settings.ts';
@@ -193,7 +193,7 @@ export function createApplication(
   function notingChecks(ask: Judge): Judge {
     return async (selected, order, signal) => {
       const report = await ask(selected, order, signal);
-      const answered = report.standing.filter((container) => !signal?.aborted || container.status !== 'unknown');
+      const answered = report.asScheduled.filter((container) => !signal?.aborted || container.status !== 'unknown');
       checks.noteChecked(answered, clock.nowMs());
       if (order.applyCooldown && memory.endsDecisions !== false) await desk.endDead(answered);
       return report;

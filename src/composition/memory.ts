@@ -3,8 +3,8 @@ import { createSharedRecords } from '../adapters/files/shared-records.ts';
 import { compactListings, type StoredListing, readStoredListing } from '../adapters/oci/tags/stored-listings.ts';
 import type { Memory } from '../application/create-application.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
-import { compactSeenTags, readSeenTag } from '../domain/check/sightings.ts';
-import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
+import { compactSeenTags, readSeenTag } from '../domain/check/seen-tag.ts';
+import { compactRecords, readDecisionRecord } from '../domain/decision/decision-records.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 

@@ -321,6 +321,18 @@ describe('describe()', () => {
     expect(server.lines().length).toBe(1);
   });
 
+  test('of one digest in two registries at once, asks each registry for its own', async () => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1');
+    const broken = await rig.serve(() => ({ status: 400 }));
+    const server = await rig.serve(serveContent(content));
+    const registry = rig.registry();
+    const requests = [broken, server].map((each) => ({ reference: at(each), digest, platform: linux }));
+    const [failed, found] = await Promise.allSettled(requests.map((request) => registry.describe(request)));
+    expect(failed?.status).toBe('rejected');
+    expect(found).toMatchObject({ status: 'fulfilled', value: { digest } });
+  });
+
   test('refuses content that is not what its digest says, for manifests and configs', async () => {
     const content = emptyContent();
     const { digest, configDigest } = putImage(content, 'team/app:1');

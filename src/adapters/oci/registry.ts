@@ -97,7 +97,9 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
     if (known !== undefined) return known;
     const find = (place: RepositoryEndpoint, shared: AbortSignal) =>
       describeImage(client, place, { digest, platform, showable }, shared);
-    const image = await describing(key, (shared) => firstOf(reference, 'look into', find, shared), signal);
+    // Another repository with the same digest may fail, so it is no substitute.
+    const flightKey = `${repositoryName(reference)}@${key}`;
+    const image = await describing(flightKey, (shared) => firstOf(reference, 'look into', find, shared), signal);
     images.set(key, image);
     return image;
   }

@@ -62,7 +62,7 @@ export type Judge = (selected: SelectedContainers, order: JudgeOrder, signal?: A
 
 export type JudgedReport = CheckReport & {
   /** The verdicts of a scheduled run on the same containers, without the exceptions of this order. */
-  readonly standing: readonly CheckedContainer[];
+  readonly asScheduled: readonly CheckedContainer[];
 };
 
 /**
@@ -95,7 +95,7 @@ export function createJudge(
     const { containers, images, failedVersions, begunAt } = listing;
     const services = new Map(listing.services?.services.map((service) => [service.id, service]));
     const verdicts = new Map<string, CheckedContainer>();
-    const standing = new Map<string, CheckedContainer>();
+    const asScheduled = new Map<string, CheckedContainer>();
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
       const { noPull, approve: approval, window } = effectiveSettings(settings, watched.wishes);
       const read = references.get(watched.container.id);
@@ -114,7 +114,7 @@ export function createJudge(
       const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
       verdicts.set(checked.id, checked);
       const usual = inWave({ ...judged, ...heldOtherwise(verdict) });
-      standing.set(checked.id, holdBack.judge(usual, { approval, window }, decided, nowMs));
+      asScheduled.set(checked.id, holdBack.judge(usual, { approval, window }, decided, nowMs));
       const { name: container, image, status, reason, error } = checked;
       publish({
         kind: 'container_checked',
@@ -150,7 +150,7 @@ export function createJudge(
     const checked = named.flatMap(({ container }) => verdicts.get(container.id) ?? []);
     return {
       containers: checked,
-      standing: checked.map((one) => standing.get(one.id) ?? one),
+      asScheduled: checked.map((one) => asScheduled.get(one.id) ?? one),
       unmatched: selected.unmatched,
       unfinished: selected.unfinished.map((update) => describeUnfinished(update, references.get(update.container.id))),
       unwatched: selected.unwatched,

@@ -1,5 +1,6 @@
 import { defined } from '../../domain/text/defined.ts';
-import type { ApprovalFrom, CandidateKind, Hold } from '../../domain/decision/hold.ts';
+import type { Hold } from '../../domain/decision/hold.ts';
+import type { ApprovalFrom, CandidateKind } from '../../domain/decision/approval.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';

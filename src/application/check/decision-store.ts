@@ -1,4 +1,5 @@
-import { type DecisionRecord, type Decisions, decisionsOf } from '../../domain/decision/decisions.ts';
+import type { Decisions } from '../../domain/decision/decisions.ts';
+import { type DecisionRecord, decisionsOf } from '../../domain/decision/decision-records.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 
 /** The decisions of people that this process knows. */

@@ -94,7 +94,7 @@ const mostKnown = 1000;
  */
 export type FinalHoldCheck = (containers: readonly CheckedContainer[]) => Promise<string | undefined>;
 
-export function createFinalHoldCheck({ book, holdBack, clock }: LastLookParts): FinalHoldCheck {
+export function createFinalHoldCheck({ book, holdBack, clock }: FinalHoldParts): FinalHoldCheck {
   return async (containers) => {
     const stale = containers.filter(({ status }) => status === 'stale');
     if (stale.length === 0) return undefined;
@@ -104,7 +104,7 @@ export function createFinalHoldCheck({ book, holdBack, clock }: LastLookParts): 
   };
 }
 
-type LastLookParts = {
+type FinalHoldParts = {
   readonly book: DecisionStore;
   readonly holdBack: HoldRules;
   readonly clock: Pick<Clock, 'nowMs'>;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import type { DecisionRecord, DecisionKind } from '../../domain/decision/decisions.ts';
+import type { DecisionKind } from '../../domain/decision/decisions.ts';
+import type { DecisionRecord } from '../../domain/decision/decision-records.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Session } from '../../domain/run/session.ts';

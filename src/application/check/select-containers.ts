@@ -4,9 +4,9 @@ import {
   type Selection,
   selectContainers,
   type WatchedContainer,
-  scopeInForce,
   selectByImage,
 } from '../../domain/check/selection.ts';
+import { scopeInForce } from '../../domain/check/scope.ts';
 import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../domain/check/filters.ts';
 import { type ImageLabelsOf, imageLabelsIn } from '../../domain/container/image-index.ts';
 import { noImageLabels } from '../../domain/inventory/engine-listing.ts';

@@ -10,12 +10,8 @@ import {
   readListedDependencies,
 } from '../../domain/inventory/listed-dependencies.ts';
 import type { Instance } from '../../domain/outside/outside.ts';
-import {
-  createSelector,
-  type UnwatchedContainer,
-  type WatchedContainer,
-  scopeInForce,
-} from '../../domain/check/selection.ts';
+import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
+import { scopeInForce } from '../../domain/check/scope.ts';
 import type { LabelledSetting } from '../../domain/settings/labelled-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { isSameList, isSameRecord } from '../../domain/text/shallow-equality.ts';

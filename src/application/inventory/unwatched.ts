@@ -1,6 +1,7 @@
 import { readContainerReference } from '../../domain/check/container-reference.ts';
 import { createImageRule } from '../../domain/check/image-selection.ts';
-import { selectContainers, type WatchedContainer, scopeInForce, selectByImage } from '../../domain/check/selection.ts';
+import { selectContainers, type WatchedContainer, selectByImage } from '../../domain/check/selection.ts';
+import { scopeInForce } from '../../domain/check/scope.ts';
 import { labelsOfImage } from '../../domain/container/image-index.ts';
 import { everyEntry, noImageLabels, type EngineListing } from '../../domain/inventory/engine-listing.ts';
 import type { UnwatchedTracked } from '../../domain/inventory/inventory.ts';

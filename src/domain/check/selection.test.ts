@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
-import { scopeInForce, selectContainers, type SelectionSettings, whyOptedOut } from './selection.ts';
+import { selectContainers, whyOptedOut } from './selection.ts';
+import { scopeInForce } from './scope.ts';
+import type { SelectionSettings } from './watch-rules.ts';
 import { defaultSettings } from '../settings/service-settings.ts';
 
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };

@@ -1,16 +1,14 @@
 import type { Labels } from '../container/label-names.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
-import { carriesAny } from '../container/label-pair.ts';
 import { type LabelValues, readLabels } from '../settings/labels.ts';
-import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
-import { quoted } from '../text/printable.ts';
+import { anyOf, namePattern } from '../text/name-pattern.ts';
 import type { UnwatchedReason } from './unwatched.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
-import { isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
 import { type ContainerReference, readContainerReference } from './container-reference.ts';
 import { createImageRule, type ImageRule } from './image-selection.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
+import { readRules, type SelectionSettings, whyDisabled, whyUnwatched } from './watch-rules.ts';
 
 export type Selection = {
   /** In listing order. */
@@ -27,21 +25,6 @@ type LabelledContainer = {
   readonly container: ContainerSummary;
   /** Warnings about labels without effect. A typo in one can be why a container is not watched. */
   readonly warnings: readonly string[];
-};
-
-/** The options that select the watched containers. */
-export type SelectionSettings = Pick<
-  ServiceSettings,
-  | 'names'
-  | 'labelEnable'
-  | 'disableContainers'
-  | 'enableContainersByLabel'
-  | 'disableContainersByLabel'
-  | 'includeStopped'
-  | 'includeRestarting'
-> & {
-  /** Empty: only unscoped containers. */
-  readonly scope: string;
 };
 
 /** Divides the engine's containers into watched and unwatched ones, the latter with the reason. */
@@ -114,99 +97,4 @@ export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): str
   const isSkipped = createImageRule({ skipImageNames: settings.skipImageNames, monitorImageNames: [] });
   const reference = readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: undefined });
   return isSkipped?.(reference) ?? (effectiveSettings(settings, wishes).monitorOnly ? 'is monitored only' : undefined);
-}
-
-export type ScopeSource = {
-  /** Configured scope; undefined: none. */
-  readonly scope: string | undefined;
-  readonly containers: readonly ContainerSummary[];
-  readonly imageLabelsOf: ImageLabelsOf;
-  /** The id of the container that we run in. */
-  readonly ownId: string | undefined;
-};
-
-/**
- * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else the scope of Upkeep's own
- * container.
- */
-export function scopeInForce({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {
-  if (scope !== undefined) return scope === 'none' ? '' : scope;
-  const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);
-  return (own && readLabels(own.labels, imageLabelsOf(own)).wishes.scope) ?? '';
-}
-
-/**
- * A label of every container of a Swarm service:
- * https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/
- */
-export const swarmTaskLabel = 'com.docker.swarm.task.id';
-
-type Rules = Omit<SelectionSettings, 'names' | 'disableContainers'> & {
-  readonly isNamed: NamePattern;
-  readonly isDisabled: NamePattern;
-};
-
-function readRules(settings: SelectionSettings): Rules {
-  return {
-    ...settings,
-    isNamed: settings.names.length === 0 ? () => true : anyOf(settings.names.map(namePattern)),
-    isDisabled: anyOf(settings.disableContainers.map(namePattern)),
-  };
-}
-
-function whyUnwatched(container: ContainerSummary, wishes: LabelValues, rules: Rules): UnwatchedReason | undefined {
-  if (isParkedName(container.name)) return { reason: 'belongs to an update that is not finished' };
-  if (parseKeptName(container.name) !== undefined) {
-    return { reason: 'was replaced by an update, and is kept for a rollback' };
-  }
-  if (container.labels[swarmTaskLabel] !== undefined) {
-    return { kind: 'swarm task', reason: 'is a task of a Swarm service, and Swarm replaces those itself' };
-  }
-  const disabled = whyDisabled(container, wishes, rules);
-  if (disabled !== undefined) return disabled;
-  const scope = wishes.scope ?? '';
-  if (scope !== rules.scope) {
-    return { kind: 'other scope', reason: scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}` };
-  }
-  if (rules.labelEnable && wishes.enable !== true) {
-    return { kind: 'not enabled by label', reason: 'has no enable label, and label-enable is on' };
-  }
-  if (rules.enableContainersByLabel.length > 0 && !carriesAny(container.labels, rules.enableContainersByLabel)) {
-    return { kind: 'not enabled by label', reason: 'carries no label of enable-containers-by-label' };
-  }
-  if (!rules.isNamed(container.name)) return { kind: 'not named', reason: 'is not among the names to watch' };
-  return whyNotInThisState(container, rules);
-}
-
-/** Why its owner has excluded a container, by its name or a label. */
-function whyDisabled(
-  { name, labels }: Pick<ContainerSummary, 'name' | 'labels'>,
-  wishes: LabelValues,
-  { isDisabled, disableContainersByLabel }: Pick<Rules, 'isDisabled' | 'disableContainersByLabel'>,
-): UnwatchedReason | undefined {
-  if (wishes.enable === false) return { kind: 'disabled by label', reason: 'is disabled by its label' };
-  if (isDisabled(name)) return { kind: 'excluded', reason: 'is disabled by disable-containers' };
-  if (carriesAny(labels, disableContainersByLabel)) {
-    return { kind: 'excluded', reason: 'is disabled by disable-containers-by-label' };
-  }
-  return undefined;
-}
-
-/** A paused container is watched and reported as stale, though it is not replaced. */
-function whyNotInThisState({ status }: ContainerSummary, rules: Rules): UnwatchedReason | undefined {
-  switch (status) {
-    case 'running':
-    case 'paused':
-      return undefined;
-    case 'created':
-    case 'exited':
-      return rules.includeStopped ? undefined : { kind: 'stopped', reason: 'is stopped, and include-stopped is off' };
-    case 'restarting':
-      return rules.includeRestarting
-        ? undefined
-        : { kind: 'restarting', reason: 'is restarting, and include-restarting is off' };
-    case 'removing':
-    case 'dead':
-      return { reason: 'is being removed' };
-  }
 }

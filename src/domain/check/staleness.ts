@@ -8,7 +8,7 @@ import { digestsOf, type ImageIndex } from '../container/image-index.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { quoted } from '../text/printable.ts';
-import type { Age, Sighting } from './sightings.ts';
+import type { Age } from './sightings.ts';
 import { registryDigest, type CheckSubject, unknownVerdict, type Verdict, verdict } from './verdict.ts';
 
 /** The verdict without a registry. Undefined if the tag's digest must be requested from the registry. */
@@ -130,7 +130,8 @@ function isBuiltLocally({ image, reference }: CheckSubject, images: ImageIndex):
   return userTags(image).length > 0 || (tagged !== undefined && tagged.digests.length === 0);
 }
 
-function isRunning({ imageId, image }: CheckSubject, digests: readonly Digest[]): boolean {
+/** Whether the container's image has one of the digests. */
+export function isRunning({ imageId, image }: CheckSubject, digests: readonly Digest[]): boolean {
   const own: readonly string[] = [imageId, ...(image === undefined ? [] : digestsOf(image))];
   return digests.some((digest) => own.includes(digest));
 }
@@ -161,45 +162,6 @@ function judgeNewer(
   if (subject.ignoresCooldown)
     return stale.otherwise === undefined ? { ...stale, otherwise: { reason, hold: 'cooldown', eligibleAtMs } } : stale;
   return { ...held(reason, 'cooldown', subject), eligibleAtMs, cooldown };
-}
-
-/** How the newer of two images of a tag is known: by the tag itself, or only by build times. */
-export type Order = 'known' | { readonly ownCreatedAtMs: number | undefined };
-
-/**
- * The verdict with an earlier digest of the tag. Undefined if that digest may not be applied or is not newer than the
- * running one. A digest that failed before ends the search and is not tried again.
- */
-export function judgeOlderDigest(
-  subject: CheckSubject,
-  young: Verdict,
-  earlier: Content,
-  images: ImageIndex,
-  order: Order,
-): Verdict | undefined {
-  const { status, failedVersion, cooldown } = judgeContent(subject, earlier, images);
-  if (status === 'held' && failedVersion !== undefined) return { ...young, failedVersion };
-  if (status !== 'stale' || !isNewer(earlier.latest, order)) return undefined;
-  const name = quoted(familiarReference(subject.reference));
-  const reason = `The newest image of ${name} is too young for the cooldown, and the tag keeps moving: ${shortDigest(earlier.latest.digest)} is old enough`;
-  const chosen = { insteadDigest: earlier.latest.digest, eligibleAtMs: undefined, cooldown, failedVersion };
-  const { hold: _, ...rest } = young;
-  return { ...rest, status: 'stale', reason, ...chosen };
-}
-
-/** Earlier dates come from reproducible builds and carry no information. */
-const firstRealDateMs = Date.UTC(1980, 0, 2);
-
-function isNewer({ createdAtMs }: RemoteImage, order: Order): boolean {
-  if (order === 'known') return true;
-  const { ownCreatedAtMs = 0 } = order;
-  return createdAtMs !== undefined && ownCreatedAtMs >= firstRealDateMs && createdAtMs > ownCreatedAtMs;
-}
-
-/** Sightings of the tag after the running digest; undefined if the running digest was never seen. */
-export function seenSince(subject: CheckSubject, seen: readonly Sighting[]): readonly Sighting[] | undefined {
-  const own = seen.findLastIndex(({ digest }) => isRunning(subject, [digest]));
-  return own === -1 ? undefined : seen.slice(own + 1);
 }
 
 function wholeUnits(ms: number): number {

@@ -4,18 +4,10 @@ import type { Digest } from '../reference/digest.ts';
 import { parseWindows } from '../window/window-grammar.ts';
 import { createTimeZone } from '../schedule/time-zone.ts';
 import { createWindows, type Windows } from '../window/windows.ts';
-import {
-  compactRecords,
-  obsoleteDecisions,
-  decisionFor,
-  decisionsOf,
-  type DecisionRecord,
-  readDecisionRecord,
-  takeDecision,
-  type Decision,
-  type DecisionRequest,
-} from './decisions.ts';
-import { describeHold, holdOf, type HoldQuestion, needsApproval, readApproval, type ApprovalFrom } from './hold.ts';
+import { obsoleteDecisions, decisionFor, takeDecision, type Decision, type DecisionRequest } from './decisions.ts';
+import { compactRecords, decisionsOf, type DecisionRecord, readDecisionRecord } from './decision-records.ts';
+import { describeHold, holdOf, type HoldQuestion } from './hold.ts';
+import { needsApproval, readApproval, type ApprovalFrom } from './approval.ts';
 
 const digestOf = (letter: string): Digest => `sha256:${letter.repeat(64)}`;
 const nowMs = Date.parse('2026-06-01T12:00:00Z');

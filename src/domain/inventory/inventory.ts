@@ -1,7 +1,8 @@
 import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
-import type { Hold, CandidateKind } from '../decision/hold.ts';
+import type { Hold } from '../decision/hold.ts';
+import type { CandidateKind } from '../decision/approval.ts';
 import type { UnwatchedReason } from '../check/unwatched.ts';
 import type { VersionChange } from '../container/image-labels.ts';
 import type { EntryKind, PastOutcome } from '../run/session.ts';

@@ -5,7 +5,7 @@ import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelValuesOf } from '../settings/labels.ts';
 import { quoted } from '../text/printable.ts';
-import { swarmTaskLabel } from '../check/selection.ts';
+import { swarmTaskLabel } from '../check/watch-rules.ts';
 import { whyNotSelfUpdated } from '../self-update/self-update.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 import { isParkedName } from '../transaction/transaction-names.ts';

@@ -1,7 +1,7 @@
 // The measurement of test/bench/check.bench.ts, bundled and in its own process. `check-times.mjs PORT CONTAINERS IMAGES
 // WARM_UPS RUNS` checks this number of new containers of this number of images. It prints the milliseconds of each run
-// after the warm-ups, as JSON. `alone`: times of a bare client's single requests. They are measured before the checks,
-// because in between they would make the compiler optimise the shared code again.
+// after the warm-ups, as JSON, and as `cpuMs` the CPU time of one check. `alone`: times of a bare client's single requests.
+// They are measured before the checks, because in between they would make the compiler optimise the shared code again.
 import { Agent, request } from 'node:http';
 import { createOciRegistry } from '../../../src/adapters/oci/registry.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
@@ -40,8 +40,10 @@ const [checks, alone] = [[], []];
 for (let run = 0; run < aloneWarmUps; run += 1) await askAlone();
 for (let run = 0; run < runs; run += 1) alone.push(await timed(askAlone));
 for (let run = 0; run < warmUps; run += 1) await check();
+const before = process.cpuUsage();
 for (let run = 0; run < runs; run += 1) checks.push(await timed(check));
-console.log(JSON.stringify({ checks, alone }));
+const { user, system } = process.cpuUsage(before);
+console.log(JSON.stringify({ checks, alone, cpuMs: (user + system) / 1000 / runs }));
 process.exit();
 
 async function timed(work) {

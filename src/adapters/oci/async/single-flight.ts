@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../../../domain/outside/outside.ts';
 import { abortReasonOf, orAborted } from './or-aborted.ts';
 
 /** Runs `work` for a key, or joins its current run. */
@@ -47,20 +46,3 @@ export function createSingleFlight<Value>(): SingleFlight<Value> {
 }
 
 type Flight<Value> = { readonly controller: AbortController; readonly result: Promise<Value>; waiting: number };
-
-/** Caches the answer of `ask` for `ttlMs`. Failures are not cached. */
-export function cachedFor<Value>(
-  clock: Clock,
-  ttlMs: number,
-  ask: (signal: AbortSignal) => Promise<Value>,
-): (signal?: AbortSignal) => Promise<Value> {
-  const flight = createSingleFlight<Value>();
-  let answer: { readonly value: Value; readonly atMs: number } | undefined;
-
-  return async function recall(signal) {
-    if (answer !== undefined && clock.monotonicMs() - answer.atMs < ttlMs) return answer.value;
-    const value = await flight('', ask, signal);
-    answer = { value, atMs: clock.monotonicMs() };
-    return value;
-  };
-}

@@ -3,7 +3,8 @@ import type { Login } from './credentials.ts';
 import { cut, RegistryFailure } from '../transport/failure.ts';
 import type { Scheme } from './hosts.ts';
 import type { IsInsecure } from '../transport/insecure.ts';
-import { basic, type TokenRequest, type Tokens } from './tokens.ts';
+import type { Tokens } from './tokens.ts';
+import { basic, type TokenRequest } from './token-request.ts';
 
 /** Value of the `Authorization` header. */
 export type Authorization = {

@@ -58,5 +58,7 @@ function whyOf(error: Error & { code?: unknown; killed?: boolean }, output: stri
   if (error.code === 'ENOENT') return 'is not installed here';
   if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `wrote more than ${maxOutputBytes} bytes`;
   if (error.killed === true) return `did not answer within ${deadlineMs / 1000} s`;
-  return `failed: ${cut(output) || String(error.code)}`;
+  // Helpers write their errors as plain text to the output. An object there may contain the secret.
+  const said = parseJsonObject(output) === undefined ? cut(output) : '';
+  return `failed: ${said || String(error.code)}`;
 }

@@ -159,6 +159,11 @@ describe('find()', () => {
   test.each<[string, string[], RegExp, number?]>([
     ['is missing', [], /^docker-credential-broken is not installed here$/],
     ['fails', ["echo 'no \u001b[31mkeychain' >&2; exit 3"], /^docker-credential-broken failed: no \\x1b\[31mkeychain$/],
+    [
+      'says a login and fails',
+      [`echo '{"Username":"jo","Secret":"geheim"}'; exit 1`],
+      /^docker-credential-broken failed: 1$/,
+    ],
     ['says nothing to read', ['echo secret stuff'], /^docker-credential-broken gave an answer that cannot be read$/],
     ['says too much', ['yes | head -c 100000'], /^docker-credential-broken wrote more than 65536 bytes$/],
     ['hangs', ['sleep 60'], /^docker-credential-broken did not answer within 0.2 s$/, 200],

@@ -1,7 +1,8 @@
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { askHelper, type HelperAnswer } from './credential-helper.ts';
-import { createDockerConfigFile, hubKey, registryOfKey, type Credential } from './docker-config.ts';
+import { hubKey, registryOfKey, type Credential } from './docker-config.ts';
+import { createDockerConfigFile } from './docker-config-file.ts';
 import { createLru } from '../async/lru.ts';
 import { createSingleFlight } from '../async/single-flight.ts';
 

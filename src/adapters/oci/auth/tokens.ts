@@ -1,25 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import type { Login } from './credentials.ts';
-import { loginRefused } from './denials.ts';
-import { errorTextOf } from '../transport/answer.ts';
 import type { WireAnswer, WireRequest } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { parseJsonObject, stringOf } from '../transport/json.ts';
 import { createLru } from '../async/lru.ts';
 import { createSingleFlight } from '../async/single-flight.ts';
 import { createSharedScopes } from './shared-scopes.ts';
-
-/** Parameters of a `Bearer` challenge. */
-export type TokenRequest = {
-  readonly realm: URL;
-  readonly service: string | undefined;
-  /** E.g. `repository:library/nginx:pull`. */
-  readonly scopes: readonly string[];
-  readonly login: Login;
-  /** Scopes that will be requested soon with the same login. */
-  readonly companions?: Iterable<string>;
-};
+import { readToken, type TokenRequest, wireRequest } from './token-request.ts';
 
 export type Tokens = {
   /** Throws a `RegistryFailure`: `registry-denied` when the token server refuses the login. */
@@ -44,8 +30,9 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
       const key = keyOf(request);
       const known = fresh(key);
       if (known !== undefined) return known;
-      const carried = await ask(request, carriers.get(key)?.flightKey ?? key, together(request), signal);
-      const token = carried ?? (await ask(request, key, [], signal));
+      const flightKey = carriers.get(key)?.flightKey ?? key;
+      const carried = await ask(request, flightKey, () => together(request), signal);
+      const token = carried ?? (await ask(request, key, () => [], signal));
       if (token === undefined) throw new Error('a token request for one scope without a result');
       return token;
     },
@@ -78,14 +65,15 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
     return shared.choose(realm, scope, wanting());
   }
 
-  /** Undefined if the server gave no usable token for several scopes. */
+  /** Undefined if the server gave no usable token for several scopes. A caller that joins a request chooses no scopes. */
   function ask(
     request: TokenRequest,
     flightKey: string,
-    scopes: readonly string[],
+    chooseScopes: () => readonly string[],
     signal?: AbortSignal,
   ): Promise<string | undefined> {
     const work = async (stop: AbortSignal) => {
+      const scopes = chooseScopes();
       if (scopes.length < 2) return fetchToken(request, [keyOf(request)], stop);
       const keys = scopes.map((scope) => keyOf({ ...request, scopes: [scope] }));
       const carrier: SharedTokenRequest = { flightKey };
@@ -122,20 +110,9 @@ export type SendToTokenServer = (request: WireRequest, signal: AbortSignal) => P
 
 /** A token is 2 to 4 kB. */
 const maxTokens = 1000;
-const maxTokenLength = 32 * 1024;
 
 /** Servers refuse headers of more than 8 kB: https://nginx.org/en/docs/http/ngx_http_core_module.html#large_client_header_buffers */
 const maxSharedTokenLength = 7500;
-
-const maxAnswerBytes = 1024 * 1024;
-
-/** https://distribution.github.io/distribution/spec/auth/token/#token-response-fields */
-const defaultLifeSeconds = 60;
-
-/** Margin for the transfer and for different clocks. A short lifetime is halved instead. */
-const skewMs = 10_000;
-
-const clientId = 'upkeep';
 
 /** The secret is hashed, because keys live as long as the cache. */
 function keyOf({ realm, service, scopes, login }: TokenRequest): string {
@@ -143,63 +120,4 @@ function keyOf({ realm, service, scopes, login }: TokenRequest): string {
     .update(JSON.stringify(login.credential ?? null))
     .digest('base64');
   return JSON.stringify([realm.href, service, [...scopes].sort(), secret]);
-}
-
-/**
- * A GET with the password (https://distribution.github.io/distribution/spec/auth/token/), or a POST
- * with the identity token (https://distribution.github.io/distribution/spec/auth/oauth/).
- */
-function wireRequest({ realm, service, scopes, login }: TokenRequest): WireRequest {
-  const { credential } = login;
-  const common = { maxBytes: maxAnswerBytes, headers: { accept: 'application/json' } };
-  if (credential?.kind === 'identity-token') {
-    const form = new URLSearchParams({
-      grant_type: 'refresh_token',
-      service: service ?? realm.host,
-      client_id: clientId,
-      refresh_token: credential.identityToken,
-      scope: scopes.join(' '),
-    });
-    const headers = { ...common.headers, 'content-type': 'application/x-www-form-urlencoded' };
-    return { ...common, method: 'POST', url: realm, headers, body: form.toString() };
-  }
-  const url = new URL(realm.href);
-  if (service !== undefined) url.searchParams.set('service', service);
-  for (const scope of scopes) url.searchParams.append('scope', scope);
-  if (credential?.kind !== 'password') return { ...common, method: 'GET', url };
-  url.searchParams.set('account', credential.username);
-  return { ...common, method: 'GET', url, headers: { ...common.headers, authorization: basic(credential) } };
-}
-
-/** https://www.rfc-editor.org/rfc/rfc7617.html */
-export function basic({ username, password }: { readonly username: string; readonly password: string }): string {
-  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-}
-
-function readToken({ realm, login }: TokenRequest, answer: WireAnswer): { token: string; lifeMs: number } {
-  const { host } = realm;
-  const { status, body } = answer;
-  if (status === 401 || status === 403) throw loginRefused(host, login, errorTextOf(answer));
-  if (status >= 500)
-    throw new RegistryFailure('registry-unreachable', `its token server answered with status ${status}`, { host });
-  const fields = status === 200 ? parseJsonObject(body) : undefined;
-  const token = [fields?.['token'], fields?.['access_token']]
-    .map(stringOf)
-    .find((text) => text !== undefined && text !== '');
-  if (token === undefined || !fitsHeader(token))
-    throw new RegistryFailure('registry-invalid', `its token server answered with status ${status} and no token`, {
-      host,
-    });
-  return { token, lifeMs: lifeOf(fields?.['expires_in']) };
-}
-
-/** True if a header can carry the token. */
-function fitsHeader(token: string): boolean {
-  return token.length <= maxTokenLength && /^[\x21-\x7e]+$/.test(token);
-}
-
-function lifeOf(expiresIn: unknown): number {
-  const seconds = typeof expiresIn === 'number' && expiresIn > 0 ? expiresIn : defaultLifeSeconds;
-  const ms = seconds * 1000;
-  return Math.max(ms - skewMs, ms / 2);
 }

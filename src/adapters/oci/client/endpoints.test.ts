@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
+import { createEndpoints } from './endpoints.ts';
 import { serverCa, type HttpServer } from '../../../../test/support/http/http-server.ts';
 import { createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import {
@@ -8,6 +10,7 @@ import {
   requireToken,
 } from '../../../../test/support/registry/registry-content.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import type { Login } from '../auth/credentials.ts';
 import type { OciRegistryOptions } from './connect.ts';
 
 const rig = createOciRig();
@@ -132,3 +135,29 @@ test('mirrors do not stand in for other registries, and a mirror may live below 
   await oci.resolve(nginx);
   expect(server.lines()).toEqual(['HEAD /v2/team/app/manifests/1', 'HEAD /proxy/hub/v2/library/nginx/manifests/1.27']);
 });
+
+test('an engine that refuses its info is asked once for many images, with one warning', async () => {
+  let asked = 0;
+  const warnings: string[] = [];
+  const log = { debug: ignore, info: ignore, warn: (text: string) => void warnings.push(text), error: ignore };
+  const endpointsOf = createEndpoints({
+    clock: createFakeClock(),
+    log,
+    credentials: { find: noLogin, findOwn: noLogin, forget: ignore },
+    hubMirrors: () => {
+      asked += 1;
+      return Promise.reject(new Error('403'));
+    },
+  });
+  for (let at = 0; at < 20; at += 1) {
+    const places = await endpointsOf(parseImageReference(`team/app${at}`));
+    expect(places.map(({ host }) => host)).toEqual(['registry-1.docker.io']);
+  }
+  expect([asked, warnings]).toEqual([1, ['The mirrors of Docker Hub are unknown, so they are not used']]);
+});
+
+function ignore(): void {}
+
+function noLogin(registry: string): Promise<Login> {
+  return Promise.resolve({ registry, credential: undefined, origin: 'there is no login for it' });
+}

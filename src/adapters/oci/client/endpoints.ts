@@ -2,7 +2,7 @@ import type { ImageReference } from '../../../domain/reference/image-reference.t
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Credentials, Login } from '../auth/credentials.ts';
 import type { Scheme } from '../auth/hosts.ts';
-import { cachedFor } from '../async/single-flight.ts';
+import { cachedFor } from '../async/cached-for.ts';
 import { noRetries, usualRetries, type RetryBounds } from '../limits/throttle.ts';
 
 /** A host to request an image from. */
@@ -34,7 +34,11 @@ export type EndpointsOf = (reference: ImageReference, signal?: AbortSignal) => P
  * (https://docs.docker.com/docker-hub/image-library/mirror/) and do not get a login for Docker Hub.
  */
 export function createEndpoints({ clock, log, credentials, hubMirrors }: EndpointOptions): EndpointsOf {
-  const mirrors = cachedFor(clock, mirrorsTtlMs, async (signal) => (await hubMirrors(signal)).flatMap(readMirror));
+  const read = async (signal: AbortSignal) => (await hubMirrors(signal)).flatMap(readMirror);
+  const mirrors = cachedFor(clock, mirrorsTtlMs, read, (error) => {
+    log?.warn('The mirrors of Docker Hub are unknown, so they are not used', { error });
+    return [];
+  });
 
   return async function endpointsOf({ registry }, signal) {
     const isHub = registry === 'docker.io';
@@ -45,18 +49,8 @@ export function createEndpoints({ clock, log, credentials, hubMirrors }: Endpoin
       patience: usualRetries,
       login: () => credentials.find(registry.toLowerCase()),
     };
-    return isHub ? [...(await mirrorsNow(signal)), origin] : [origin];
+    return isHub ? [...(await mirrors(signal)), origin] : [origin];
   };
-
-  async function mirrorsNow(signal: AbortSignal | undefined): Promise<readonly Endpoint[]> {
-    try {
-      return await mirrors(signal);
-    } catch (error) {
-      signal?.throwIfAborted();
-      log?.warn('The mirrors of Docker Hub are unknown, so they are not used', { error });
-      return [];
-    }
-  }
 
   function readMirror(text: string): Endpoint[] {
     const url = URL.canParse(text) ? new URL(text) : undefined;

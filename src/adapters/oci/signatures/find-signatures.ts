@@ -1,4 +1,4 @@
-import { isDigest, type Digest } from '../../../domain/reference/digest.ts';
+import type { Digest } from '../../../domain/reference/digest.ts';
 import type { FoundSignature } from '../../../domain/signature/signature.ts';
 import type { Client } from '../client/client.ts';
 import type { RepositoryEndpoint } from '../manifests/manifests.ts';
@@ -6,7 +6,7 @@ import { acceptedTypes } from '../manifests/manifest.ts';
 import { requireFound, verify } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { arrayOf, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
+import { signatureArtifact, signatureLayersIn, signatureManifestsIn } from './signature-manifest.ts';
 
 /**
  * Signatures of an image, at most 20: from cosign's tag, and from the image's referrers
@@ -38,7 +38,6 @@ type RequestContext = {
 };
 
 const mostSignatures = 20;
-const mostManifests = 10;
 
 /** The minimum of a registry's limit for manifests. */
 const maxManifestBytes = 4 * 1024 * 1024;
@@ -89,45 +88,4 @@ function contentOf(answer: WireAnswer, digest: Digest | undefined): Buffer | und
     if (error instanceof RegistryFailure) return undefined;
     throw error;
   }
-}
-
-/** The digest of a payload, and its signature in base64. */
-type SignatureLayer = { readonly payload: Digest; readonly signature: string };
-
-/** Digests of manifests with cosign signatures, from an index of referrers; the first 10. */
-function signatureManifestsIn(body: Buffer): readonly Digest[] {
-  const entries = arrayOf(parseJsonObject(body)?.['manifests']).map(objectOf);
-  return entries
-    .filter((entry) => stringOf(entry?.['artifactType']) === signatureArtifact)
-    .flatMap((entry) => digestIn(entry?.['digest']))
-    .slice(0, mostManifests);
-}
-
-/**
- * The signatures in a cosign manifest. Empty for other manifests:
- * https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#storage
- */
-function signatureLayersIn(body: Buffer): readonly SignatureLayer[] {
-  const layers = arrayOf(parseJsonObject(body)?.['layers']).map(objectOf);
-  return layers
-    .filter((layer) => stringOf(layer?.['mediaType']) === payloadType)
-    .flatMap((layer) => {
-      const signature = stringOf(objectOf(layer?.['annotations'])?.[signatureAnnotation]) ?? '';
-      const isSound = signature !== '' && signature.length <= longestSignature;
-      return isSound ? digestIn(layer?.['digest']).map((payload) => ({ payload, signature })) : [];
-    });
-}
-
-/** The type of an artifact whose subject is the signed image. */
-const signatureArtifact = 'application/vnd.dev.cosign.artifact.sig.v1+json';
-
-const payloadType = 'application/vnd.dev.cosign.simplesigning.v1+json';
-
-const signatureAnnotation = 'dev.cosignproject.cosign/signature';
-
-/** ECDSA P-256 takes 96 characters, Ed25519 takes 88. */
-const longestSignature = 1024;
-
-function digestIn(value: unknown): readonly Digest[] {
-  return typeof value === 'string' && isDigest(value) ? [value] : [];
 }

@@ -10,7 +10,7 @@ import { parseImageReference } from '../../../domain/reference/image-reference.t
 import { RegistryFailure } from '../transport/failure.ts';
 import { createSharedRecords } from '../../files/shared-records.ts';
 import { compactListings, readStoredListing } from './stored-listings.ts';
-import { nextPage } from './list-tags.ts';
+import { nextPage } from './next-page.ts';
 
 const rig = createOciRig();
 

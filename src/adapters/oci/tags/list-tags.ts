@@ -7,6 +7,7 @@ import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { requireFound } from '../transport/answer.ts';
 import { parseJsonObject } from '../transport/json.ts';
+import { nextPage } from './next-page.ts';
 
 /** A page with its ETag. `next` is the query of the page after it. */
 export type Page = {
@@ -104,40 +105,4 @@ function tagsIn(body: Buffer): readonly string[] {
 
 function tooSlow(): RegistryFailure {
   return new RegistryFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
-}
-
-/** The address of a listing. */
-type ListingPlace = {
-  readonly url: URL;
-  /** The target host of the registry's redirect, e.g. from lscr.io to ghcr.io. */
-  readonly behind?: string | undefined;
-};
-
-/**
- * The query of the next page, `?last=1.27&n=1000`, from a `Link` header (RFC 8288,
- * https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-tags). Undefined on the last page. A
- * link to another host or path is refused, and only its query is used.
- */
-export function nextPage(link: string | undefined, { url, behind }: ListingPlace): string | undefined {
-  const target = link === undefined ? undefined : targetIn(link.slice(0, longestLink));
-  if (target === undefined) return undefined;
-  if (!URL.canParse(target, url.href)) throw refused('at an invalid URL');
-  const next = new URL(target, url.href);
-  if (next.host !== url.host && next.host !== behind) throw refused('on another host');
-  if (!next.pathname.endsWith(url.pathname) && !url.pathname.endsWith(next.pathname)) throw refused('at another path');
-  return next.search === '' ? undefined : next.search;
-}
-
-const longestLink = 2000;
-
-/** The target of the first link with the relation `next`. */
-function targetIn(link: string): string | undefined {
-  for (const [, target, parameters = ''] of link.matchAll(/<([^<>]*)>([^<]*)/g)) {
-    if (/;\s*rel\s*=\s*"?(?:[^";,]*\s)?next(?=["\s;,]|$)/i.test(parameters)) return target;
-  }
-  return undefined;
-}
-
-function refused(where: string): RegistryFailure {
-  return new RegistryFailure('registry-invalid', `its list of tags continues ${where}`);
 }

@@ -4,7 +4,6 @@ import type { Agents, Route } from './agents.ts';
 import { RegistryFailure } from './failure.ts';
 import { isTlsError, readNetworkError } from './network-errors.ts';
 import type { SentSecrets } from './sent-secrets.ts';
-import { createTickBatches, type TickBatches } from '../async/tick-batches.ts';
 import { abortReasonOf, orAborted } from '../async/or-aborted.ts';
 
 export type WireRequest = {
@@ -38,13 +37,12 @@ export type ExchangeOptions = {
 
 /** Redirects are returned like other answers. */
 export function createExchange(agents: Agents, options: ExchangeOptions): Exchange {
-  const context: ExchangeContext = { ...options, inTurn: createTickBatches(Infinity) };
   return async function exchange(request, signal) {
     const { url } = request;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
         const route = await orAborted(agents.routeTo(url), signal);
-        const answer = await attempt(route, request, context, signal);
+        const answer = await attempt(route, request, options, signal);
         if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
@@ -58,16 +56,13 @@ export function createExchange(agents: Agents, options: ExchangeOptions): Exchan
   };
 }
 
-/** Answers that arrived in the same tick continue together. */
-type ExchangeContext = ExchangeOptions & { readonly inTurn: TickBatches };
-
 /** The server may close a kept connection at the moment of its use, and several after its restart. */
 const maxStaleConnections = 3;
 
 function attempt(
   route: Route,
   wanted: WireRequest,
-  { deadlineMs, userAgent, sent, inTurn }: ExchangeContext,
+  { deadlineMs, userAgent, sent }: ExchangeOptions,
   signal: AbortSignal | undefined,
 ): Promise<WireAnswer | 'stale'> {
   const { url, method, headers, body, maxBytes } = wanted;
@@ -101,7 +96,7 @@ function attempt(
 
     function succeed(answer: WireAnswer | 'stale'): void {
       settle();
-      inTurn(() => resolve(answer));
+      resolve(answer);
     }
 
     function fail(error: Error): void {

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAddressList, loopback, splitHost, type AddressList } from './address-list.ts';
-import { cachedFor } from '../async/single-flight.ts';
+import { cachedFor } from '../async/cached-for.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 
 export type InsecureOptions = {
@@ -18,28 +18,21 @@ export type InsecureOptions = {
  * https://docs.docker.com/reference/cli/dockerd/#insecure-registries
  */
 export function createInsecure({ clock, log, insecureRegistries }: InsecureOptions): IsInsecure {
-  const listed = cachedFor(clock, listTtlMs, async (signal) => readList(await insecureRegistries(signal)));
+  const read = async (signal: AbortSignal) => readList(await insecureRegistries(signal));
+  const listed = cachedFor(clock, listTtlMs, read, (error) => {
+    log?.warn('The insecure registries are unknown, so every registry needs a valid certificate', { error });
+    return readList([]);
+  });
 
   return async function isInsecure(host, signal) {
     const { name } = splitHost(host);
     if (name === 'localhost' || loopback.contains(name)) return true;
     if (name === 'docker.io' || name.endsWith('.docker.io')) return false;
-    const { hosts, ranges } = await listedNow(signal);
+    const { hosts, ranges } = await listed(signal);
     if (hosts.has(host.toLowerCase())) return true;
     if (ranges.isEmpty) return false;
     return (await addressesOf(name)).some((address) => ranges.contains(address));
   };
-
-  /** If the list cannot be read, every registry needs a valid certificate. */
-  async function listedNow(signal: AbortSignal | undefined): Promise<List> {
-    try {
-      return await listed(signal);
-    } catch (error) {
-      signal?.throwIfAborted();
-      log?.warn('The insecure registries are unknown, so every registry needs a valid certificate', { error });
-      return readList([]);
-    }
-  }
 }
 
 export type IsInsecure = (host: string, signal?: AbortSignal) => Promise<boolean>;

@@ -39,6 +39,15 @@ test.each<[string, string | undefined]>([
   expect(createProxyChoice({ ...proxy, no })(new URL(url))?.href).toBe(through);
 });
 
+test.each(['http://user:100%@proxy:3128', 'http://us%er:x@proxy:3128'])(
+  'refuses the login of %s at the start',
+  (http) => {
+    expect(() => createProxyChoice({ http })).toThrow(
+      'Cannot use the proxy of HTTP_PROXY: its login has a % that encodes no character',
+    );
+  },
+);
+
 test('a star exempts everything, and nothing is a proxy unless one is given', () => {
   expect(createProxyChoice({ ...proxy, no: ['*'] })(new URL('https://a.test'))).toBeUndefined();
   expect(createProxyChoice({ http: ' ', https: '' })(new URL('https://a.test'))).toBeUndefined();

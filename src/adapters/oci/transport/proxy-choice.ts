@@ -38,10 +38,24 @@ function readProxy(name: string, value: string | undefined): URL | undefined {
   if (text === '') return undefined;
   const full = /^[a-z0-9+.-]+:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  throw new ServiceError('invalid-input', `Cannot use the proxy of ${name}: it is not the URL of an HTTP proxy`, {
-    remedy: 'give it as http://[user:password@]host:port',
-  });
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw refuse(name, 'it is not the URL of an HTTP proxy', 'give it as http://[user:password@]host:port');
+  if (!hasReadableLogin(url))
+    throw refuse(name, 'its login has a % that encodes no character', 'write % as %25 in the user name and password');
+  return url;
+}
+
+function hasReadableLogin(url: URL): boolean {
+  try {
+    proxyAuthorization(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refuse(name: string, why: string, remedy: string): ServiceError {
+  return new ServiceError('invalid-input', `Cannot use the proxy of ${name}: ${why}`, { remedy });
 }
 
 function createExemptions(entries: readonly string[]): (url: URL) => boolean {

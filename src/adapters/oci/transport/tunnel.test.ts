@@ -69,3 +69,12 @@ test('a proxy that is silent costs no more than the deadline', async () => {
   const error = await failureOf(rig.registry({ proxy: { https: proxy.url }, requestDeadlineMs: 50 }).resolve(image));
   expect(['timeout', 'registry-unreachable']).toContain(error.code);
 });
+
+test('the proxy gets an IPv6 address in brackets', async () => {
+  const proxy = await rig.serve(() => ({}), {
+    onConnect: (_, socket) => void socket.end('HTTP/1.1 403 No\r\ncontent-length: 0\r\n\r\n'),
+  });
+  const oci = rig.registry({ proxy: { https: proxy.url } });
+  await failureOf(oci.resolve(parseImageReference('[fd00::5]:5000/team/app:1')));
+  expect(proxy.tunnels.map(({ url }) => url)).toEqual(['[fd00::5]:5000']);
+});

@@ -11,7 +11,7 @@ export function createTunnelAgent(proxy: URL, deadlineMs: number, options: https
   agent.createConnection = function createConnection(target, callback) {
     // Node ignores the stream when there is an error.
     const answer = callback as ((error: unknown, stream?: Duplex | null) => void) | undefined;
-    openTunnel(proxy, `${target.host}:${target.port}`, deadlineMs).then(
+    openTunnel(proxy, authorityOf(target.host ?? '', target.port), deadlineMs).then(
       // The request's options reach `tls.connect` unchanged, and it uses the given socket.
       (socket) => answer?.(null, connect({ ...target, socket } as https.RequestOptions)),
       (error: unknown) => answer?.(error),
@@ -19,6 +19,11 @@ export function createTunnelAgent(proxy: URL, deadlineMs: number, options: https
     return undefined;
   };
   return agent;
+}
+
+/** An IPv6 address needs brackets before its port. */
+function authorityOf(host: string, port: string | number | null | undefined): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function openTunnel(proxy: URL, target: string, deadlineMs: number): Promise<Duplex> {

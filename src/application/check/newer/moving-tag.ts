@@ -5,7 +5,7 @@ import type { ImageIndex } from '../../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
 import { ageOf, eligibleOlderDigests, type Sighting } from '../../../domain/check/sightings.ts';
-import { judgeOlderDigest, seenSince } from '../../../domain/check/staleness.ts';
+import { judgeOlderDigest, seenSince } from '../../../domain/check/older-digest.ts';
 import type { CheckSubject, Verdict } from '../../../domain/check/verdict.ts';
 
 export type MovingTag = {

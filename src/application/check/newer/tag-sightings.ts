@@ -1,13 +1,12 @@
 import type { Digest } from '../../../domain/reference/digest.ts';
+import { type Sighting, withSighting } from '../../../domain/check/sightings.ts';
 import {
-  type Sighting,
-  withSighting,
   compactSeenTags,
   mostSeenTags,
   type SeenTag,
   toMonotonicClock,
   toWallClock,
-} from '../../../domain/check/sightings.ts';
+} from '../../../domain/check/seen-tag.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { SharedRecords } from '../../../domain/outside/record-store.ts';
 

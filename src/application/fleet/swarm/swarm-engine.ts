@@ -1,4 +1,4 @@
-import { swarmTaskLabel } from '../../../domain/check/selection.ts';
+import { swarmTaskLabel } from '../../../domain/check/watch-rules.ts';
 import type { ContainerSummary } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { EngineReader } from '../../../domain/outside/engine-reader.ts';

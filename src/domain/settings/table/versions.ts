@@ -14,7 +14,7 @@ import {
   signers,
 } from '../values/versions.ts';
 import type { ServiceOptions } from './option.ts';
-import type { ApprovalFrom } from '../../decision/hold.ts';
+import type { ApprovalFrom } from '../../decision/approval.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
 

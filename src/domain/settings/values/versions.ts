@@ -1,6 +1,6 @@
 import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from '../../tags/tag-policy.ts';
 import type { ValueKind } from './label-values.ts';
-import { type ApprovalFrom, readApproval } from '../../decision/hold.ts';
+import { type ApprovalFrom, readApproval } from '../../decision/approval.ts';
 import { parseWindows, type Window } from '../../window/window-grammar.ts';
 
 /** An unreadable label. It counts as a value, so that the option does not replace it. */

@@ -1,0 +1,31 @@
+import type { VersionKind } from '../tags/tag-policy.ts';
+
+/** The difference between a candidate and the current tag. `digest` means the same tag with other content. */
+export type CandidateKind = 'digest' | VersionKind;
+
+/** The smallest kind of candidate that needs approval. `never`: no candidate does. */
+export type ApprovalFrom = CandidateKind | 'never';
+
+/** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). Undefined for any other text. */
+export function readApproval(text: string): ApprovalFrom | undefined {
+  return spellings.get(text.trim().toLowerCase());
+}
+
+/** Whether a person must approve a candidate of the kind. */
+export function needsApproval(from: ApprovalFrom, kind: CandidateKind): boolean {
+  return from !== 'never' && order.indexOf(kind) >= order.indexOf(from);
+}
+
+const order: readonly CandidateKind[] = ['digest', 'patch', 'minor', 'major'];
+
+const spellings: ReadonlyMap<string, ApprovalFrom> = new Map([
+  ['true', 'digest'],
+  ['yes', 'digest'],
+  ['1', 'digest'],
+  ['false', 'never'],
+  ['no', 'never'],
+  ['0', 'never'],
+  ['patch', 'patch'],
+  ['minor', 'minor'],
+  ['major', 'major'],
+]);
