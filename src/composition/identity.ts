@@ -1,4 +1,4 @@
-import type { Settings, StateSettings } from '../config/read/make-settings.ts';
+import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { VerificationKey } from '../domain/signature/signature.ts';
 

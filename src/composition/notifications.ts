@@ -1,4 +1,4 @@
-import type { Settings } from '../config/read/make-settings.ts';
+import type { Settings } from '../config/read/process-settings.ts';
 import { localTimeZone } from '../config/schedule/local-time-zone.ts';
 import type { MessageLevel } from '../domain/notification/message.ts';
 import type { ServiceStart } from '../interfaces/cli/context/context.ts';

@@ -2,7 +2,7 @@ import { defined } from '../domain/text/defined.ts';
 import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { TlsFiles } from '../adapters/docker/transport/connection.ts';
 import { readNamedFile } from '../config/given/secrets.ts';
-import type { Settings } from '../config/read/make-settings.ts';
+import type { Settings } from '../config/read/process-settings.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
 import type { ProcessContext } from './process-context.ts';

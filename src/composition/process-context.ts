@@ -1,4 +1,4 @@
-import type { Settings } from '../config/read/make-settings.ts';
+import type { Settings } from '../config/read/process-settings.ts';
 import type { Clock, Log } from '../domain/outside/outside.ts';
 import type { Interrupt, createUpdateTracker } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';

@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import { type Command, hearSignals, openProcessContext, type Program } from './process-context.ts';
 import { apiOf, demoApi } from './http-api.ts';
-import type { Settings } from '../config/read/make-settings.ts';
+import type { Settings } from '../config/read/process-settings.ts';
 import { isDecision, runDecide } from './run-decide.ts';
 import { isReadCommand, runReadCommand } from './run-read-command.ts';
 import { openDemo, openService, type Service } from './service.ts';

@@ -1,6 +1,6 @@
 import { decisionCommands, type CommandName } from '../config/declaration/commands.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { Settings } from '../config/read/make-settings.ts';
+import type { Settings } from '../config/read/process-settings.ts';
 import type { DecisionSource } from '../interfaces/cli/context/decision-sources.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Command, ProcessContext } from './process-context.ts';

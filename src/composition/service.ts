@@ -2,7 +2,7 @@ import { defined } from '../domain/text/defined.ts';
 import type { DockerEngine } from '../adapters/docker/engine.ts';
 import type { StoredListings } from '../adapters/oci/registry.ts';
 import type { Application } from '../application/application.ts';
-import type { Settings, StateSettings } from '../config/read/make-settings.ts';
+import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
 import type { Memory } from '../application/create-application.ts';
 import type { FollowOptions } from '../application/inventory/engine-cache.ts';

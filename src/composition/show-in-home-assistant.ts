@@ -1,6 +1,6 @@
 import type { HomeAssistantDeps } from '../adapters/notify/home-assistant/home-assistant.ts';
 import type { HomeAssistantSettings } from '../adapters/notify/home-assistant/url.ts';
-import type { Settings } from '../config/read/make-settings.ts';
+import type { Settings } from '../config/read/process-settings.ts';
 import type { Entities } from '../domain/home-assistant/entities.ts';
 import type { Service } from './service.ts';
 import type { ProcessContext } from './process-context.ts';

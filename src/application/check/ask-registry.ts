@@ -1,22 +1,20 @@
-import type { RemoteImage } from '../../domain/outside/registry.ts';
-import { runsOn } from '../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { judgeFailure } from '../../domain/check/failed-check.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
-import { formatReference, type ImageReference } from '../../domain/reference/image-reference.ts';
+import { formatReference } from '../../domain/reference/image-reference.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
+import type { Platform } from '../../domain/reference/platform.ts';
 import { ageOf } from '../../domain/check/sightings.ts';
 import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
 import type { CheckSubject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { remember } from '../async/remember.ts';
 import type { FindCandidate } from './newer/find-candidate.ts';
 import { judgeHigherTags } from './newer/judge-candidate.ts';
 import { judgeMovingTag } from './newer/moving-tag.ts';
 import { requireSignature } from './newer/require-signature.ts';
 import type { TagSightings } from './newer/tag-sightings.ts';
+import { createDescriber, createPlatformReader, type Describer, type PlatformReader } from './ask-once.ts';
 
 export type Question = {
   readonly subject: CheckSubject;
@@ -144,32 +142,4 @@ async function judgeWhole(
  */
 function isNoAnswer({ code }: ServiceError, { image }: CheckSubject): boolean {
   return code === 'registry-not-found' || image === undefined;
-}
-
-type Describer = (digest: Digest, platform: Platform) => Promise<RemoteImage>;
-
-// The questions of one check bound the answers.
-function createDescriber(reference: ImageReference, { outside, signal }: AskOptions): Describer {
-  return remember(
-    (digest: Digest, platform: Platform) => outside.registry.describe({ reference, digest, platform }, signal),
-    (digest, platform) => `${digest} ${formatPlatform(platform)}`,
-  );
-}
-
-type PlatformReader = (imageId: string) => Promise<Platform>;
-
-/** A container's platform is its engine's. An emulated image keeps its own. */
-function createPlatformReader({ outside: { engine }, signal }: AskOptions): PlatformReader {
-  const engineInfo = remember(
-    () => engine.info(signal),
-    () => '',
-  );
-  return remember(
-    async (imageId: string) => {
-      const [{ platform }, image] = await Promise.all([engineInfo(), engine.inspectImage(imageId, signal)]);
-      if (image === undefined || runsOn(image, platform)) return platform;
-      return { os: image.os, architecture: image.architecture, variant: image.variant };
-    },
-    (imageId) => imageId,
-  );
 }

@@ -1,17 +1,13 @@
-import { defined } from '../../domain/text/defined.ts';
 import type { Hold } from '../../domain/decision/hold.ts';
 import type { ApprovalFrom, CandidateKind } from '../../domain/decision/approval.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
-import type { ContainerSummary } from '../../domain/container/container.ts';
-import type { CheckedFacts } from '../../domain/run/event.ts';
-import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
 import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
-import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
-import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
-import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
+import { familiarReference } from '../../domain/reference/image-reference.ts';
+import type { Staleness } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './container-references.ts';
-import { sourceOf, changeBetween, type VersionChange, versionOf } from '../../domain/container/image-labels.ts';
+import { type VersionChange } from '../../domain/container/image-labels.ts';
 
 export type CheckedContainer = ImageVersions & {
   readonly id: string;
@@ -64,63 +60,6 @@ export type CheckedContainer = ImageVersions & {
   readonly unrestrained?: UnheldVerdict;
 };
 
-/** Combines the verdict on a container with its other facts. */
-export function describeChecked(
-  { id, name, image: listed, imageId }: ContainerSummary,
-  { kind, read, verdict, noPull, images, nowMs }: DescribeFacts,
-): CheckedContainer {
-  const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
-  const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs, otherFailures } = verdict;
-  const image = imageIn(read, listed);
-  return {
-    id,
-    name,
-    image,
-    ...referencesOf(read?.kind === 'known' ? read.text : listed, verdict.candidate),
-    imageId,
-    digest,
-    status,
-    reason,
-    updateAvailable: status === 'stale' || status === 'held',
-    latestDigest,
-    latestImageId,
-    pullDigest: noPull ? undefined : insteadDigest,
-    eligibleAtMs,
-    error,
-    failedVersion,
-    ...defined({ cooldown, otherFailures, hold, kind }),
-    ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
-    ...versionsOf(imageId, image, verdict, images),
-    ...candidateOf(verdict, image),
-  };
-}
-
-function referencesOf(reference: string, candidate: TagOfCandidate | undefined) {
-  const successorReference = candidate === undefined ? reference : withTagOf(reference, candidate.reference);
-  return { reference, successorReference };
-}
-
-function candidateOf({ status, candidate }: Verdict, image: string) {
-  if (status !== 'stale' && status !== 'held') return {};
-  if (candidate === undefined) return { candidate: image, candidateKind: 'digest' } as const;
-  return { candidate: familiarReference(candidate.reference), candidateKind: candidate.kind };
-}
-
-type DescribeFacts = {
-  readonly kind: EntryKind | undefined;
-  readonly read: ReadReference | undefined;
-  readonly verdict: Verdict;
-  readonly noPull: boolean;
-  readonly images: ImageIndex;
-  readonly nowMs: number;
-};
-
-/** Fields of a check's event, without the verdict. */
-export function checkedFacts(checked: CheckedContainer): CheckedFacts {
-  const { candidate, candidateKind, hold, version, latestVersion, change } = checked;
-  return defined({ candidate, candidateKind, hold, version, latestVersion, change });
-}
-
 /** The reference of a container, as people write it. */
 export function imageIn(read: ReadReference | undefined, listed: string): string {
   return read?.kind === 'known' ? familiarReference(read.reference) : (read?.text ?? listed);
@@ -134,16 +73,6 @@ export type HoldSettings = { readonly approval: ApprovalFrom; readonly window: W
 
 /** The verdict on the newer version without these rules, so that it can be judged again. */
 export type UnheldVerdict = HoldSettings & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
-
-/** The digest of the version that an update would apply, or the id of an image that the engine already has. */
-export function candidateDigest({
-  updateAvailable,
-  pullDigest,
-  latestDigest,
-  latestImageId = '',
-}: Pick<CheckedContainer, 'updateAvailable' | 'pullDigest' | 'latestDigest' | 'latestImageId'>): Digest | undefined {
-  return updateAvailable ? (pullDigest ?? latestDigest ?? parseDigest(latestImageId)) : undefined;
-}
 
 /**
  * The running version, and facts about a newer image. A field is absent if it is unknown or there is no newer image.
@@ -159,24 +88,3 @@ export type ImageVersions = {
   readonly downloadBytes?: number;
   readonly sourceUrl?: string;
 };
-
-/** Names the running version and the newer one, without a further request. */
-function versionsOf(imageId: string, image: string, verdict: Verdict, images: ImageIndex): ImageVersions {
-  const labels = labelsOfImage(images.byId(imageId));
-  const version = versionOf({ labels, image, digest: verdict.digest ?? imageId });
-  const { status, latestDigest, latestImageId, newest, candidate } = verdict;
-  if (status !== 'stale' && status !== 'held') return defined({ version });
-  const present = latestImageId === undefined ? undefined : images.byId(latestImageId);
-  const latestLabels = labelsOfImage(present);
-  const digest = latestDigest ?? latestImageId ?? '';
-  const latestName = candidate === undefined ? image : familiarReference(candidate.reference);
-  const latestVersion = newest?.version ?? versionOf({ labels: latestLabels, image: latestName, digest });
-  const change =
-    version === undefined || latestVersion === undefined ? undefined : changeBetween(version, latestVersion);
-  const sourceUrl = newest?.sourceUrl ?? sourceOf(latestLabels);
-  return defined({
-    ...{ version, latestVersion, change, sourceUrl },
-    releasedAtMs: newest?.createdAtMs,
-    downloadBytes: present === undefined ? newest?.layerBytes : undefined,
-  });
-}

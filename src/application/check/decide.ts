@@ -8,7 +8,8 @@ import {
 } from '../../domain/decision/decisions.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { type CheckedContainer, candidateDigest } from './checked-container.ts';
+import type { CheckedContainer } from './checked-container.ts';
+import { candidateDigest } from './describe-checked.ts';
 import type { DecisionStore } from './decision-store.ts';
 
 /** `isKept` false: the decision could not be stored and ends with this process. */

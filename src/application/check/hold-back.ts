@@ -5,7 +5,8 @@ import { createTimeZone } from '../../domain/schedule/time-zone.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import { createWindows, type Windows } from '../../domain/window/windows.ts';
-import { candidateDigest, type CheckedContainer, type HoldSettings, type UnheldVerdict } from './checked-container.ts';
+import type { CheckedContainer, HoldSettings, UnheldVerdict } from './checked-container.ts';
+import { candidateDigest } from './describe-checked.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import type { DecisionStore } from './decision-store.ts';
 

@@ -1,4 +1,3 @@
-import { defined } from '../../domain/text/defined.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
@@ -6,7 +5,8 @@ import { familiarReference, tryParseImageReference } from '../../domain/referenc
 import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { DecidedCandidate } from '../../domain/decision/decisions.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
-import { candidateDigest } from '../check/checked-container.ts';
+import { candidateDigest } from '../check/describe-checked.ts';
+import { checkOf, justUpdated, notChecked, rolledBack, updatedHalfway, withRolledBack } from './last-check-of.ts';
 
 /** Results of the last checks. A result counts while its container runs the checked image. */
 export type LastChecks = {
@@ -142,66 +142,6 @@ type Known = {
   /** Absent after an update. */
   readonly checked?: CheckedContainer;
 };
-
-const notChecked: LastCheck = {
-  staleness: undefined,
-  stale: false,
-  updateAvailable: false,
-  latestDigest: '',
-  reason: '',
-  checkedAtMs: undefined,
-};
-
-const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
-
-function withRolledBack({ unrestrained: _, ...checked }: CheckedContainer): CheckedContainer {
-  return { ...checked, ...heldAsFailed, eligibleAtMs: undefined };
-}
-
-const heldAsFailed = {
-  status: 'held',
-  hold: 'failed',
-  reason:
-    'The newer version was rolled back here: it is not tried again before there is another one, or with --retry-failed',
-} as const;
-
-const rolledBack = {
-  staleness: heldAsFailed.status,
-  hold: heldAsFailed.hold,
-  reason: heldAsFailed.reason,
-  stale: false,
-  updateAvailable: true,
-} as const;
-
-/** The container was updated to an older version of a moving tag, because the newest is too young. */
-const updatedHalfway = {
-  staleness: 'held',
-  hold: 'cooldown',
-  reason: 'Was updated to an earlier image of its tag, because the newest is too young for the cooldown',
-  updateAvailable: true,
-} as const;
-
-/** Keeps the last known verdict if a check has failed. */
-function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number | undefined): LastCheck {
-  const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = container;
-  const why = defined({ hold, retryAtMs });
-  if (staleness === 'unknown') {
-    const { hold: _hold, eligibleAtMs: _eligibleAtMs, retryAtMs: _retryAtMs, ...known } = before;
-    return { ...known, staleness, reason, stale: false, checkedAtMs, ...why };
-  }
-  const stale = staleness === 'stale';
-  return { staleness, reason, stale, updateAvailable, latestDigest, checkedAtMs, ...why, ...newerOf(container) };
-}
-
-function newerOf(container: CheckedContainer): Partial<LastCheck> {
-  const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
-    container;
-  const waitingDigest = candidateDigest(container);
-  return defined({
-    candidateDigest: waitingDigest === container.latestDigest ? undefined : waitingDigest,
-    ...{ eligibleAtMs, latestVersion, candidate, candidateKind, change, releasedAtMs, downloadBytes, sourceUrl },
-  });
-}
 
 /** More containers than an engine runs. Beyond it, the result of the longest unchecked container is dropped. */
 const mostRemembered = 10_000;

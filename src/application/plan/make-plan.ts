@@ -6,12 +6,8 @@ import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import { whyOptedOut } from '../../domain/check/selection.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
-import {
-  planUpdate,
-  type RefusedContainer,
-  type StaleContainer,
-  type UpdatePlan,
-} from '../../domain/plan/update-plan.ts';
+import { planUpdate, type RefusedContainer, type UpdatePlan } from '../../domain/plan/update-plan.ts';
+import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
 import type { CheckReport } from '../check/check.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { createGraphReader } from './read-graph.ts';

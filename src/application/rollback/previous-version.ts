@@ -6,7 +6,7 @@ import { containerOwnLabels } from '../../domain/container/label-names.ts';
 import { isExcluded } from '../../domain/settings/labels.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import type { StaleContainer } from '../../domain/plan/update-plan.ts';
+import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
 
 /**
  * The named containers with the image before their last update, and the containers that were updated together with

@@ -4,7 +4,7 @@ import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import type { StaleContainer } from '../../domain/plan/update-plan.ts';
+import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { listAll } from '../engine/list-all.ts';
 import type { InRun } from '../check/part-of-run.ts';

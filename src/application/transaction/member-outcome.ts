@@ -2,7 +2,7 @@ import { defined } from '../../domain/text/defined.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { composeFileRemark } from '../../domain/plan/compose-file.ts';
-import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
 import { downtimeOf } from '../../domain/run/downtime.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';

@@ -3,7 +3,7 @@ import type { TransactOptions } from './transact-options.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import type { PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
 import { announceEnd, announcePhase, announceStart } from './announce.ts';
 import { createPhaseWatch } from './phase-watch.ts';
 import { failuresOf, rememberFailures } from './failed-versions.ts';

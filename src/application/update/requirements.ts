@@ -2,7 +2,7 @@ import type { Container } from '../../domain/container/container.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import type { Requirement } from '../../domain/plan/update-plan.ts';
+import type { Requirement } from '../../domain/plan/planned-transaction.ts';
 import { healthDeadlineMs } from '../health/health.ts';
 import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 

@@ -30,14 +30,14 @@ export const listContainers = `{ docker ps -a --format '{{.Names}}' || podman ps
 
 /** All commands with their options, without deprecated options and options without an effect. */
 export function completedCommands(): readonly CompletedCommand[] {
-  return commands.map(({ name, summary, takesNames, ...command }) => ({
+  return commands.map(({ name, summary, usage, ...command }) => ({
     name,
     summary,
     flags: [
       ...optionEntries.flatMap(([, option]) => (takesOption(name, option) ? flagOf(option) : [])),
       { name: 'help', short: 'h', meaning: 'List the options', value: 'none' },
     ],
-    operands: 'operands' in command ? command.operands : takesNames ? 'containers' : [],
+    operands: 'operands' in command ? command.operands : usage !== '' ? 'containers' : [],
   }));
 }
 

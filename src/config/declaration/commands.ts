@@ -1,14 +1,13 @@
 /** A command: the first word of the command line. */
 export type Command = {
   readonly name: string;
-  /** Arguments after the command's name. */
+  /** Arguments after the command's name; empty if it takes none. */
   readonly usage: string;
   /** A sentence without a final period. */
   readonly meaning: string;
   /** The line in the overview. */
   readonly summary: string;
-  /** Whether arguments may follow: container names, unless `operands` lists others. */
-  readonly takesNames: boolean;
+  /** The possible arguments. Without them the arguments are names of containers. */
   readonly operands?: readonly string[];
   /** Exit codes, besides 2 for an invalid command line. */
   readonly exitCodes: readonly ExitCode[];
@@ -40,7 +39,6 @@ export const commands = [
     summary: 'keep containers up to date: the service itself (the default)',
     meaning:
       'Checks the registries every --interval and replaces containers that have a newer image. A new container that fails its health check is rolled back',
-    takesNames: true,
     exitCodes: [
       { code: 0, meaning: 'stopped on request; with --run-once, all updates succeeded' },
       { code: 1, meaning: 'it could not start; with --run-once, also: a container failed or was rolled back' },
@@ -62,7 +60,6 @@ export const commands = [
     summary: 'list available updates and change nothing',
     meaning:
       'Checks the registries once, lists the containers that have a newer image, and gives the reason for all others. Changes nothing and pulls nothing',
-    takesNames: true,
     exitCodes: [
       { code: 0, meaning: 'done; with --exit-code: no updates are available' },
       { code: 1, meaning: 'it failed; with --exit-code, also: something could not be checked' },
@@ -79,7 +76,6 @@ export const commands = [
     usage: '[NAME…]',
     summary: 'update now, once',
     meaning: 'Checks the registries, then updates the stale containers in the order of their dependencies',
-    takesNames: true,
     exitCodes: ofUpdate,
     examples: [
       { line: 'upkeep update', meaning: 'all containers' },
@@ -94,7 +90,6 @@ export const commands = [
     summary: 'go back to the image from before the last update',
     meaning:
       'Rolls containers back to the image before their last update, with the same protocol as an update. A group that was updated together is rolled back together. The abandoned version is not tried again until its tag moves; to apply it anyway, use update --retry-failed or a second rollback',
-    takesNames: true,
     exitCodes: ofUpdate,
     examples: [{ line: 'upkeep rollback web', meaning: 'one container' }],
   },
@@ -104,7 +99,6 @@ export const commands = [
     summary: 'finish or undo interrupted updates',
     meaning:
       'Finishes or undoes interrupted updates, as every start and run does, and reports the result of each. With --unsealed NAME, also the update of this container if its journal has no seal of this key',
-    takesNames: false,
     exitCodes: [
       { code: 0, meaning: 'nothing is left to repair' },
       { code: 1, meaning: 'a repair failed, or could not be tried' },
@@ -121,7 +115,6 @@ export const commands = [
     summary: 'approve a new version that waits for it',
     meaning:
       'Checks the registries for the named containers and approves the new version that is found, for its digest only. The service of the same --state-dir, or that of --url, applies it in its next update',
-    takesNames: true,
     exitCodes: ofDecision,
     examples: [
       { line: 'upkeep approve web --state-dir /data', meaning: 'for the service with the same folder' },
@@ -137,7 +130,6 @@ export const commands = [
     summary: 'skip one new version',
     meaning:
       'Holds the new version of the named containers back until there is another one. The version after it is applied as usual',
-    takesNames: true,
     exitCodes: ofDecision,
     examples: [{ line: 'upkeep skip web', meaning: 'this version never' }],
   },
@@ -146,7 +138,6 @@ export const commands = [
     usage: 'NAME…',
     summary: 'hold a new version back for a time',
     meaning: 'Holds the new version of the named containers back for a time, 7d unless --for says otherwise',
-    takesNames: true,
     exitCodes: ofDecision,
     examples: [{ line: 'upkeep snooze web --for 3d', meaning: 'ask again in three days' }],
   },
@@ -155,7 +146,6 @@ export const commands = [
     usage: 'NAME…',
     summary: 'withdraw an approval, a skip or a snooze',
     meaning: 'Withdraws the decision about the new version of the named containers',
-    takesNames: true,
     exitCodes: ofDecision,
     examples: [{ line: 'upkeep unskip web', meaning: 'as if nothing had been decided' }],
   },
@@ -165,7 +155,6 @@ export const commands = [
     summary: 'list the watched containers, without a check',
     meaning:
       'Lists the watched containers of the engine. With --url, lists those of a running service with the result of its last check',
-    takesNames: true,
     exitCodes: doneOrFailed,
     examples: [
       { line: 'upkeep containers', meaning: 'containers of the engine' },
@@ -180,7 +169,6 @@ export const commands = [
     usage: '',
     summary: 'list the past updates of a running service',
     meaning: 'Lists the last 500 updates of a running service since its start, oldest first',
-    takesNames: false,
     exitCodes: doneOrFailed,
     examples: [
       {
@@ -195,7 +183,6 @@ export const commands = [
     summary: 'follow the events of a running service',
     meaning:
       'Follows the events of a running service until Ctrl-C. After a lost connection it reconnects and prints the missed events',
-    takesNames: false,
     exitCodes: doneOrFailed,
     examples: [
       {
@@ -211,7 +198,6 @@ export const commands = [
     summary: 'list, test, preview and convert notifications',
     meaning:
       'list: lists the targets, with --state-dir also the waiting messages. test: sends a message to all targets or to the named ones, and prints the answers of the services. preview: prints the messages of a simulated run. upgrade: prints URLs that replace the deprecated options, secrets included',
-    takesNames: true,
     operands: ['list', 'test', 'preview', 'upgrade'],
     exitCodes: [
       { code: 0, meaning: 'done' },
@@ -229,7 +215,6 @@ export const commands = [
     summary: 'show each option, its value and its source',
     meaning:
       'Shows the configuration that "upkeep run" would use with the same options and variables. With --url, shows the configuration of a running service. Secrets are hidden',
-    takesNames: false,
     exitCodes: doneOrFailed,
     examples: [
       { line: 'upkeep config --cleanup', meaning: 'for this command line and environment' },
@@ -242,7 +227,6 @@ export const commands = [
     summary: 'watch Upkeep work on a simulated engine: no Docker needed',
     meaning:
       'Runs the whole service on a simulated engine and registry, with containers and a stream of good and bad releases. Uses no real engine and no network',
-    takesNames: false,
     exitCodes: doneOrFailed,
     examples: [
       { line: 'upkeep demo', meaning: 'until Ctrl-C' },
@@ -256,7 +240,6 @@ export const commands = [
     summary: 'print a script that completes commands and options',
     meaning:
       'Prints a script for a shell. With it, the Tab key completes commands, options, their values and names of containers',
-    takesNames: true,
     operands: ['bash', 'zsh', 'fish'],
     exitCodes: [{ code: 0, meaning: 'done' }],
     examples: [

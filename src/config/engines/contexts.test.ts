@@ -79,3 +79,17 @@ test('"all" of an empty store is a fault', () => {
   const { folder } = store();
   expect(readContexts(['all'], folder)).toEqual([{ fault: expect.stringContaining('has no contexts') as unknown }]);
 });
+
+test('a folder of contexts that cannot be read is a fault, except for "default"', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'upkeep-contexts-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, 'contexts'));
+  writeFileSync(join(folder, 'contexts', 'meta'), '');
+
+  const fault = `the folder "${join(folder, 'contexts', 'meta')}" cannot be read (ENOTDIR)`;
+  expect(readContexts(['all'], folder)).toEqual([{ fault }]);
+  expect(readContexts(['default', 'shop'], folder)).toEqual([{ fault }]);
+  expect(readContexts(['default'], folder)).toEqual([
+    { engine: { name: 'default', host: 'unix:///var/run/docker.sock' } },
+  ]);
+});

@@ -6,6 +6,7 @@ import {
   engineNameGrammar,
   isEngineName,
 } from '../../domain/fleet/engine-address.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
 type Read = { readonly engine: EngineAddress } | { readonly fault: string };
@@ -15,18 +16,18 @@ type Read = { readonly engine: EngineAddress } | { readonly fault: string };
  * https://github.com/docker/cli/blob/v28.5.2/cli/context/store/store.go
  */
 export function readContexts(names: readonly string[], dockerFolder: string): readonly Read[] {
-  const wanted = names.flatMap((name) =>
-    name === 'all' ? storedContexts(dockerFolder).map((context) => context.name) : [name],
-  );
+  const stored = names.every((name) => name === 'default') ? [] : storedContexts(dockerFolder);
+  if ('fault' in stored) return [stored];
+  const wanted = names.flatMap((name) => (name === 'all' ? stored.map((context) => context.name) : [name]));
   if (wanted.length === 0 && names.length > 0) return [{ fault: `${quoted(dockerFolder)} has no contexts` }];
-  return [...new Set(wanted)].map((name) => readContext(name, dockerFolder));
+  return [...new Set(wanted)].map((name) => readContext(name, stored, dockerFolder));
 }
 
-function readContext(name: string, dockerFolder: string): Read {
+function readContext(name: string, contexts: readonly StoredContext[], dockerFolder: string): Read {
   const of = `the context ${quoted(name)}`;
   if (name === 'default') return { engine: { name, host: 'unix:///var/run/docker.sock' } };
   if (!isEngineName(name)) return { fault: `${of} has a name that is not ${engineNameGrammar}` };
-  const stored = storedContexts(dockerFolder).find((context) => context.name === name);
+  const stored = contexts.find((context) => context.name === name);
   if (stored === undefined)
     return { fault: `${of} is not in ${quoted(dockerFolder)}; "docker context ls" lists the contexts` };
   const endpoint = endpointIn(stored.meta);
@@ -45,11 +46,17 @@ type StoredContext = {
   readonly meta: Meta;
 };
 
-/** Sorted by name. Unreadable entries are omitted, as in Docker's client. */
-function storedContexts(dockerFolder: string): readonly StoredContext[] {
+/** Sorted by name. Unreadable entries are omitted, as in Docker's client. A missing folder has no contexts. */
+function storedContexts(dockerFolder: string): readonly StoredContext[] | { readonly fault: string } {
   const metas = join(dockerFolder, 'contexts', 'meta');
-  if (!existsSync(metas)) return [];
-  const contexts = readdirSync(metas).flatMap((folder): StoredContext[] => {
+  let folders: readonly string[];
+  try {
+    folders = readdirSync(metas);
+  } catch (error) {
+    const code = codeOf(error) || 'no reason given';
+    return code === 'ENOENT' ? [] : { fault: `the folder ${quoted(metas)} cannot be read (${code})` };
+  }
+  const contexts = folders.flatMap((folder): StoredContext[] => {
     const meta = parse(join(metas, folder, 'meta.json'));
     return typeof meta?.Name === 'string' ? [{ name: meta.Name, folder, meta }] : [];
   });

@@ -106,7 +106,7 @@ function chooseCommand({ words, namesAfterTerminator, flags }: Words): Omit<Comm
     mode: question ?? 'command',
     faults: [
       ...(named === undefined && question === undefined ? faultsOfFirstWord(first) : []),
-      ...(command.takesNames ? [] : names.map((name) => unexpectedName(command.name, name))),
+      ...(command.usage !== '' ? [] : names.map((name) => unexpectedName(command.name, name))),
       ...[...flags].flatMap(([key, { source }]) => faultsOfFlag(command.name, key, source)),
     ],
   };

@@ -10,7 +10,7 @@ import { loadConfiguration, type Configuration } from './load.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import type { acceptedOptions } from '../table/accepted.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';
-import type { Settings } from './make-settings.ts';
+import type { Settings } from './process-settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));

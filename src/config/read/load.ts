@@ -7,7 +7,8 @@ import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { parseValue } from './parse.ts';
 import { readFileValue } from '../given/secrets.ts';
-import { makeSettings, type Settings } from './make-settings.ts';
+import { makeSettings } from './make-settings.ts';
+import type { Settings } from './process-settings.ts';
 import { showOptions, type ShownOption } from '../show/shown-configuration.ts';
 
 export type Configuration =

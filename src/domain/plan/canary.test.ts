@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { judgeCanary, newImageOf, withCanaries } from './canary.ts';
-import type { PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
+import type { UpdatePlan } from './update-plan.ts';
+import type { PlannedMember, PlannedTransaction } from './planned-transaction.ts';
 
 type Sketch = {
   readonly name: string;

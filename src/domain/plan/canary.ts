@@ -6,7 +6,8 @@ import { labelValuesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 import { strongComponents } from './strong-components.ts';
 import { quoted } from '../text/printable.ts';
-import type { CanaryGroup, PlannedMember, PlannedTransaction, UpdatePlan } from './update-plan.ts';
+import type { CanaryGroup, UpdatePlan } from './update-plan.ts';
+import type { PlannedMember, PlannedTransaction } from './planned-transaction.ts';
 
 /**
  * Adds canaries to a plan: if three or more stale containers get the same new image, or if one of several has the

@@ -1,6 +1,6 @@
 import { readComposeIdentity } from '../container/compose-identity.ts';
 import { quoted } from '../text/printable.ts';
-import type { PlannedMember } from './update-plan.ts';
+import type { PlannedMember } from './planned-transaction.ts';
 
 /**
  * A reminder to change the compose file after an update of a container to another tag. Empty if the file need not

@@ -4,7 +4,7 @@ import { hasHostNetwork, sharesNetwork } from '../container/recipe/network/netwo
 import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelValuesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
-import type { PlannedMember } from './update-plan.ts';
+import type { PlannedMember } from './planned-transaction.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 
 /**

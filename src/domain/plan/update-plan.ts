@@ -1,20 +1,14 @@
-import { type DesiredEndState, desiredEndStateOf } from '../settings/desired-end-state.ts';
-import type { ComposeCondition } from '../container/compose-identity.ts';
+import { desiredEndStateOf } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
-import {
-  awaitedJobs,
-  conditionalOn,
-  type DependencyGraph,
-  hardDependenciesOfId,
-  replacedTogetherWith,
-  dependenciesOfId,
-} from './dependency-graph.ts';
-import type { Digest } from '../reference/digest.ts';
+import { awaitedJobs, replacedTogetherWith } from './dependency-graph.ts';
 import type { PlannedService } from '../swarm/update/service-update.ts';
 import { type PlannedRestart, planRestarts, type RestartsInput } from './planned-restarts.ts';
 import { quoted } from '../text/printable.ts';
 import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
-import { strongComponents } from './strong-components.ts';
+import type { PlannedTransaction, StaleContainer } from './planned-transaction.ts';
+import { groupsOf } from './group-containers.ts';
+import { inOrder } from './transaction-order.ts';
+import { type Endings, transactionOf } from './plan-members.ts';
 
 /** The steps of an update as data: printable, and testable without an engine. */
 export type UpdatePlan = {
@@ -46,56 +40,6 @@ export type CanaryGroup = {
   readonly image: string;
   /** Ids in the order of the plan. Each transaction waits until an earlier one has passed or failed. */
   readonly transactions: readonly string[];
-};
-
-/** One group of containers that moves together or not at all. */
-export type PlannedTransaction = {
-  /** The id of the leader's container (the first member): unique in the plan. */
-  readonly id: string;
-  /** Dependencies come first. The members of a cycle are sorted by name. */
-  readonly members: readonly PlannedMember[];
-  /** Ids of transactions that must succeed first, because a container here depends on one there. */
-  readonly after: readonly string[];
-  /** Compose conditions of its members on other containers. */
-  readonly requires: readonly Requirement[];
-};
-
-/** By name, because the container may have been replaced by then. */
-export type Requirement = { readonly name: string; readonly condition: ComposeCondition };
-
-export type PlannedMember = NewImage & {
-  readonly container: Container;
-  /**
-   * `stale`: it has a newer image. `linked`: same image, re-created because of a hard dependency on a replaced member.
-   */
-  readonly cause: 'stale' | 'linked';
-  /** Ids of the members that it has a hard dependency on: shared namespaces, legacy links, `volumes_from`. */
-  readonly hardDependencies: readonly string[];
-  readonly desiredEndState: DesiredEndState;
-  /** Ids of the members that must be proven before this one starts, as with compose's `service_healthy`. */
-  readonly waitsFor: readonly string[];
-};
-
-/** The image that a container gets. */
-export type NewImage = {
-  /**
-   * `Config.Image` of the new container, such as `nginx:1.27`: the old container's, verbatim (from an inspection if the
-   * list showed a bare id), unless the update changes the tag.
-   */
-  readonly reference: string;
-  /** `Config.Image` of the old container, verbatim. Present only if the update changes the tag. */
-  readonly formerReference?: string;
-  /** Digest to pull. Undefined when the engine has the image (`linked`, or `no-pull`). */
-  readonly digest: Digest | undefined;
-  /** An image by its id, preferred if the engine has it. */
-  readonly imageId?: string;
-};
-
-export type StaleContainer = NewImage & {
-  readonly id: string;
-  readonly name: string;
-  /** Why it waits though it is stale; absent: it does not wait. */
-  readonly waitsBecause?: string;
 };
 
 export type PlanInput = Omit<RestartsInput & ReplacementContext, 'jobs' | 'moved'> & {
@@ -148,33 +92,8 @@ function ownLast(
   };
 }
 
-/** The moved containers in groups connected by hard dependencies, targets first. */
-function groupsOf(graph: DependencyGraph, moved: ReadonlySet<string>): readonly (readonly Container[])[] {
-  const groupOf = new Map<string, Set<string>>();
-  for (const id of moved) {
-    const linked = [id, ...hardDependenciesOfId(graph, id).filter((target) => moved.has(target))];
-    const joined = new Set(linked.flatMap((each) => [each, ...(groupOf.get(each) ?? [])]));
-    for (const member of joined) groupOf.set(member, joined);
-  }
-  const sorted = targetsFirst(graph, moved);
-  return [...new Set(sorted.map((id) => groupOf.get(id)))].map((group) =>
-    sorted.filter((id) => group?.has(id)).flatMap((id) => graph.containers.get(id) ?? []),
-  );
-}
-
-/** If soft dependencies contradict hard ones, the hard ones count. */
-function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonly string[] {
-  const byName = [...graph.containers.keys()].filter((id) => ids.has(id));
-  return strongComponents(byName, (id) => dependenciesOfId(graph, id)).flatMap((circle) =>
-    strongComponents(circle, (id) => hardDependenciesOfId(graph, id)).flat(),
-  );
-}
-
 /** `jobs`: ids of jobs that other containers wait for. */
 type KnownInput = PlanInput & { readonly jobs: ReadonlySet<string> };
-
-/** The desired end state of each member, by id. */
-type Endings = ReadonlyMap<string, DesiredEndState>;
 
 function endingsOf(
   group: readonly Container[],
@@ -194,88 +113,4 @@ function whyRefused(group: readonly Container[], moved: Endings, input: KnownInp
       : `${group.length} containers have to move together, and ${quoted(container.name)} ${why}`;
   }
   return undefined;
-}
-
-function transactionOf(
-  group: readonly Container[],
-  endings: Endings,
-  stale: ReadonlyMap<string, StaleContainer>,
-  graph: DependencyGraph,
-): Omit<PlannedTransaction, 'after'> {
-  const members = group.map((container): PlannedMember => {
-    const update = stale.get(container.id);
-    return {
-      container,
-      cause: update === undefined ? 'linked' : 'stale',
-      reference: update?.reference ?? container.settings.Config.Image,
-      digest: update?.digest,
-      ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
-      ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
-      hardDependencies: hardDependenciesOfId(graph, container.id).filter((id) => endings.has(id)),
-      desiredEndState: endings.get(container.id) ?? 'stopped',
-      waitsFor: conditionalOn(graph, container.id)
-        .map(({ targetId }) => targetId)
-        .filter((id) => endings.has(id)),
-    };
-  });
-  return { id: group[0]?.id ?? '', members, requires: requirementsOf(members, graph) };
-}
-
-/** A member that is not started has no requirements. */
-function requirementsOf(members: readonly PlannedMember[], graph: DependencyGraph): readonly Requirement[] {
-  const own = new Set(members.map(({ container }) => container.id));
-  return members
-    .filter(({ desiredEndState }) => desiredEndState !== 'stopped')
-    .flatMap(({ container }) => conditionalOn(graph, container.id))
-    .filter(({ targetId }) => !own.has(targetId))
-    .flatMap(({ targetId, condition }) => {
-      const name = graph.containers.get(targetId)?.name;
-      return name === undefined ? [] : [{ name, condition }];
-    });
-}
-
-/** Transactions that depend on each other in a circle have no order among themselves. The others keep theirs. */
-function inOrder(
-  transactions: readonly Omit<PlannedTransaction, 'after'>[],
-  graph: DependencyGraph,
-): readonly PlannedTransaction[] {
-  const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
-  const home = new Map(transactions.flatMap(({ id, members }) => members.map(({ container }) => [container.id, id])));
-  const needs = new Map(
-    transactions.map(({ id, members }) => [
-      id,
-      neededTransactions(
-        members.map(({ container }) => container.id),
-        home,
-        graph,
-      ),
-    ]),
-  );
-  return strongComponents([...byId.keys()], (id) => needs.get(id) ?? []).flatMap((circle) =>
-    circle.flatMap((id) => {
-      const transaction = byId.get(id);
-      const after = (needs.get(id) ?? []).filter((need) => !circle.includes(need));
-      return transaction === undefined ? [] : [{ ...transaction, after }];
-    }),
-  );
-}
-
-/**
- * Follows dependencies through unchanged containers too: a container that needs a cache that needs a database comes
- * after the database.
- */
-function neededTransactions(
-  members: readonly string[],
-  home: ReadonlyMap<string, string>,
-  graph: DependencyGraph,
-): readonly string[] {
-  const own = home.get(members[0] ?? '');
-  const needed = new Set<string>();
-  const seen = new Set(members);
-  for (const id of seen) {
-    const transaction = home.get(id);
-    if (transaction !== undefined && transaction !== own) needed.add(transaction);
-    else for (const need of dependenciesOfId(graph, id)) seen.add(need);
-  }
-  return [...needed];
 }

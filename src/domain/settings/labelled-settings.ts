@@ -1,7 +1,8 @@
 import type { Labels } from '../container/label-names.ts';
 import { printable } from '../text/printable.ts';
 import { effectiveSettings } from './effective-settings.ts';
-import { type EffectiveLabel, type LabelValues, readEffectiveLabels } from './labels.ts';
+import { type LabelValues, readEffectiveLabels } from './labels.ts';
+import type { EffectiveLabel } from './read-label.ts';
 import type { ServiceSettings } from './service-settings.ts';
 import { containerLabels, type HookName, hookLabels } from './table/container-labels.ts';
 import { labelledEntries } from './table/service-options.ts';

@@ -1,23 +1,20 @@
 import type { Container } from '../container/container.ts';
-import { formatDuration } from '../text/duration.ts';
 import {
-  dropInPrefix,
+  containerOwnLabels,
   familyPrefix,
   journalPrefix,
   labelOf,
   type Labels,
   originalImageLabel,
   ownPrefix,
-  containerOwnLabels,
 } from '../container/label-names.ts';
-import { describeUnknownLabel } from './label-typos.ts';
 import type { ServiceSettings } from './service-settings.ts';
-import { containerLabels, type HookName, hookLabels } from './table/container-labels.ts';
-import { labelNames, type LabelName } from './table/label-table.ts';
-import type { DeclaredLabel } from './table/option.ts';
-import { type LabelledKey, labelledEntries } from './table/service-options.ts';
+import { containerLabels, hookLabels, type HookName } from './table/container-labels.ts';
+import type { LabelName } from './table/label-table.ts';
+import { labelledEntries, type LabelledKey } from './table/service-options.ts';
 import type * as kinds from './values/label-values.ts';
-import { quoted } from '../text/printable.ts';
+import { bounded, warningAboutOrigin, warningsAboutNames } from './label-warnings.ts';
+import { type Declared, type EffectiveLabel, readOne } from './read-label.ts';
 
 /** The values of a container's labels; undefined: not given. */
 export type LabelValues = {
@@ -78,15 +75,6 @@ export function labelsInEffect(labels: Labels, imageLabels: Labels | undefined):
   );
 }
 
-/** A label that `readLabels` uses. */
-export type EffectiveLabel = {
-  /** Without a prefix. Undefined for a label of another tool. */
-  readonly name: LabelName | undefined;
-  /** In full. */
-  readonly label: string;
-  readonly isFromImage: boolean;
-};
-
 /** `ignored`: labels that would count if they were the container's own. */
 type Reading = LabelReading & { readonly effective: readonly EffectiveLabel[]; readonly ignored: readonly string[] };
 
@@ -132,8 +120,6 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
   return { wishes, warnings, effective, ignored };
 }
 
-type Declared<Value> = Pick<DeclaredLabel<Value>, 'value' | 'fromImage'> & { readonly name: LabelName };
-
 /** By the names of their values. */
 const valueLabels: readonly (readonly [string, Declared<unknown>])[] = [
   ...Object.entries(containerLabels),
@@ -147,80 +133,5 @@ function ignoredJournal(labels: Labels, own: Labels): string[] {
   return Object.keys(labels).filter(isIgnored).slice(0, 1);
 }
 
-function warningAboutOrigin(ignored: readonly string[], imageLabels: Labels | undefined): readonly string[] {
-  if (ignored.length === 0) return [];
-  const names = ignored.map((label) => quoted(label.startsWith(journalPrefix) ? `${journalPrefix}*` : label));
-  const why =
-    imageLabels === undefined ? 'may come from the image, which is gone from the engine' : 'come from the image';
-  return [`Labels are ignored because they ${why}, and count only on the container itself: ${names.join(', ')}`];
-}
-
-/** Enough for any command. An engine accepts labels of many megabytes. */
-const longestValue = 32_768;
-
-const mostWarnings = 20;
-
-type Question<Value> = {
-  readonly labels: Labels;
-  readonly isOwn: (label: string, name: LabelName) => boolean;
-  readonly declared: Declared<Value>;
-  readonly warnings: string[];
-  readonly effective: EffectiveLabel[];
-  readonly ignored: string[];
-};
-
-type Found<Value> = { readonly value: Value; readonly isFromImage: boolean };
-
-function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
-  const { labels, isOwn, declared, warnings, effective, ignored } = question;
-  const { name, value: kind, fromImage } = declared;
-  const { own, dropIn } = spellings[name];
-  const given = [own, dropIn].filter((label) => {
-    const text = labelOf(labels, label);
-    return text !== undefined && !(label === dropIn && text === kind.ignoredDropInValue);
-  });
-  const inherited = given.filter((label) => !isOwn(label, name));
-  if (fromImage === 'ignored') ignored.push(...inherited);
-  const candidates = given.filter((label) => isOwn(label, name));
-  if (fromImage === 'counts') candidates.push(...inherited);
-  for (const label of candidates) {
-    const text = labels[label] ?? '';
-    const value = text.length > longestValue ? undefined : kind.parse(text.trim());
-    if (value !== undefined) {
-      const isFromImage = !isOwn(label, name);
-      effective.push({ name, label, isFromImage });
-      const { atMostMs } = kind;
-      if (atMostMs === undefined || typeof value !== 'number' || value <= atMostMs) return { value, isFromImage };
-      const most = formatDuration(atMostMs);
-      warnings.push(`Label ${quoted(label)} is limited to ${most}: ${quoted(text)} is longer`);
-      return { value: kind.parse(most) ?? value, isFromImage };
-    }
-    warnings.push(`Label ${quoted(label)} is ignored: ${quoted(text)} is not ${kind.accepted}`);
-  }
-  return undefined;
-}
-
-type Spelling = { readonly own: string; readonly dropIn: string };
-
-/** Each check looks for every name on every container, so the names are put together once. */
-const spellings = Object.fromEntries(
-  labelNames.map((name): [LabelName, Spelling] => [name, { own: ownPrefix + name, dropIn: dropInPrefix + name }]),
-) as Readonly<Record<LabelName, Spelling>>;
-
 /** The values for a container without our labels. */
 const noValues = readEach({}, {});
-
-function warningsAboutNames(labels: Labels): readonly string[] {
-  const warnings: string[] = [];
-  for (const label of Object.keys(labels)) {
-    if (warnings.length > mostWarnings) break;
-    const warning = describeUnknownLabel(label);
-    if (warning !== undefined) warnings.push(warning);
-  }
-  return warnings;
-}
-
-function bounded(warnings: readonly string[]): readonly string[] {
-  if (warnings.length <= mostWarnings) return warnings;
-  return [...warnings.slice(0, mostWarnings - 1), 'Further labels are ignored or not known'];
-}

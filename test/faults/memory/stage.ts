@@ -8,7 +8,7 @@ import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts'
 import type { OutcomeKind } from '../../../src/domain/run/session.ts';
 import { defaultSettings } from '../../../src/domain/settings/service-settings.ts';
 import { parseKeptName } from '../../../src/domain/transaction/transaction-names.ts';
-import type { PlannedTransaction } from '../../../src/domain/plan/update-plan.ts';
+import type { PlannedTransaction } from '../../../src/domain/plan/planned-transaction.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 
 /** One or two containers in their state before an update, and the new version of their image. */

@@ -1,5 +1,5 @@
 import { loadConfiguration } from '../../../src/config/read/load.ts';
-import type { Settings } from '../../../src/config/read/make-settings.ts';
+import type { Settings } from '../../../src/config/read/process-settings.ts';
 import type { Log, LogFields } from '../../../src/domain/outside/outside.ts';
 import { createScheduler } from '../../../src/application/schedule/scheduler.ts';
 import type { CommandContext } from '../../../src/interfaces/cli/context/context.ts';

@@ -4,7 +4,7 @@ import { runsOn } from '../../../domain/reference/choose-platform.ts';
 import type { Image } from '../../../domain/container/container.ts';
 import { formatReference, parseImageReference, withDigest } from '../../../domain/reference/image-reference.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
-import type { PlannedMember } from '../../../domain/plan/update-plan.ts';
+import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 

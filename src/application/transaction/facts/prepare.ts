@@ -24,7 +24,7 @@ import { labelValuesOf, readLabels } from '../../../domain/settings/labels.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { formatPlatform, samePlatform } from '../../../domain/reference/platform.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
-import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
+import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
 import { type FetchContext, fetchImage, foreignPlatform } from './fetch-image.ts';
 

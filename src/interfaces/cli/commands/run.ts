@@ -1,4 +1,4 @@
-import type { Settings } from '../../../config/read/make-settings.ts';
+import type { Settings } from '../../../config/read/process-settings.ts';
 import type { Schedule } from '../../../domain/schedule/schedule.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { codesOfSession, type ResultCode, worstCode } from '../context/exit-code.ts';

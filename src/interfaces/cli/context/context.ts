@@ -1,5 +1,5 @@
 import type { Application } from '../../../application/application.ts';
-import type { Settings } from '../../../config/read/make-settings.ts';
+import type { Settings } from '../../../config/read/process-settings.ts';
 import type { StartFacts } from '../../../domain/notification/run-facts.ts';
 import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';

@@ -1,5 +1,5 @@
 import type { Application } from '../../../application/application.ts';
-import type { Settings } from '../../../config/read/make-settings.ts';
+import type { Settings } from '../../../config/read/process-settings.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Log, LogFields } from '../../../domain/outside/outside.ts';

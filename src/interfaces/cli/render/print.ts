@@ -1,4 +1,4 @@
-import type { Settings } from '../../../config/read/make-settings.ts';
+import type { Settings } from '../../../config/read/process-settings.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { printable, printableJson } from '../../../domain/text/printable.ts';
 import type { Document } from '../context/documents.ts';

@@ -1,0 +1,64 @@
+import { defined } from '../../domain/text/defined.ts';
+import type { LastCheck } from '../../domain/inventory/inventory.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
+import { candidateDigest } from '../check/describe-checked.ts';
+
+export const notChecked: LastCheck = {
+  staleness: undefined,
+  stale: false,
+  updateAvailable: false,
+  latestDigest: '',
+  reason: '',
+  checkedAtMs: undefined,
+};
+
+export const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
+
+export function withRolledBack({ unrestrained: _, ...checked }: CheckedContainer): CheckedContainer {
+  return { ...checked, ...heldAsFailed, eligibleAtMs: undefined };
+}
+
+const heldAsFailed = {
+  status: 'held',
+  hold: 'failed',
+  reason:
+    'The newer version was rolled back here: it is not tried again before there is another one, or with --retry-failed',
+} as const;
+
+export const rolledBack = {
+  staleness: heldAsFailed.status,
+  hold: heldAsFailed.hold,
+  reason: heldAsFailed.reason,
+  stale: false,
+  updateAvailable: true,
+} as const;
+
+/** The container was updated to an older version of a moving tag, because the newest is too young. */
+export const updatedHalfway = {
+  staleness: 'held',
+  hold: 'cooldown',
+  reason: 'Was updated to an earlier image of its tag, because the newest is too young for the cooldown',
+  updateAvailable: true,
+} as const;
+
+/** Keeps the last known verdict if a check has failed. */
+export function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number | undefined): LastCheck {
+  const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = container;
+  const why = defined({ hold, retryAtMs });
+  if (staleness === 'unknown') {
+    const { hold: _hold, eligibleAtMs: _eligibleAtMs, retryAtMs: _retryAtMs, ...known } = before;
+    return { ...known, staleness, reason, stale: false, checkedAtMs, ...why };
+  }
+  const stale = staleness === 'stale';
+  return { staleness, reason, stale, updateAvailable, latestDigest, checkedAtMs, ...why, ...newerOf(container) };
+}
+
+function newerOf(container: CheckedContainer): Partial<LastCheck> {
+  const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
+    container;
+  const waitingDigest = candidateDigest(container);
+  return defined({
+    candidateDigest: waitingDigest === container.latestDigest ? undefined : waitingDigest,
+    ...{ eligibleAtMs, latestVersion, candidate, candidateKind, change, releasedAtMs, downloadBytes, sourceUrl },
+  });
+}

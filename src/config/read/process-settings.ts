@@ -1,0 +1,136 @@
+import type { EngineAddress } from '../../domain/fleet/engine-address.ts';
+import type { Schedule } from '../../domain/schedule/schedule.ts';
+import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
+import type { HttpSettings } from '../../domain/settings/http-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { RemoteSettings } from './remote-settings.ts';
+import type { EngineCertificates } from '../given/secrets.ts';
+
+/** All settings of the process, ready to use. */
+export type Settings = {
+  readonly service: ServiceSettings;
+  readonly request: RequestSettings;
+  readonly run: RunSettings;
+  readonly state: StateSettings;
+  readonly engine: EngineSettings;
+  readonly registry: RegistrySettings;
+  readonly http: HttpSettings;
+  readonly remote: RemoteSettings;
+  readonly notifications: NotificationSettings;
+  readonly log: LogSettings;
+  readonly output: OutputSettings;
+};
+
+/** Filters of one check or update; both lists empty: all watched containers. */
+export type RequestSettings = {
+  readonly images: readonly string[];
+  readonly containers: readonly string[];
+  /** Names of engines; empty: all of them. */
+  readonly engines: readonly string[];
+  readonly dryRun: boolean;
+  readonly retryFailed: boolean;
+  /** Engines of later waves do not wait for earlier ones. */
+  readonly ignoreWaves: boolean;
+  /** Ignores windows. */
+  readonly now: boolean;
+  /** How long a decision applies. Undefined: the default of its kind. */
+  readonly decideForMs: number | undefined;
+  /** In a dry run: creates the new containers under temporary names and compares them. */
+  readonly verify: boolean;
+};
+
+export type StateSettings = {
+  /** Undefined: nothing is stored outside of the engine. */
+  readonly folder: string | undefined;
+  /** Undefined: a key in `folder`, if there is one. */
+  readonly journalKeyFile: string | undefined;
+  /** Names of containers whose journals are accepted without a seal. */
+  readonly unsealed: readonly string[];
+};
+
+export type RunSettings = {
+  /** Whether a command was named. Otherwise `run` is the default. */
+  readonly isNamed: boolean;
+  readonly once: boolean;
+  /** Only checks that the engine answers. */
+  readonly healthCheck: boolean;
+  readonly schedule: Schedule;
+  /** The flag or variable with the schedule. Undefined: there is none. */
+  readonly scheduleSource: string | undefined;
+  readonly updateOnStart: boolean;
+  /** The update that this helper finishes. Undefined outside of a helper. */
+  readonly finishUpdate: string | undefined;
+  /** The engine with that update, if there are several. */
+  readonly finishOn: string | undefined;
+  /** Whether the schedule applies while the HTTP API is on. */
+  readonly periodicPolls: boolean;
+  /** For the demonstration. Undefined: until it is interrupted. */
+  readonly rounds: number | undefined;
+  /** For the demonstration: prints only the address of its page. */
+  readonly pageOnly: boolean;
+};
+
+export type EngineSettings = {
+  /** The address of the first engine. Undefined: one of the usual sockets. */
+  readonly host: string | undefined;
+  /** Several: a fleet. With one or none, its name does not matter. */
+  readonly engines: readonly EngineAddress[];
+  readonly enginesAtOnce: number;
+  /** The order of several engines. Undefined: all at once. */
+  readonly waves: WaveSettings | undefined;
+  readonly userRuntimeFolder: string | undefined;
+  readonly apiVersion: string | undefined;
+  /** For engines without their own TLS settings. Undefined: no TLS. */
+  readonly tls: (EngineCertificates & { readonly verify: boolean }) | undefined;
+  /** Whether it also applies to `tcp://`, not only to `https://`. */
+  readonly tlsForTcp: boolean;
+};
+
+/** `text`: the input of `parseWaves`, when there are several engines. */
+export type WaveSettings = { readonly text: string; readonly pauseMs: number };
+
+export type RegistrySettings = {
+  /** The folder of Docker's config.json; undefined: none. */
+  readonly dockerConfigPath: string | undefined;
+  readonly repoUser: string | undefined;
+  readonly repoPass: string | undefined;
+  readonly repoHost: string;
+  readonly tlsSkip: boolean;
+  readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** PEM files of authorities that are trusted besides the well-known ones. */
+  readonly extraCa: readonly Buffer[];
+  /** Files of public keys that sign images. */
+  readonly verifyKeys: readonly string[];
+  readonly proxy: ProxySettings;
+};
+
+/** URLs of proxies for `http:` and `https:`, and the hosts without a proxy. */
+export type ProxySettings = {
+  readonly http: string | undefined;
+  readonly https: string | undefined;
+  readonly no: readonly string[];
+};
+
+export type LogSettings = {
+  readonly level: 'error' | 'warn' | 'info' | 'debug';
+  readonly format: 'auto' | 'pretty' | 'json' | 'logfmt';
+  /** Log level of a container that could not be checked. */
+  readonly failedChecks: 'warn' | 'info';
+  readonly colour: boolean;
+};
+
+export type OutputSettings = {
+  /** How the service prints the outcome of each update. */
+  readonly porcelain: 'none' | 'v1' | 'json';
+  readonly json: boolean;
+  /** Also false for a terminal that declares no control sequences. */
+  readonly colour: boolean;
+  /** Whether the terminal, if there is one, can move its cursor. */
+  readonly live: boolean;
+  /** Exit with 10 when updates are available. */
+  readonly exitCode: boolean;
+  /** Includes containers that are not watched. For `--help`: all options. */
+  readonly all: boolean;
+  /** Only options with a value other than the default. */
+  readonly changed: boolean;
+};

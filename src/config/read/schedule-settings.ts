@@ -1,0 +1,21 @@
+import type { Given } from '../given/given-options.ts';
+import type { Schedule } from '../../domain/schedule/schedule.ts';
+import type { Fault } from '../declaration/fault.ts';
+import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
+import { timeZoneOf } from './service-settings.ts';
+
+export function scheduleSource({ values, sourceOf }: Given): string | undefined {
+  if (values.schedule !== undefined) return sourceOf('schedule');
+  return sourceOf('intervalMs') === 'intervalMs' ? undefined : sourceOf('intervalMs');
+}
+
+/** Interval and schedule exclude each other, as in the Watchtower family. */
+export function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
+  const interval = intervalSchedule(values.intervalMs);
+  if (values.schedule === undefined) return interval;
+  if (sourceOf('intervalMs') !== 'intervalMs') {
+    const message = `Cannot use both ${sourceOf('intervalMs')} and ${sourceOf('schedule')}: both set the time of the next update`;
+    faults.push({ kind: 'value', message });
+  }
+  return readSchedule(values.schedule, timeZoneOf(values)) ?? interval;
+}

@@ -1,0 +1,49 @@
+import { dependenciesOfId, type DependencyGraph } from './dependency-graph.ts';
+import { strongComponents } from './strong-components.ts';
+import type { PlannedTransaction } from './planned-transaction.ts';
+
+/** Transactions that depend on each other in a circle have no order among themselves. The others keep theirs. */
+export function inOrder(
+  transactions: readonly Omit<PlannedTransaction, 'after'>[],
+  graph: DependencyGraph,
+): readonly PlannedTransaction[] {
+  const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
+  const home = new Map(transactions.flatMap(({ id, members }) => members.map(({ container }) => [container.id, id])));
+  const needs = new Map(
+    transactions.map(({ id, members }) => [
+      id,
+      neededTransactions(
+        members.map(({ container }) => container.id),
+        home,
+        graph,
+      ),
+    ]),
+  );
+  return strongComponents([...byId.keys()], (id) => needs.get(id) ?? []).flatMap((circle) =>
+    circle.flatMap((id) => {
+      const transaction = byId.get(id);
+      const after = (needs.get(id) ?? []).filter((need) => !circle.includes(need));
+      return transaction === undefined ? [] : [{ ...transaction, after }];
+    }),
+  );
+}
+
+/**
+ * Follows dependencies through unchanged containers too: a container that needs a cache that needs a database comes
+ * after the database.
+ */
+function neededTransactions(
+  members: readonly string[],
+  home: ReadonlyMap<string, string>,
+  graph: DependencyGraph,
+): readonly string[] {
+  const own = home.get(members[0] ?? '');
+  const needed = new Set<string>();
+  const seen = new Set(members);
+  for (const id of seen) {
+    const transaction = home.get(id);
+    if (transaction !== undefined && transaction !== own) needed.add(transaction);
+    else for (const need of dependenciesOfId(graph, id)) seen.add(need);
+  }
+  return [...needed];
+}

@@ -1,0 +1,66 @@
+import { formatDuration } from '../text/duration.ts';
+import { dropInPrefix, labelOf, type Labels, ownPrefix } from '../container/label-names.ts';
+import { type LabelName, labelNames } from './table/label-table.ts';
+import type { DeclaredLabel } from './table/option.ts';
+import { quoted } from '../text/printable.ts';
+
+export type Declared<Value> = Pick<DeclaredLabel<Value>, 'value' | 'fromImage'> & { readonly name: LabelName };
+
+/** Enough for any command. An engine accepts labels of many megabytes. */
+const longestValue = 32_768;
+
+type Question<Value> = {
+  readonly labels: Labels;
+  readonly isOwn: (label: string, name: LabelName) => boolean;
+  readonly declared: Declared<Value>;
+  readonly warnings: string[];
+  readonly effective: EffectiveLabel[];
+  readonly ignored: string[];
+};
+
+type Found<Value> = { readonly value: Value; readonly isFromImage: boolean };
+
+export function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
+  const { labels, isOwn, declared, warnings, effective, ignored } = question;
+  const { name, value: kind, fromImage } = declared;
+  const { own, dropIn } = spellings[name];
+  const given = [own, dropIn].filter((label) => {
+    const text = labelOf(labels, label);
+    return text !== undefined && !(label === dropIn && text === kind.ignoredDropInValue);
+  });
+  const inherited = given.filter((label) => !isOwn(label, name));
+  if (fromImage === 'ignored') ignored.push(...inherited);
+  const candidates = given.filter((label) => isOwn(label, name));
+  if (fromImage === 'counts') candidates.push(...inherited);
+  for (const label of candidates) {
+    const text = labels[label] ?? '';
+    const value = text.length > longestValue ? undefined : kind.parse(text.trim());
+    if (value !== undefined) {
+      const isFromImage = !isOwn(label, name);
+      effective.push({ name, label, isFromImage });
+      const { atMostMs } = kind;
+      if (atMostMs === undefined || typeof value !== 'number' || value <= atMostMs) return { value, isFromImage };
+      const most = formatDuration(atMostMs);
+      warnings.push(`Label ${quoted(label)} is limited to ${most}: ${quoted(text)} is longer`);
+      return { value: kind.parse(most) ?? value, isFromImage };
+    }
+    warnings.push(`Label ${quoted(label)} is ignored: ${quoted(text)} is not ${kind.accepted}`);
+  }
+  return undefined;
+}
+
+type Spelling = { readonly own: string; readonly dropIn: string };
+
+/** Each check looks for every name on every container, so the names are put together once. */
+const spellings = Object.fromEntries(
+  labelNames.map((name): [LabelName, Spelling] => [name, { own: ownPrefix + name, dropIn: dropInPrefix + name }]),
+) as Readonly<Record<LabelName, Spelling>>;
+
+/** A label that `readLabels` uses. */
+export type EffectiveLabel = {
+  /** Without a prefix. Undefined for a label of another tool. */
+  readonly name: LabelName | undefined;
+  /** In full. */
+  readonly label: string;
+  readonly isFromImage: boolean;
+};
