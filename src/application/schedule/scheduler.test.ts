@@ -140,3 +140,33 @@ describe('keepUpdating()', () => {
     expect(begun).toHaveLength(4);
   });
 });
+
+test('after the clock was set back, a window that opens again begins an update', async () => {
+  const clock = createFakeClock();
+  const begun: number[] = [];
+  const ignore = () => {};
+  const scheduler = createScheduler({
+    clock,
+    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    update: () => Promise.resolve(void begun.push(clock.monotonicMs())),
+    // A window opens at half past each hour.
+    opensAfter: (ms) => {
+      const fromMs = Math.max(ms, clock.nowMs() - hourMs);
+      return { atMs: (Math.floor(fromMs / hourMs + 0.5) + 0.5) * hourMs, names: ['web'] };
+    },
+  });
+  const asked = new AbortController();
+  const never: Schedule = { kind: 'calendar', words: 'never', nextRunAfter: () => Infinity };
+  const ended = scheduler.keepUpdating({ updateOnStart: false, schedule: never }, asked.signal);
+  await clock.advance(0.6 * hourMs);
+  const before = begun.length;
+  clock.jumpWallClock(1000 * hourMs);
+  await clock.advance(hourMs);
+  clock.jumpWallClock(-1000 * hourMs);
+  const far = begun.length;
+  await clock.advance(3 * hourMs);
+  asked.abort();
+  await ended;
+  expect(before).toBeGreaterThan(0);
+  expect(begun.length).toBeGreaterThan(far);
+});

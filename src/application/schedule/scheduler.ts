@@ -71,6 +71,8 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
       let openedMs = -Infinity;
       while (!signal.aborted) {
         const dueInMs = agenda?.dueInMs() ?? lookAgainMs;
+        // The wall clock may have been set back since the last opening.
+        openedMs = Math.min(openedMs, clock.nowMs());
         const opening = agenda && opensAfter(openedMs);
         const opensInMs = opening === undefined ? lookAgainMs : opening.atMs - clock.nowMs();
         if (dueInMs > 0 && opening !== undefined && opensInMs <= 0) {

@@ -37,6 +37,12 @@ describe('mayBelongTogether()', () => {
 });
 
 describe('readComposeIdentity()', () => {
+  test('reads at most 100 compose files', () => {
+    const files = Array.from({ length: 5000 }, (_, index) => `/srv/${index}.yaml`).join(',');
+    const identity = readComposeIdentity({ ...labels, 'com.docker.compose.project.config_files': files });
+    expect(identity?.files).toHaveLength(100);
+  });
+
   test('reads what compose writes', () => {
     const identity = readComposeIdentity({
       ...labels,

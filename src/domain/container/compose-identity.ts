@@ -37,7 +37,7 @@ export function readComposeIdentity(labels: Labels): ComposeIdentity | undefined
     service,
     folder: read('project.working_dir'),
     files: read('project.config_files')
-      .split(',')
+      .split(',', mostFiles)
       .map((file) => file.trim())
       .filter((file) => file !== ''),
     oneOff: read('oneoff').toLowerCase() === 'true',
@@ -57,6 +57,9 @@ export function mayBelongTogether(one: ComposeIdentity, other: ComposeIdentity):
 }
 
 export const composePrefix = 'com.docker.compose.';
+
+/** Files of two containers are compared in pairs. */
+const mostFiles = 100;
 
 const longestDependencies = 32_768;
 

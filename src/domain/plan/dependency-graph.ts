@@ -179,13 +179,16 @@ function meantByLabel(container: LinkedContainer, name: string, lookup: Containe
   if (exact !== undefined) return [exact];
   const asking = lookup.composeOf(container);
   const siblings = asking === undefined ? [] : lookup.byService(asking.project, name, asking);
-  if (siblings.length > 0) return siblings;
+  if (siblings.length > 0 || name.length > longestServiceName) return siblings;
   for (const { index } of name.matchAll(/[-_]/g)) {
     const service = lookup.byService(name.slice(0, index), name.slice(index + 1), asking);
     if (service.length > 0) return service;
   }
   return [];
 }
+
+/** A project, a separator and a service: see `isName` of `compose-identity.ts`. */
+const longestServiceName = 511;
 
 function fromCompose(container: LinkedContainer, lookup: ContainerLookup): readonly SoftDependency[] {
   const identity = lookup.composeOf(container);

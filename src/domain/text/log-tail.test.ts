@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hideSecrets, logTail } from './log-tail.ts';
 
-describe('lastWords()', () => {
+describe('logTail()', () => {
   test('keeps the last 50 lines, of 500 characters each', () => {
     const log = Array.from({ length: 80 }, (_, index) => `${index} ${'x'.repeat(index * 10)}\n`).join('');
     const lines = logTail(log, []).trimEnd().split('\n');
@@ -28,6 +28,7 @@ describe('hideSecrets()', () => {
     'TLS_PRIVATE_KEY=-----BEGIN-----\nMIIfirstline\n-----END-----',
     'PATH=/usr/bin',
     'BROKEN',
+    'DATABASES=pg://u:first1@h,pg://u:second2@h',
   ];
 
   test.each([
@@ -41,6 +42,11 @@ describe('hideSecrets()', () => {
     ['Authorization: Bearer eyJhbGciOi', 'Authorization: Bearer ***'],
     ['GET /x?api_key=12345&page=2', 'GET /x?api_key=***&page=2'],
     ['passwords are fine', 'passwords are fine'],
+    ['tried second2 after first1', 'tried *** after ***'],
+    ['{"password":"my secret phrase","user":"me"}', '{"password":"***","user":"me"}'],
+    ["secret: 'my secret phrase' refused", "secret: '***' refused"],
+    [`token=${'x'.repeat(1500)} refused`, 'token=*** refused'],
+    [`dial https://me:${'x'.repeat(1500)}@host/x`, 'dial https://me:***@host/x'],
   ])('%s', (line, shown) => {
     expect(hideSecrets(line, env)).toBe(shown);
   });

@@ -30,13 +30,18 @@ const hidden = '***';
 const mostLines = 50;
 const longestLine = 500;
 
+/** The rest of a value without a sensitive name is not searched for URLs. */
+const longestValue = 32_768;
+
 /** The rest of a line is not read, so that no line takes long. */
 const longestRead = 2000;
 
 const secretName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?key|private_?key|access_?key/i;
-const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/@]{1,1024}@/gi;
+const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/@]+@/gi;
+
+/** A quoted secret ends with its quote, any other one at a space or separator. */
 const labelledSecret =
-  /((?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|authorization)["']?\s{0,3}[=:]\s{0,3}["']?(?:(?:bearer|basic)\s{1,3})?)[^\s"',;&]{1,1024}/gi;
+  /((?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|authorization)["']?\s{0,3}[=:]\s{0,3}["']?(?:(?:bearer|basic)\s{1,3})?)(?:(?<=[=:]\s{0,3}")[^"]+|(?<=[=:]\s{0,3}')[^']+|[^\s"',;&]+)/gi;
 
 /**
  * Values of variables with a sensitive name, and passwords in others. The longest come first, because one may contain
@@ -47,7 +52,9 @@ function secretsIn(env: readonly string[]): readonly string[] {
     const separator = variable.indexOf('=');
     const [name, value] = [variable.slice(0, separator), variable.slice(separator + 1)];
     if (separator > 0 && secretName.test(name)) return [value, ...value.split('\n')];
-    return [...(/:\/\/[^\s/@:]{0,256}:([^\s/@]{1,1024})@/.exec(value)?.slice(1) ?? [])];
+    return [...value.slice(0, longestValue).matchAll(/:\/\/[^\s/@:]{0,256}:([^\s/@]+)@/g)].flatMap(
+      ([, password = '']) => password,
+    );
   });
   return [...new Set(secrets)].filter(({ length }) => length >= 4).toSorted((one, other) => other.length - one.length);
 }

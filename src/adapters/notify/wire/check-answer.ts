@@ -26,7 +26,7 @@ export function refusal(answer: HttpAnswer, failure: SendFailure, said = answerT
 /**
  * The pause that an answer asks for, in milliseconds: from `Retry-After` in seconds, with a fraction from Discord, else
  * from Telegram's `parameters.retry_after` (s), Matrix's `retry_after_ms` or Discord's `retry_after` (s). A date is not
- * read, because none of the services sends one.
+ * read, because none of the services sends one. `back-off.ts` bounds the pause.
  */
 function retryAfterMs(answer: HttpAnswer): number | undefined {
   const json = jsonOf(answer);
@@ -37,11 +37,8 @@ function retryAfterMs(answer: HttpAnswer): number | undefined {
     seconds(fieldOf(json, 'retry_after')),
   ];
   const ms = delays.find((value) => typeof value === 'number' && Number.isFinite(value) && value >= 0);
-  return ms === undefined ? undefined : Math.min(Math.ceil(Number(ms)), longestMs);
+  return ms === undefined ? undefined : Math.ceil(Number(ms));
 }
-
-/** The longest pause that an answer can cause. */
-const longestMs = 3_600_000;
 
 function seconds(value: unknown): number | undefined {
   return typeof value === 'number' ? value * 1000 : undefined;

@@ -31,7 +31,7 @@ export function createCors(origins: readonly string[]): Cors {
         response.setHeader('Access-Control-Expose-Headers', readableHeaders);
         return 'request';
       }
-      response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST');
+      response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, DELETE');
       response.setHeader('Access-Control-Allow-Headers', sendableHeaders);
       response.setHeader('Access-Control-Max-Age', '3600');
       return 'preflight';

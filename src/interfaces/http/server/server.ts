@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, IncomingMessage, type Server, type ServerOptions } from 'node:http';
+import { describeError } from '../../../domain/errors.ts';
 import { createAccessLog } from '../guards/access-log.ts';
 import { answerConnect } from './connect-request.ts';
 import { type Connections, trackConnections } from './connections.ts';
@@ -47,6 +48,10 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   const shared = { routes, clock, connections: () => connections };
   const door = createDoor({ ...shared, settings, log, accessLog, cors });
   const server = serverFor(door, shared, parts);
+  // Before it listens, `listen` reports the error. After that, the next connection may be accepted again.
+  server.on('error', (error) => {
+    if (server.listening) log.warn('A connection could not be accepted', { error: describeError(error) });
+  });
   const connections: Connections = trackConnections(server, limits.mostConnections);
   let stopping: Promise<void> | undefined;
 

@@ -13,7 +13,7 @@ import { replyFields } from '../../json/timestamps.ts';
 export type UpdateRuns = {
   /** Starts an update. Answers with its result, or if it runs in the background, when it begins. */
   readonly answer: (request: RunRequest, reply: RouteReply) => Promise<RouteReply | object>;
-  /** Stops all updates at their next safe point. Resolves when they have ended. */
+  /** Stops all updates at their next safe point, and refuses further ones. Resolves when they have ended. */
   readonly stop: () => Promise<void>;
 };
 
@@ -34,6 +34,7 @@ export type RunRequest = {
  */
 export function createUpdateRuns(clock: Clock): UpdateRuns {
   const running = new Map<Promise<unknown>, (reason: ServiceError) => void>();
+  let isStopping = false;
 
   /**
    * `begun` resolves to the run's id when the run begins. Both reject with 408 at the deadline, although the run may
@@ -68,11 +69,13 @@ export function createUpdateRuns(clock: Clock): UpdateRuns {
 
   return {
     async answer(request, reply) {
+      if (isStopping) throw new HttpError(503, 'the service is stopping');
       const { begun, finished } = start(request, reply.raw);
       if (!request.inBackground) return { ...resultOf(await finished), ...replyFields(clock.nowMs()) };
       return reply.code(202).send({ status: 'accepted', run_id: await begun, ...replyFields(clock.nowMs()) });
     },
     stop: async () => {
+      isStopping = true;
       const reason = new ServiceError('cancelled', 'Cannot go on: the service is stopping');
       const works = [...running.keys()];
       for (const abort of running.values()) abort(reason);
