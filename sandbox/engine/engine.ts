@@ -124,7 +124,9 @@ export function createSandboxEngine(options: SandboxEngineOptions): SandboxEngin
 function createSwarm({ clock, registries, seed = '' }: SandboxEngineOptions): SandboxSwarm {
   const managers: World[] = [];
   const world = createSwarmWorld({
-    ...{ clock, registries, seed },
+    clock,
+    registries,
+    seed,
     announce: (action, { id, spec }) => {
       for (const manager of managers) emitEvent(manager, 'service', action, id, { name: spec.Name });
     },

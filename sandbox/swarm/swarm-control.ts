@@ -46,7 +46,11 @@ export function createSwarmControl(membership: Membership): SwarmControl {
         const id = world.newId('node').slice(0, 25);
         const role = number === 1 ? 'manager' : 'worker';
         world.nodes.set(id, {
-          ...{ id, role, hostname: `n${number}`, state: 'ready', availability: 'active' },
+          id,
+          role,
+          hostname: `n${number}`,
+          state: 'ready',
+          availability: 'active',
           platform: amd64,
           labels: {},
         });

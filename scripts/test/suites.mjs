@@ -12,7 +12,11 @@ export const suites = [
   {
     name: 'integration',
     folder: 'test/integration',
-    ...{ lab: true, podman: true, shards: 2, share: 1 / 8, always: ['update.test.ts'] },
+    lab: true,
+    podman: true,
+    shards: 2,
+    share: 1 / 8,
+    always: ['update.test.ts'],
   },
   { name: 'failures', folder: 'test/failures', lab: true, share: 1 / 3 },
   { name: 'conformance', folder: 'test/conformance', lab: true },

@@ -86,8 +86,12 @@ export function createApplication(
   const startTimes = follow.tellsStartTimes === true ? createStartTimes(outside) : noStartTimes;
   const mirror = createEngineCache(outside, follow, startTimes);
   const inventory = createInventory({
-    ...{ settings, instance: world.instance, listing: mirror.listing },
-    ...{ checks, outcomes, startTimes },
+    settings,
+    instance: world.instance,
+    listing: mirror.listing,
+    checks,
+    outcomes,
+    startTimes,
   });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
   const history = createHistory(memory.history);

@@ -48,7 +48,9 @@ export async function openFleet(
   const { folder } = settings.state;
   const memory = folder === undefined ? undefined : await import('./memory.ts');
   const registry = createOciRegistry({
-    ...{ clock, log, version: program.version },
+    clock,
+    log,
+    version: program.version,
     ...settings.registry,
     listings: folder === undefined ? undefined : memory?.openListings(folder, { log }),
     hubMirrors: (signal) => answers(({ hubMirrors }) => hubMirrors, signal),
@@ -56,7 +58,9 @@ export async function openFleet(
   });
   const identity = await identityOf(settings.state);
   const world = {
-    ...{ registry, prober: createProber(), clock },
+    registry,
+    prober: createProber(),
+    clock,
     ...identity,
     verificationKeys: await readKeys(settings),
   } satisfies Partial<Outside>;
@@ -76,7 +80,11 @@ export async function openFleet(
       { longestRetryMs: 60_000 },
     );
   const application = createFleet({
-    ...{ clock, log, newId: identity.newId, registry, enginesAtOnce },
+    clock,
+    log,
+    newId: identity.newId,
+    registry,
+    enginesAtOnce,
     ...(history && { history }),
     ...(waves && {
       waves: readWaves(

@@ -17,7 +17,9 @@ export function apiOf(
     const { shownConfiguration } = await import('../config/show/shown-configuration.ts');
     const updatesAvailable = () => application.status().updatesAvailable;
     const metrics = createMetrics({
-      ...{ clock, updatesAvailable, version: program.version },
+      clock,
+      updatesAvailable,
+      version: program.version,
       ...(application.engines && { engines: application.engines }),
     });
     application.subscribe(metrics.record);

@@ -12,13 +12,19 @@ import type { SharedRecords } from '../domain/outside/record-store.ts';
 export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock' | 'log'>): Memory {
   const history = createSharedRecords({
     path: join(folder, 'history.jsonl'),
-    ...{ what: 'runs', version: 1, log, read: readHistoryEntry },
+    what: 'runs',
+    version: 1,
+    log,
+    read: readHistoryEntry,
     compact: (entries) => compactHistory(entries, clock.nowMs()),
   });
   const seenTags = createSharedRecords({
     path: join(folder, 'seen-tags.jsonl'),
-    ...{ what: 'sightings', version: 1, log },
-    ...{ read: readSeenTag, compact: compactSeenTags },
+    what: 'sightings',
+    version: 1,
+    log,
+    read: readSeenTag,
+    compact: compactSeenTags,
   });
   return { ...openDecisions(folder, { log }), history, seenTags };
 }
@@ -27,8 +33,11 @@ export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock'
 export function openListings(folder: string, { log }: Pick<Outside, 'log'>): SharedRecords<StoredListing> {
   return createSharedRecords({
     path: join(folder, 'tag-lists.jsonl'),
-    ...{ what: 'lists of tags', version: 1, log },
-    ...{ read: readStoredListing, compact: compactListings },
+    what: 'lists of tags',
+    version: 1,
+    log,
+    read: readStoredListing,
+    compact: compactListings,
   });
 }
 
@@ -40,8 +49,11 @@ export function openDecisions(
 ): Pick<Memory, 'decisions'> {
   const decisions = createSharedRecords({
     path: join(folder, engine === undefined ? 'decisions.jsonl' : `decisions.${engine}.jsonl`),
-    ...{ what: 'decisions', version: 1, log },
-    ...{ read: readDecisionRecord, compact: compactRecords },
+    what: 'decisions',
+    version: 1,
+    log,
+    read: readDecisionRecord,
+    compact: compactRecords,
   });
   return { decisions };
 }

@@ -38,7 +38,12 @@ export async function openNotifications(
     dataOfRun: runEventData,
   });
   const closeHomeAssistants = await showInHomeAssistant(homeAssistants, {
-    ...{ application, settings, contextFor, clock, log, signal },
+    application,
+    settings,
+    contextFor,
+    clock,
+    log,
+    signal,
     version: surroundings.program.version,
   });
   return {

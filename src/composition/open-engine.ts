@@ -20,7 +20,9 @@ export async function openEngine(
   const { apiVersion } = settings;
   const tls = tlsOf(address, settings);
   return createDockerEngine({
-    ...{ host: address.host, clock, log },
+    host: address.host,
+    clock,
+    log,
     ...defined({ apiVersion, tls }),
     followsServices: service.swarm,
     longestRetryMs: 60_000,

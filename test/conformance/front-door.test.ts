@@ -197,7 +197,9 @@ describe('the status', () => {
       async () => (await ask('/v1/status?extra=true')).json().run?.containers[0]?.phase === 'checking health',
     );
     expect((await ask('/v1/status?extra=true')).json().run).toEqual({
-      ...{ run_id, trigger: 'http', started_at: expect.any(String) },
+      run_id,
+      trigger: 'http',
+      started_at: expect.any(String),
       containers: [{ name: 'web', phase: 'checking health' }],
     });
     scene.sandbox.control.endProcess('web', 1);

@@ -99,7 +99,8 @@ describeInLab('a newer version that is held back', (lab) => {
       expect(first['web']?.reason).toMatch(/^Its window opens at \S+Z; release it with upkeep update web --now$/);
       expect(await update('later')).toMatchObject({ later: { outcome: 'deferred' } });
       expect(await update('--window', closed, '--now', 'web', 'later')).toMatchObject({
-        ...{ web: { outcome: 'updated' }, later: { outcome: 'updated' } },
+        web: { outcome: 'updated' },
+        later: { outcome: 'updated' },
       });
       const everything = await decide('update', '--now');
       expect(everything).toMatchObject({ code: 1, stderr: expect.stringContaining('Cannot use --now') });
@@ -160,7 +161,8 @@ describeInLab('a newer version that is held back', (lab) => {
       const args = ['run', '--interval', '7d', '--update-on-start', '--window', window, '--timezone', zone];
       const env = { NODE_OPTIONS: withClockAt(Date.parse(opensAt) - 25_000) };
       return startUpkeep([...args, '--health-window', '1s', '--log-level', 'debug', nameOf(zone)], {
-        ...{ socket: engine.socket, env },
+        socket: engine.socket,
+        env,
       });
     });
     started.push(...services);

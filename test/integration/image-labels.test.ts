@@ -78,10 +78,23 @@ describeInLab('labels that come from an image', (lab) => {
     const target = await run('target');
     const oldId = randomBytes(32).toString('hex');
     const journal = writeJournal({
-      ...{ transaction: randomBytes(8).toString('hex'), name: 'web', oldId, oldImageId: target.Image, oldDigest: '' },
-      ...{ taggedBefore: target.Image, newImageId: '', role: 'successor', autoRemoves: false, reference: 'web:1' },
-      ...{ policy: { Name: 'no', MaximumRetryCount: 0 }, wasRunning: true, desiredEndState: 'running', keepMs: 0 },
-      ...{ owner: '', ownerContainer: '', members: [{ name: 'web', oldId }] },
+      transaction: randomBytes(8).toString('hex'),
+      name: 'web',
+      oldId,
+      oldImageId: target.Image,
+      oldDigest: '',
+      taggedBefore: target.Image,
+      newImageId: '',
+      role: 'successor',
+      autoRemoves: false,
+      reference: 'web:1',
+      policy: { Name: 'no', MaximumRetryCount: 0 },
+      wasRunning: true,
+      desiredEndState: 'running',
+      keepMs: 0,
+      owner: '',
+      ownerContainer: '',
+      members: [{ name: 'web', oldId }],
     });
     const web = await run('web', { old: labelled('v1', journal) });
     const { code, stderr } = await runUpkeep(['rollback', 'web'], { socket: engine.socket });

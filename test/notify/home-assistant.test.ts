@@ -62,7 +62,10 @@ async function createScene(
   let checks = 0;
   const rig = await startRig(() => 'drop');
   const deps: HomeAssistantDeps = {
-    ...{ version: '1.2.3', hostName: 'h1', nowMs: () => 0, random: () => 0.5 },
+    version: '1.2.3',
+    hostName: 'h1',
+    nowMs: () => 0,
+    random: () => 0.5,
     contextFor: () => Promise.resolve(createSecureContext()),
     warn: (message) => void warnings.push(message),
     onInstall: (container) => void installed.push(container),
@@ -72,7 +75,9 @@ async function createScene(
     waits: { reconnectMs: () => 10, birthMs: 5, selfTestMs: 300 },
   };
   return {
-    ...{ broker, warnings, installed },
+    broker,
+    warnings,
+    installed,
     mirror: await openMirror(broker.port, login),
     checks: () => checks,
     async open(query = '', me = '') {

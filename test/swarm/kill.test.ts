@@ -19,7 +19,10 @@ const versions = [
 const points = versions.flatMap(({ changes, ...version }) =>
   Array.from({ length: changes }, (_, index) => index + 1).flatMap((change) =>
     (['before', 'after'] as const).map((when) => ({
-      ...{ title: `${version.name}, killed ${when} call ${change}`, version, change, when },
+      title: `${version.name}, killed ${when} call ${change}`,
+      version,
+      change,
+      when,
     })),
   ),
 );

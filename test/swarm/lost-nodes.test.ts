@@ -11,7 +11,10 @@ const away = { Placement: { Constraints: ['node.hostname!=n1'] } };
 const cases = ['stop-first', 'start-first'].flatMap((order) =>
   (['before', 'after'] as const).flatMap((moment) =>
     [5, 60].map((seconds) => ({
-      ...{ title: `${order}, lost ${moment} its new task runs, back after ${seconds} s`, order, moment, seconds },
+      title: `${order}, lost ${moment} its new task runs, back after ${seconds} s`,
+      order,
+      moment,
+      seconds,
     })),
   ),
 );

@@ -20,7 +20,12 @@ function open(path: string) {
       ? { n: value.n }
       : undefined;
   const records = createSharedRecords<Item>({
-    ...{ path, what: 'things', version: 1, read, compact: (items) => items.slice(-50), log },
+    path,
+    what: 'things',
+    version: 1,
+    read,
+    compact: (items) => items.slice(-50),
+    log,
   });
   return { ...records, log };
 }

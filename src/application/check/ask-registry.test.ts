@@ -18,8 +18,12 @@ test('a service of a swarm is asked about for the platform of its nodes, and sta
   const verdicts: Verdict[] = [];
   const inForce = { ...defaultSettings, tagPolicy: { kind: 'minor' } } as const;
   const subject = {
-    ...{ imageId: '', image: undefined, reference: parseImageReference(`${name}:1.0`) },
-    ...{ inForce, failedVersions: [], retryFailed: false },
+    imageId: '',
+    image: undefined,
+    reference: parseImageReference(`${name}:1.0`),
+    inForce,
+    failedVersions: [],
+    retryFailed: false,
   };
   const options = {
     ...{

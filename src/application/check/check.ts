@@ -104,7 +104,11 @@ export function createJudge(
       const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
       const nowMs = clock.nowMs();
       const judged = describeChecked(watched.container, {
-        ...{ kind, read, verdict, images, nowMs },
+        kind,
+        read,
+        verdict,
+        images,
+        nowMs,
         noPull: noPull && !isService,
       });
       const lifted = {

@@ -92,7 +92,10 @@ function versionsOf(imageId: string, image: string, verdict: Verdict, images: Im
     version === undefined || latestVersion === undefined ? undefined : changeBetween(version, latestVersion);
   const sourceUrl = newest?.sourceUrl ?? sourceOf(latestLabels);
   return defined({
-    ...{ version, latestVersion, change, sourceUrl },
+    version,
+    latestVersion,
+    change,
+    sourceUrl,
     releasedAtMs: newest?.createdAtMs,
     downloadBytes: present === undefined ? newest?.layerBytes : undefined,
   });

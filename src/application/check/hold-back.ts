@@ -49,7 +49,9 @@ export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>)
     if (status !== 'stale' && !isYoung) return checked;
     const unrestrained: UnheldVerdict = {
       ...restraints,
-      ...{ status, reason, eligibleAtMs },
+      status,
+      reason,
+      eligibleAtMs,
       ...(hold !== undefined && { hold }),
     };
     const { name: container } = checked;

@@ -181,7 +181,9 @@ describe('a snooze', () => {
     const untilMs = scene.clock.nowMs() + hourMs;
     await decide(application, 'snooze', 'web', untilMs);
     expect((await application.check(everything)).containers[0]).toMatchObject({
-      ...{ status: 'held', hold: 'snoozed', eligibleAtMs: untilMs },
+      status: 'held',
+      hold: 'snoozed',
+      eligibleAtMs: untilMs,
     });
     expect(outcomes(await application.update(full))).toEqual({ web: 'deferred' });
     scene.clock.jumpWallClock(hourMs);

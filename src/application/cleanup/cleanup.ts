@@ -34,7 +34,10 @@ export async function cleanUpImages(
     const outcome = outcomes.get(containerId);
     if (outcome?.outcome !== 'updated' || outcome.newImageId === imageId) continue;
     superseded.push({
-      ...{ imageId, imageName: formerReference ?? reference, containerId, containerName },
+      imageId,
+      imageName: formerReference ?? reference,
+      containerId,
+      containerName,
       ...(formerReference !== undefined && { ownTag: formerReference }),
     });
     predecessors.push({

@@ -99,8 +99,10 @@ function failuresIn(containers: readonly ContainerOutcome[]): readonly PastFailu
     .filter(({ outcome }) => outcome === 'failed' || outcome === 'rolled_back')
     .slice(0, mostFailures)
     .map(({ name, engine, outcome, reason }) => ({
-      ...{ name, ...(engine !== undefined && { engine }) },
-      ...{ outcome, reason: printable(reason, longestReason) },
+      name,
+      ...(engine !== undefined && { engine }),
+      outcome,
+      reason: printable(reason, longestReason),
     }));
 }
 

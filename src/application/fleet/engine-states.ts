@@ -13,9 +13,13 @@ export function statesOf(
     const inventories = own.map((each) => each.inventory());
     const failure = reach.failure();
     return {
-      ...{ name, address, lastRunAtMs: lastRunOf(name) },
-      ...{ kind: reach.about()?.kind, version: reach.about()?.version },
-      ...{ reachable: reach.isReachable(), sinceMs: reach.sinceMs() },
+      name,
+      address,
+      lastRunAtMs: lastRunOf(name),
+      kind: reach.about()?.kind,
+      version: reach.about()?.version,
+      reachable: reach.isReachable(),
+      sinceMs: reach.sinceMs(),
       error: failure === undefined ? undefined : describeUnreachable(failure),
       containers: inventories.reduce((sum, { containers }) => sum + containers.length, 0),
       updatesAvailable: inventories.reduce((sum, { updatesAvailable }) => sum + updatesAvailable, 0),

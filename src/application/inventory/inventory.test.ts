@@ -385,7 +385,9 @@ describe('the inventory', () => {
     const { inventory } = await followed(scene, {}, { swarm: { ...swarm, services } });
     const create = (Name: string, Image: string) =>
       scene.sandbox.swarmControl.create({
-        ...{ Name, Mode: { Replicated: { Replicas: 2 } }, TaskTemplate: { ContainerSpec: { Image } } },
+        Name,
+        Mode: { Replicated: { Replicas: 2 } },
+        TaskTemplate: { ContainerSpec: { Image } },
       });
     create('web', 'web:1');
     await scene.clock.sleep(10_000);

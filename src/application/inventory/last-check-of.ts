@@ -59,6 +59,13 @@ function newerOf(container: CheckedContainer): Partial<LastCheck> {
   const waitingDigest = candidateDigest(container);
   return defined({
     candidateDigest: waitingDigest === container.latestDigest ? undefined : waitingDigest,
-    ...{ eligibleAtMs, latestVersion, candidate, candidateKind, change, releasedAtMs, downloadBytes, sourceUrl },
+    eligibleAtMs,
+    latestVersion,
+    candidate,
+    candidateKind,
+    change,
+    releasedAtMs,
+    downloadBytes,
+    sourceUrl,
   });
 }

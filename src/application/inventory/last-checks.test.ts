@@ -31,7 +31,11 @@ describe('createLastChecks()', () => {
   });
 
   const stale = checkedContainer('web', {
-    ...{ id: web.id, imageId, status: 'stale', updateAvailable: true, latestDigest: digestOf('next') },
+    id: web.id,
+    imageId,
+    status: 'stale',
+    updateAvailable: true,
+    latestDigest: digestOf('next'),
     unrestrained: { approval: 'never', window: undefined, status: 'stale', reason: 'Newer', eligibleAtMs: undefined },
   });
   const tracked = { id: web.id, name: 'web', image: 'web:1', imageId };

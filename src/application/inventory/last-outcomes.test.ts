@@ -6,7 +6,14 @@ import { createLastOutcomes } from './last-outcomes.ts';
 
 const ended = (runId: string, ...containers: readonly ContainerOutcome[]): ServiceEvent => ({
   kind: 'scan_completed',
-  ...{ runId, purpose: 'update', scanned: 1, updated: 0, failed: 0, restarted: 0, skipped: 0, atMs: 9000 },
+  runId,
+  purpose: 'update',
+  scanned: 1,
+  updated: 0,
+  failed: 0,
+  restarted: 0,
+  skipped: 0,
+  atMs: 9000,
   session: { ...session(containers), runId },
 });
 

@@ -19,7 +19,9 @@ test('the run under way is told with the phases of its containers, until it ends
   expect(read()).toBeUndefined();
   for (const event of [started, updating('web'), updating('db'), pulled(1, 0)]) hear(event);
   expect(read()).toEqual({
-    ...{ runId, trigger: 'http', startedAtMs: 5000 },
+    runId,
+    trigger: 'http',
+    startedAtMs: 5000,
     containers: [
       { name: 'web', phase: 'pulling' },
       { name: 'db', phase: 'waiting' },

@@ -26,7 +26,10 @@ test('createUnwatched() names each container that a check does not look at, with
   const report = await createCheck(outside, settings)({ runId: '1', applyCooldown: false, images: [], containers: [] });
   expect(unwatched().map(({ name, reason }) => ({ name, reason }))).toEqual(report.unwatched);
   expect(unwatched()).toContainEqual({
-    ...{ name: 'other', image: 'web:1', reason: 'is disabled by its label', kind: 'disabled by label' },
+    name: 'other',
+    image: 'web:1',
+    reason: 'is disabled by its label',
+    kind: 'disabled by label',
   });
   expect(
     unwatched()

@@ -33,7 +33,9 @@ export function createUnwatched({
       return each && referenceOf(each);
     });
     return chosen.unwatched.map(({ container: { name, image }, reason, kind }) => ({
-      ...{ name, image, reason },
+      name,
+      image,
+      reason,
       ...(kind !== undefined && { kind }),
     }));
   }

@@ -69,8 +69,13 @@ test('containers are shown when they are known, and again when one of them is ot
 
   next([
     {
-      ...{ ...web, staleness: 'held', updateAvailable: true, latestDigest: digest('b') },
-      ...{ monitorOnly: true, checkedAtMs: 9, sourceUrl: 'https://github.com/nginx/docker-nginx.git' },
+      ...web,
+      staleness: 'held',
+      updateAvailable: true,
+      latestDigest: digest('b'),
+      monitorOnly: true,
+      checkedAtMs: 9,
+      sourceUrl: 'https://github.com/nginx/docker-nginx.git',
     },
   ]);
   await clock.advance(1000);

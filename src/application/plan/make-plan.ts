@@ -25,7 +25,10 @@ export function staleIn({ containers }: CheckReport, settings: ServiceSettings):
     .map(({ id, name, reference, successorReference, pullDigest }) => {
       const waitsBecause = failedElsewhere.get(id);
       return {
-        ...{ id, name, reference: successorReference, digest: pullDigest },
+        id,
+        name,
+        reference: successorReference,
+        digest: pullDigest,
         ...(successorReference !== reference && { formerReference: reference }),
         ...(waitsBecause !== undefined && { waitsBecause }),
       };

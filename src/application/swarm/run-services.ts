@@ -53,8 +53,16 @@ export async function runServices(
 export function leftAlone({ id, name, image, from }: PlannedService, reason: string): ContainerOutcome {
   const digest = digestIn(from) ?? '';
   return {
-    ...{ name, containerId: id, image, outcome: 'skipped', reason, kind: 'service' },
-    ...{ oldImageId: '', newImageId: '', oldDigest: digest, newDigest: digest },
+    name,
+    containerId: id,
+    image,
+    outcome: 'skipped',
+    reason,
+    kind: 'service',
+    oldImageId: '',
+    newImageId: '',
+    oldDigest: digest,
+    newDigest: digest,
   };
 }
 

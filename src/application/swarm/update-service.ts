@@ -34,8 +34,16 @@ export async function updateService(
   if (end.outcome === 'rolled_back' || end.outcome === 'failed')
     await rememberFailure(outside, { id: planned.id, name, image: to }, end);
   const outcome: ContainerOutcome = {
-    ...{ name, containerId: planned.id, image, outcome: end.outcome, reason: end.reason, kind: 'service' },
-    ...{ oldImageId: '', newImageId: '', oldDigest, newDigest },
+    name,
+    containerId: planned.id,
+    image,
+    outcome: end.outcome,
+    reason: end.reason,
+    kind: 'service',
+    oldImageId: '',
+    newImageId: '',
+    oldDigest,
+    newDigest,
   };
   announceEnd(outside, runId, outcome);
   return outcome;

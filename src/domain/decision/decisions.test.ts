@@ -14,8 +14,14 @@ const nowMs = Date.parse('2026-06-01T12:00:00Z');
 const request: DecisionRequest = { kind: 'approve', container: 'web', digest: digestOf('a'), by: 'alice' };
 const candidate = { digest: digestOf('a'), tag: '1.28' };
 const decided: Decision = {
-  ...{ id: 'd1', kind: 'approve', container: 'web', digest: digestOf('a'), tag: '1.28', by: 'alice' },
-  ...{ atMs: nowMs, untilMs: undefined },
+  id: 'd1',
+  kind: 'approve',
+  container: 'web',
+  digest: digestOf('a'),
+  tag: '1.28',
+  by: 'alice',
+  atMs: nowMs,
+  untilMs: undefined,
 };
 
 const anyDecision = fc.record({
@@ -170,7 +176,11 @@ describe('approval', () => {
 describe('holdOf()', () => {
   const closed = windowsOf('02:00-03:00');
   const question: HoldQuestion = {
-    ...{ candidateKind: 'minor', approval: 'never', decision: undefined, windows: undefined, nowMs },
+    candidateKind: 'minor',
+    approval: 'never',
+    decision: undefined,
+    windows: undefined,
+    nowMs,
   };
   const words = (changes: Partial<HoldQuestion>) => {
     const hold = holdOf({ ...question, ...changes });

@@ -17,8 +17,19 @@ function web(replaced: string, parts: SummaryParts = {}) {
   const oldId = idOf(replaced);
   const images = { oldImageId: 'sha256:1', oldDigest: '', taggedBefore: 'sha256:1', newImageId: 'sha256:2' };
   const labels = writeJournal({
-    ...{ transaction: 't', name: 'web', oldId, ...images, role: 'successor', autoRemoves: false, reference: 'web:1' },
-    ...{ policy, wasRunning: true, desiredEndState: 'running', keepMs: 1000, owner: '', ownerContainer: '' },
+    transaction: 't',
+    name: 'web',
+    oldId,
+    ...images,
+    role: 'successor',
+    autoRemoves: false,
+    reference: 'web:1',
+    policy,
+    wasRunning: true,
+    desiredEndState: 'running',
+    keepMs: 1000,
+    owner: '',
+    ownerContainer: '',
     members: [{ name: 'web', oldId }],
   });
   return containerSummary('web', { labels, ...parts });

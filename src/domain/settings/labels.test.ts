@@ -258,8 +258,15 @@ describe('readLabels() of what a container has from its image', () => {
   };
   const heeded: LabelValues = {
     ...nothing,
-    ...{ enable: true, monitorOnly: true, noPull: true, keepOldMs: 86_400_000, stopSignal: 'SIGINT' },
-    ...{ stopTimeoutMs: 60_000, cooldownMs: 3_600_000, gateWindowMs: 60_000, gateTimeoutMs: 120_000 },
+    enable: true,
+    monitorOnly: true,
+    noPull: true,
+    keepOldMs: 86_400_000,
+    stopSignal: 'SIGINT',
+    stopTimeoutMs: 60_000,
+    cooldownMs: 3_600_000,
+    gateWindowMs: 60_000,
+    gateTimeoutMs: 120_000,
     hooks: { ...nothing.hooks, preUpdate: { command: 'dump', timeoutMs: 120_000, isFromImage: true } },
   };
 

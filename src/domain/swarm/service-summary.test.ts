@@ -4,8 +4,16 @@ import { summaryOfService } from './service-summary.ts';
 
 const service = (more: Partial<SwarmService>) =>
   ({
-    ...{ id: 's', name: 'web', image: 'web:1', labels: {}, containerLabels: {}, createdAtMs: 0 },
-    ...{ replicas: 2, count: { running: 0, wanted: 2 }, update: undefined, ...more },
+    id: 's',
+    name: 'web',
+    image: 'web:1',
+    labels: {},
+    containerLabels: {},
+    createdAtMs: 0,
+    replicas: 2,
+    count: { running: 0, wanted: 2 },
+    update: undefined,
+    ...more,
   }) as SwarmService;
 const inState = (state: SwarmUpdateStatus) => service({ update: { state, message: '' } as SwarmService['update'] });
 

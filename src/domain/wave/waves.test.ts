@@ -79,18 +79,32 @@ const nowMs = Date.parse('2026-06-01T12:00:00Z');
 const builtAtMs = (digest: Digest) => [old, next, newer].indexOf(digest);
 
 const running = (digest: Digest, ranMs: number, more: Partial<ProvingContainer> = {}): ProvingContainer => ({
-  ...{ name: 'web', digests: [digest], isRunning: true, isHealthy: true, startedAtMs: nowMs - ranMs },
+  name: 'web',
+  digests: [digest],
+  isRunning: true,
+  isHealthy: true,
+  startedAtMs: nowMs - ranMs,
   builtAtMs: builtAtMs(digest),
   ...more,
 });
 const engine = (name: string, containers?: readonly ProvingContainer[], more: Partial<ProvingEngine> = {}) => ({
-  ...{ name, isReachable: true, nowMs, containers: containers ?? [], failed: [] },
+  name,
+  isReachable: true,
+  nowMs,
+  containers: containers ?? [],
+  failed: [],
   ...more,
 });
 const ask = (changes: Partial<WaveQuestion>) =>
   judgeWave({
-    ...{ newest: next, current: [old], currentBuiltAtMs: builtAtMs(old), earlier: [], beside: [] },
-    ...{ pauseMs: 10 * minute, nowMs, retryFailed: false },
+    newest: next,
+    current: [old],
+    currentBuiltAtMs: builtAtMs(old),
+    earlier: [],
+    beside: [],
+    pauseMs: 10 * minute,
+    nowMs,
+    retryFailed: false,
     ...changes,
   });
 

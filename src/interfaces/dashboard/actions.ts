@@ -38,7 +38,10 @@ export function createActions({
 }: ActionParts): Pick<Actions, 'update' | 'check' | 'rollBack' | keyof DecisionActions> {
   return {
     ...createDecisionActions({
-      ...{ ask, fleet, context, refresh },
+      ask,
+      fleet,
+      context,
+      refresh,
       plan: (one) => planOf(containerParameters([one]), '&approved=true&now=true'),
       begin: (one) =>
         begin([one.name], 'v1/update?async=true&now=true', containerParameters([one]), `Cannot update ${one.name}`),

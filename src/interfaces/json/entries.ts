@@ -57,7 +57,9 @@ type NewerFacts = Pick<
 export function enginesField({ engines }: EngineRuns) {
   return {
     engines: engines?.map(({ name, result, error, durationMs }) => ({
-      ...{ name, result, error },
+      name,
+      result,
+      error,
       duration_ms: Math.round(durationMs),
     })),
   };
@@ -125,7 +127,13 @@ export function phasesEntry(phases: PhaseTimes | undefined): Readonly<Record<str
 /** A decision of a person about one new version. */
 export function decisionEntry({ id, kind, container, engine, digest, tag, by, atMs, untilMs }: Decision) {
   return {
-    ...{ id, container, decision: kind, digest, tag, engine, by },
+    id,
+    container,
+    decision: kind,
+    digest,
+    tag,
+    engine,
+    by,
     at: toTimestamp(atMs),
     until: toTimestamp(untilMs),
   };

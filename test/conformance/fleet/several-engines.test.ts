@@ -120,8 +120,15 @@ describe('the API of several engines', () => {
       count: 2,
       engines: [
         {
-          ...{ name: 'near', address: 'tcp://near', kind: 'docker', version: '20.10.24', reachable: true },
-          ...{ since: expect.any(String), containers: 2, updates_available: 1, last_run: expect.any(String) },
+          name: 'near',
+          address: 'tcp://near',
+          kind: 'docker',
+          version: '20.10.24',
+          reachable: true,
+          since: expect.any(String),
+          containers: 2,
+          updates_available: 1,
+          last_run: expect.any(String),
         },
         { name: 'far', reachable: false, since: expect.any(String), error: expect.stringContaining('refused') },
       ],

@@ -18,9 +18,19 @@ export function swarmReadingRows(get: GetSwarm): void {
       const [service, ...others] = await swarm.services();
       expect(others).toEqual([]);
       expect(service).toMatchObject({
-        ...{ id, name: 'web', image: image('v1'), mode: 'replicated', replicas: 2, count: { running: 2, wanted: 2 } },
-        ...{ labels: { own: 'a' }, containerLabels: { inner: 'b' }, hasHostPorts: false, constraints: [] },
-        ...{ order: 'start-first', failureAction: 'continue', monitorMs: 1000 },
+        id,
+        name: 'web',
+        image: image('v1'),
+        mode: 'replicated',
+        replicas: 2,
+        count: { running: 2, wanted: 2 },
+        labels: { own: 'a' },
+        containerLabels: { inner: 'b' },
+        hasHostPorts: false,
+        constraints: [],
+        order: 'start-first',
+        failureAction: 'continue',
+        monitorMs: 1000,
       });
       expect(service?.update).toBeUndefined();
       expect(service?.previous).toBeUndefined();
@@ -34,7 +44,9 @@ export function swarmReadingRows(get: GetSwarm): void {
       await until(get(), id, ({ tasks }) => running(tasks).length === 2);
       const [service] = await swarm.services();
       expect(service).toMatchObject({
-        ...{ mode: 'global', hasHostPorts: true, constraints: ['node.role==worker'] },
+        mode: 'global',
+        hasHostPorts: true,
+        constraints: ['node.role==worker'],
         platforms: [{ os: 'linux', architecture: 'amd64', variant: '' }],
       });
       expect(service?.replicas).toBeUndefined();

@@ -34,7 +34,11 @@ export function handsOn({ scene, before, newImageId }: Stage): Hands {
 function describe({ id, name, imageId, state, settings }: Container): Resident {
   const { Name = '', MaximumRetryCount = 0 } = settings.HostConfig.RestartPolicy ?? {};
   return {
-    ...{ id, name, imageId, status: state.status, running: state.status === 'running' },
+    id,
+    name,
+    imageId,
+    status: state.status,
+    running: state.status === 'running',
     reference: settings.Config.Image,
     policy: MaximumRetryCount > 0 ? `${Name}:${MaximumRetryCount}` : Name || 'no',
   };

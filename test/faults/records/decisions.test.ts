@@ -66,7 +66,11 @@ async function decideUntilKilled(path: string, from: number, name: string): Prom
 async function decisionsAt(path: string): Promise<ReturnType<typeof decisionsOf>> {
   const log = createTestLog();
   const store = createRecordFile<DecisionRecord>({
-    ...{ path, what: 'decisions', version: 1, compact: compactRecords, log },
+    path,
+    what: 'decisions',
+    version: 1,
+    compact: compactRecords,
+    log,
     read: readDecisionRecord,
   });
   const records = await store.load();

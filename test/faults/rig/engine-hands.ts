@@ -56,7 +56,12 @@ function describe({ Id: id, Name, Image: imageId, State, Config, HostConfig }: I
     readonly MaximumRetryCount?: number;
   };
   return {
-    ...{ id, imageId, name: Name.slice(1), reference: Config.Image, status: State.Status, running: State.Running },
+    id,
+    imageId,
+    name: Name.slice(1),
+    reference: Config.Image,
+    status: State.Status,
+    running: State.Running,
     policy: MaximumRetryCount > 0 ? `${policy}:${MaximumRetryCount}` : policy || 'no',
   };
 }

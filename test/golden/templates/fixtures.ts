@@ -120,12 +120,22 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
     report: {
       containers: [
         container('web', 'nginx:latest', 'Updated', '', {
-          ...{ ageMs: 49 * hourMs, delayMs: 24 * hourMs, eligibleAtMs: atMs - 25 * hourMs },
-          ...{ age: '2d1h', delay: '1d', remaining: '', passed: true },
+          ageMs: 49 * hourMs,
+          delayMs: 24 * hourMs,
+          eligibleAtMs: atMs - 25 * hourMs,
+          age: '2d1h',
+          delay: '1d',
+          remaining: '',
+          passed: true,
         }),
         container('api', 'acme/api:1', 'Skipped', 'too young', {
-          ...{ ageMs: 90 * 60_000 + 1234, delayMs: 24 * hourMs, eligibleAtMs: atMs + 22.5 * hourMs - 1234 },
-          ...{ age: '1h30m', delay: '1d', remaining: '22h29m', passed: false },
+          ageMs: 90 * 60_000 + 1234,
+          delayMs: 24 * hourMs,
+          eligibleAtMs: atMs + 22.5 * hourMs - 1234,
+          age: '1h30m',
+          delay: '1d',
+          remaining: '22h29m',
+          passed: false,
         }),
         container('db', 'postgres:16', 'Fresh'),
       ],

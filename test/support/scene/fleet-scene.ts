@@ -112,7 +112,12 @@ export function createFleetScene({
         },
       },
     }),
-    ...{ clock, log, newId, registry: counted, enginesAtOnce, ...(waves && { waves }) },
+    clock,
+    log,
+    newId,
+    registry: counted,
+    enginesAtOnce,
+    ...(waves && { waves }),
     open: (onAnswer) =>
       Object.entries(engines).map(([name, { engine, swarm: swarmOf, sandbox }]) => ({
         name,
@@ -129,7 +134,11 @@ export function createFleetScene({
   });
   application.subscribe((event) => void events.push(event));
   return {
-    ...{ application, engines, registry, asked, events },
+    application,
+    engines,
+    registry,
+    asked,
+    events,
     async run(engine, name, reference) {
       const { sandbox } = engines[engine] ?? fail(engine);
       await sandbox.engine.pullImage({ reference });

@@ -44,7 +44,12 @@ export async function serveFleet(
     return JSON.parse(text) as Document;
   };
   return {
-    ...{ pid: service.child.pid ?? 0, service, url, ask: asked, read, stop },
+    pid: service.child.pid ?? 0,
+    service,
+    url,
+    ask: asked,
+    read,
+    stop,
     async isReachable(name) {
       const { engines } = await read<Engines>('/v1/engines');
       return engines.find((engine) => engine.name === name)?.reachable;

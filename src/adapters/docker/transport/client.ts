@@ -120,7 +120,11 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   }
 
   return {
-    ...{ clock, deadlines, version, send, sendInNewest },
+    clock,
+    deadlines,
+    version,
+    send,
+    sendInNewest,
     isLocal: connection.address.kind === 'unix',
     sendUnversioned: (call) => sendBelow('', call),
     tellLeftOut: createOmittedEntryWarning(warn),

@@ -56,7 +56,8 @@ describe('createTurns()', () => {
     await expect(take('never', 'shared', 30_000, abort.signal)).rejects.toBe('enough');
     await clock.advance(5_000);
     expect(await late).toMatchObject({
-      ...{ code: 'timeout', sent: false },
+      code: 'timeout',
+      sent: false,
       message: 'Cannot reach the container engine at "ssh://host": other calls have used all its sessions for 5 s',
     });
     ends[0]?.();

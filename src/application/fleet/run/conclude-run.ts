@@ -32,7 +32,9 @@ export function concludeRun(
   }
   run.begin();
   const session: Session = {
-    ...{ runId, trigger, ...run.times() },
+    runId,
+    trigger,
+    ...run.times(),
     containers: answers.flatMap((answer) => outcomesOf(answer, request)),
     engines: runsOf(answers.filter(({ run: { result }, result: of }) => result !== 'ran' || of !== undefined)),
   };

@@ -36,7 +36,9 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
     currentBuiltAtMs: facts.own?.proof?.containers.find(({ name }) => name === checked.name)?.builtAtMs,
     earlier: facts.earlier.map((wave) => wave.map(about)),
     beside: facts.beside.map(about),
-    ...{ pauseMs: facts.pauseMs, nowMs: facts.nowMs, retryFailed: facts.retryFailed },
+    pauseMs: facts.pauseMs,
+    nowMs: facts.nowMs,
+    retryFailed: facts.retryFailed,
   });
   if (answer.kind === 'may-run') return answer.digest === newest ? checked : { ...checked, pullDigest: answer.digest };
   return {
@@ -76,8 +78,14 @@ function proving(engine: KnownEngine, concerns: (one: Pick<ProvenContainer, 'ref
 /** A container of an unreachable engine: only its existence is known. */
 function unknownContainer(name: string): ProvenContainer {
   return {
-    ...{ name, reference: name, digests: [], isRunning: false, isHealthy: false },
-    ...{ startedAtMs: undefined, builtAtMs: undefined, failed: undefined },
+    name,
+    reference: name,
+    digests: [],
+    isRunning: false,
+    isHealthy: false,
+    startedAtMs: undefined,
+    builtAtMs: undefined,
+    failed: undefined,
   };
 }
 

@@ -92,7 +92,10 @@ export function wavesOf(
             ...part,
             hold: (checked: CheckedContainer) =>
               holdForWave(checked, {
-                ...{ earlier, retryFailed, pauseMs: plan.pauseMs, nowMs: clock.nowMs() },
+                earlier,
+                retryFailed,
+                pauseMs: plan.pauseMs,
+                nowMs: clock.nowMs(),
                 own: known.get(name),
                 beside: enginesIn(index).filter((one) => one.name !== name),
               }),

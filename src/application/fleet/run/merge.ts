@@ -71,8 +71,16 @@ export function outcomesOf(answer: Answer<Session | undefined>, request: Request
   const { name: engine } = member;
   if (run.result === 'ran') return (result?.containers ?? []).map((one) => ({ ...one, engine }));
   return lastListed(answer, request).map(({ id, name, image, imageId, digest, kind }) => ({
-    ...{ name, engine, containerId: id, image, outcome: 'unknown', reason: run.error ?? '' },
-    ...{ oldImageId: imageId, newImageId: '', oldDigest: digest, newDigest: '' },
+    name,
+    engine,
+    containerId: id,
+    image,
+    outcome: 'unknown',
+    reason: run.error ?? '',
+    oldImageId: imageId,
+    newImageId: '',
+    oldDigest: digest,
+    newDigest: '',
     ...defined({ kind }),
   }));
 }
@@ -108,11 +116,23 @@ function uncheckedContainers(answer: Answer<unknown>, request: Request): readonl
   const { member, run } = answer;
   const { error: reason = '' } = run;
   return lastListed(answer, request).map(({ id, name, image, imageId, digest, version, kind }) => ({
-    ...{ id, name, engine: member.name, image, reference: image, successorReference: image, imageId },
+    id,
+    name,
+    engine: member.name,
+    image,
+    reference: image,
+    successorReference: image,
+    imageId,
     digest: isDigest(digest) ? digest : undefined,
-    ...{ status: 'unknown', reason, updateAvailable: false, error: reason },
-    ...{ latestDigest: undefined, latestImageId: undefined, pullDigest: undefined },
-    ...{ eligibleAtMs: undefined, failedVersion: undefined },
+    status: 'unknown',
+    reason,
+    updateAvailable: false,
+    error: reason,
+    latestDigest: undefined,
+    latestImageId: undefined,
+    pullDigest: undefined,
+    eligibleAtMs: undefined,
+    failedVersion: undefined,
     ...defined({ version, kind }),
   }));
 }

@@ -38,7 +38,10 @@ function startDraft({ version, schedule, nextRunAtMs, atMs }: StartFacts, title:
   const markdown = escapeMarkdown(text);
   const item = { about: 'start', level: 'info', text: `- ${text}`, markdown: `- ${markdown}`, atMs } as const;
   return {
-    ...{ title, text, markdown, level: 'info' },
+    title,
+    text,
+    markdown,
+    level: 'info',
     lines: [{ level: 'info', text, atMs }],
     sections: [{ heading: 'Started', items: [item] }],
   };

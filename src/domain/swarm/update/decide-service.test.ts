@@ -72,10 +72,23 @@ function serviceOf(drawn: {
 }): SwarmService {
   const { state, ...rest } = drawn;
   return {
-    ...{ labels: {}, mode: 'replicated', replicas: 1, previous: undefined },
-    ...{ id: 's', name: 'web', version: '1', containerLabels: {}, createdAtMs: 0, count: undefined },
-    ...{ order: 'stop-first', failureAction: 'pause', monitorMs: 5000, hasHostPorts: false, constraints: [] },
-    ...{ platforms: undefined, spec: '{}' as RawSpec },
+    labels: {},
+    mode: 'replicated',
+    replicas: 1,
+    previous: undefined,
+    id: 's',
+    name: 'web',
+    version: '1',
+    containerLabels: {},
+    createdAtMs: 0,
+    count: undefined,
+    order: 'stop-first',
+    failureAction: 'pause',
+    monitorMs: 5000,
+    hasHostPorts: false,
+    constraints: [],
+    platforms: undefined,
+    spec: '{}' as RawSpec,
     update: state && { state, startedAtMs: 1, completedAtMs: undefined, message: 'said' },
     ...rest,
   };
@@ -145,7 +158,10 @@ describe('decideService(), after any looks at any swarm', () => {
     const node = { id: 'n0', hostname: 'h0', state: 'ready' };
     const task = { id: 't', serviceId: 's', nodeId: 'n0', slot: 1, image: update.from, desired: 'running', error: '' };
     const look = (state: string, afterMs: number) => ({
-      ...{ service: back, tasks: [{ ...task, state }], nodes: [node], afterMs },
+      service: back,
+      tasks: [{ ...task, state }],
+      nodes: [node],
+      afterMs,
     });
     const told = (...looks: readonly object[]) =>
       decided(looks as never).map(({ step }) => (step.kind === 'end' ? step.outcome : step.kind));
@@ -160,7 +176,10 @@ describe('decideService(), after any looks at any swarm', () => {
     const node = { id: 'n0', hostname: 'h0', state: 'ready' };
     const task = { id: 't', serviceId: 's', nodeId: 'n0', slot: 1, image: update.from, desired: 'running', error: '' };
     const look = (state: string, afterMs: number) => ({
-      ...{ service: back, tasks: [{ ...task, state }], nodes: [node], afterMs },
+      service: back,
+      tasks: [{ ...task, state }],
+      nodes: [node],
+      afterMs,
     });
     const steps = decided([
       { ...look('preparing', 0), service: { ...back, image: update.to, labels: { [updateIdLabel]: 'tx' } } },

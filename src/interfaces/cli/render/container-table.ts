@@ -45,7 +45,10 @@ export function checkTable(
   const checked = containers.filter((container) => !isUnfinished.has(shownName(container)));
   return containerTable([
     ...mostUrgentFirst(unfinished, unfinishedWording, ({ state }) => state).map(({ image, state, reason, ...one }) => ({
-      ...{ name: shownName(one), image, state: unfinishedWording[state], reason },
+      name: shownName(one),
+      image,
+      state: unfinishedWording[state],
+      reason,
       ...unknownVersion,
     })),
     ...mostUrgentFirst(checked, statusWording, ({ status }) => status).map((container) => ({

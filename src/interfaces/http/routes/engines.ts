@@ -25,8 +25,10 @@ export function enginesRoutes({ service: { engines }, clock }: HttpParts): reado
 
 function entryOf({ name, address, kind, version, reachable, sinceMs, error, lastRunAtMs, ...counts }: EngineState) {
   return {
-    ...{ name, address },
-    ...{ kind, version },
+    name,
+    address,
+    kind,
+    version,
     reachable: reachable === true,
     since: toTimestamp(sinceMs),
     error,

@@ -72,7 +72,11 @@ function entryOf(entry: HistoryEntry) {
   const { scanned, updated, failed, restarted, skipped, trigger, failures } = entry;
   return {
     timestamp: toTimestamp(entry.timestampMs),
-    ...{ scanned, updated, failed, restarted, skipped },
+    scanned,
+    updated,
+    failed,
+    restarted,
+    skipped,
     rolled_back: entry.rolledBack,
     run_id: entry.runId,
     trigger,

@@ -152,7 +152,10 @@ async function viewOf(engine: EngineClient): Promise<StreetView> {
   const images = body as { readonly Id: string; readonly RepoTags: readonly string[] | null }[];
   return {
     containers: (await inspectAll(engine)).map(({ Id: id, Name, State, HostConfig }) => ({
-      ...{ id, name: Name.slice(1), status: State.Status, startedAt: State.StartedAt },
+      id,
+      name: Name.slice(1),
+      status: State.Status,
+      startedAt: State.StartedAt,
       policy: HostConfig.RestartPolicy.Name || 'no',
     })),
     tags: Object.fromEntries(images.flatMap(({ Id, RepoTags }) => (RepoTags ?? []).map((tag) => [tag, Id]))),

@@ -25,7 +25,9 @@ export function peoplePoints(calls: readonly Call[], shape: Shape): readonly Peo
     { name: `${story.name} after the end`, story, change: undefined, disaster: undefined },
     ...[calls.length, undefined].flatMap((change) =>
       disasters.map(([what, disaster]) => ({
-        ...{ story, change, disaster },
+        story,
+        change,
+        disaster,
         name: `${story.name} after ${change === undefined ? 'the end' : String(change)}, then ${what}`,
       })),
     ),

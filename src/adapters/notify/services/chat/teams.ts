@@ -70,8 +70,17 @@ function cardMessage(body: readonly object[]): object {
 
 /** The nearest colours that a card has. */
 const colourNames: Readonly<Record<string, string>> = {
-  ...{ accent: 'accent', good: 'good', warning: 'warning', attention: 'attention', dark: 'dark', light: 'light' },
-  ...{ red: 'attention', orange: 'warning', yellow: 'warning', green: 'good', blue: 'accent' },
+  accent: 'accent',
+  good: 'good',
+  warning: 'warning',
+  attention: 'attention',
+  dark: 'dark',
+  light: 'light',
+  red: 'attention',
+  orange: 'warning',
+  yellow: 'warning',
+  green: 'good',
+  blue: 'accent',
 };
 
 function colourName(written: string): string {

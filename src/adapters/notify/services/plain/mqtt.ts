@@ -39,7 +39,10 @@ export const mqtt = defineService({
     async deliver(message, _, signal) {
       const { connectMqtt } = await import('../../mqtt/connection.ts');
       const broker = {
-        ...{ host, port, user, password },
+        host,
+        port,
+        user,
+        password,
         clientId: values.clientid === '' ? `upkeep-${randomDigits()}` : values.clientid,
         cleanSession: values.cleansession,
         secureContext: isSecure ? await contextFor(`${host}:${port}`) : undefined,

@@ -25,7 +25,9 @@ export const ifttt = defineService({
   open: ({ address: { key }, values }) => ({
     requests(message) {
       const given = {
-        ...{ value1: values.value1, value2: values.value2, value3: values.value3 },
+        value1: values.value1,
+        value2: values.value2,
+        value3: values.value3,
         ...(values.titlevalue === 0 ? {} : { [`value${values.titlevalue}`]: titleOf(message, values.title) }),
         [`value${values.messagevalue}`]: message.text,
       };

@@ -16,7 +16,12 @@ export const ntfy = defineService({
   parameters: {
     title: text('of the message'),
     priority: choice('of the message', ['Min', 'Low', 'Default', 'High', 'Max'], 'Default', {
-      ...{ '1': 'Min', '2': 'Low', '3': 'Default', '4': 'High', '5': 'Max', urgent: 'Max' },
+      '1': 'Min',
+      '2': 'Low',
+      '3': 'Default',
+      '4': 'High',
+      '5': 'Max',
+      urgent: 'Max',
     }),
     tags: list('tags and emojis'),
     actions: list('buttons', { separator: ';' }),
