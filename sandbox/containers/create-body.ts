@@ -1,4 +1,9 @@
-import type { ContainerConfig, Endpoint, HostConfig, PortBinding } from '../../src/domain/container/container.ts';
+import type {
+  ContainerConfig,
+  Endpoint,
+  HostConfig,
+  PortBinding,
+} from '../../src/domain/container/container-settings.ts';
 import type { EngineProfile } from '../base/profile.ts';
 import { Refusal } from '../base/refusal.ts';
 

@@ -1,5 +1,5 @@
 import type { ContainerRecipe } from '../../src/domain/container/recipe/request/request.ts';
-import type { ContainerConfig, Endpoint, HostConfig } from '../../src/domain/container/container.ts';
+import type { ContainerConfig, Endpoint, HostConfig } from '../../src/domain/container/container-settings.ts';
 import { formatPlatform, samePlatform, type Platform } from '../../src/domain/reference/platform.ts';
 import { readCreateBody, type CreateBody } from './create-body.ts';
 import { withImageDefaults } from './image-defaults.ts';

@@ -1,4 +1,4 @@
-import type { ContainerConfig, Healthcheck, ImageConfig } from '../../src/domain/container/container.ts';
+import type { ContainerConfig, Healthcheck, ImageConfig } from '../../src/domain/container/container-settings.ts';
 
 /**
  * Settings of a container from its request and its image, by the rules of

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { StopOptions } from '../../src/domain/outside/engine-writer.ts';
-import type { RestartPolicy } from '../../src/domain/container/container.ts';
+import type { RestartPolicy } from '../../src/domain/container/container-settings.ts';
 import { checkRestartPolicy } from './create-body.ts';
 import { endProcess, startProcess } from './processes.ts';
 import { Refusal } from '../base/refusal.ts';

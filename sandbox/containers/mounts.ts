@@ -1,4 +1,4 @@
-import type { ContainerConfig, HostConfig, MountPoint } from '../../src/domain/container/container.ts';
+import type { ContainerConfig, HostConfig, MountPoint } from '../../src/domain/container/container-settings.ts';
 import { findContainer } from '../world/lookup.ts';
 import { Refusal } from '../base/refusal.ts';
 import { ensureVolume } from '../world/volumes.ts';

@@ -1,4 +1,4 @@
-import type { HostConfig } from '../../src/domain/container/container.ts';
+import type { HostConfig } from '../../src/domain/container/container-settings.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import type { RegistryFault } from '../registry/registry-store.ts';
 

@@ -1,7 +1,7 @@
 import type { CallOutcome, CommandOutcome } from '../../src/domain/outside/engine-writer.ts';
 import type { EngineInfo } from '../../src/domain/outside/engine-reader.ts';
 import type { Engine } from '../../src/domain/outside/outside.ts';
-import type { ContainerConfig } from '../../src/domain/container/container.ts';
+import type { ContainerConfig } from '../../src/domain/container/container-settings.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Calls } from './calls.ts';
 import { createContainer, engineHostname } from '../containers/create.ts';

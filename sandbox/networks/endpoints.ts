@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../src/domain/container/container.ts';
+import type { Endpoint } from '../../src/domain/container/container-settings.ts';
 import type { EngineProfile } from '../base/profile.ts';
 import { Refusal } from '../base/refusal.ts';
 import { emitEvent, type SandboxContainer, type SandboxNetwork, type World } from '../world/world.ts';

@@ -1,4 +1,4 @@
-import type { ContainerConfig, Endpoint, HostConfig } from '../../src/domain/container/container.ts';
+import type { ContainerConfig, Endpoint, HostConfig } from '../../src/domain/container/container-settings.ts';
 import { getNetwork } from '../world/lookup.ts';
 import { blankEndpoint, checkEndpoint, joinEndpoint, leaveEndpoint, withOwnNames } from './endpoints.ts';
 import { Refusal } from '../base/refusal.ts';

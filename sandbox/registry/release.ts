@@ -1,4 +1,4 @@
-import type { ImageConfig } from '../../src/domain/container/container.ts';
+import type { ImageConfig } from '../../src/domain/container/container-settings.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
 import type { Behaviour } from '../base/behaviour.ts';

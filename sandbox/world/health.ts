@@ -1,4 +1,4 @@
-import type { Healthcheck } from '../../src/domain/container/container.ts';
+import type { Healthcheck } from '../../src/domain/container/container-settings.ts';
 import { emitContainerEvent, type SandboxContainer, type SandboxProcess, type World } from './world.ts';
 
 /**

@@ -1,5 +1,6 @@
 import type { ContainerFilter } from '../../src/domain/outside/engine-reader.ts';
-import type { Container, ContainerSummary, Endpoint, HostConfig } from '../../src/domain/container/container.ts';
+import type { Container, ContainerSummary } from '../../src/domain/container/container.ts';
+import type { Endpoint, HostConfig } from '../../src/domain/container/container-settings.ts';
 import { findImage } from './lookup.ts';
 import { isProbed } from './health.ts';
 import type { SandboxContainer, World } from './world.ts';

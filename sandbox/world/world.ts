@@ -1,13 +1,12 @@
 import type { EngineEvent } from '../../src/domain/outside/engine-reader.ts';
 import type { ContainerCommand } from '../../src/domain/outside/engine-writer.ts';
+import type { ContainerStatus, HealthStatus } from '../../src/domain/container/container.ts';
 import type {
   ContainerConfig,
-  ContainerStatus,
   Endpoint,
-  HealthStatus,
   HostConfig,
   MountPoint,
-} from '../../src/domain/container/container.ts';
+} from '../../src/domain/container/container-settings.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
 import type { Behaviour } from '../base/behaviour.ts';

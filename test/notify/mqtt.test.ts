@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { connectMqtt, createDeferred, type Broker, type Incoming } from '../../src/adapters/notify/mqtt/connection.ts';
+import { type Broker, connectMqtt, type Incoming } from '../../src/adapters/notify/mqtt/connection.ts';
+import { createDeferred } from '../../src/adapters/notify/mqtt/deferred.ts';
 import { startRig } from '../support/notify/notify-rig.ts';
 import { startBroker } from './broker.ts';
 import { describeWithReceivers as describe } from './describe-with-receivers.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import type { Healthcheck } from '../../domain/container/container.ts';
+import type { Healthcheck } from '../../domain/container/container-settings.ts';
 import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { healthDeadlineMs, passGate } from './health.ts';
 

@@ -1,5 +1,6 @@
 import { removesItself } from '../../domain/transaction/auto-remove.ts';
-import { type Container, type ContainerSettings, type Healthcheck, isAlive } from '../../domain/container/container.ts';
+import { type Container, isAlive } from '../../domain/container/container.ts';
+import type { ContainerSettings, Healthcheck } from '../../domain/container/container-settings.ts';
 import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
 import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/log-tail.ts';

@@ -1,4 +1,4 @@
-import type { RestartPolicy } from '../container/container.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 import type { ContainerRecipe } from '../container/recipe/request/request.ts';
 import type { Platform } from '../reference/platform.ts';
 import type { PullProgress } from '../run/event.ts';

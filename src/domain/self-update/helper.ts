@@ -1,4 +1,5 @@
-import type { Container, Endpoint } from '../container/container.ts';
+import type { Container } from '../container/container.ts';
+import type { Endpoint } from '../container/container-settings.ts';
 import { journalPrefix } from '../container/label-names.ts';
 
 /**

@@ -11,7 +11,8 @@ import {
 import { decide } from './decide.ts';
 import { describe, expect, test } from 'vitest';
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
-import { type ContainerStatus, isAlive, type RestartPolicy } from '../container/container.ts';
+import { type ContainerStatus, isAlive } from '../container/container.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 import { droppedName, failedName, keptName, parkedName, parseKeptName, successorName } from './transaction-names.ts';
 
 const unlessStopped: RestartPolicy = { Name: 'unless-stopped', MaximumRetryCount: 0 };

@@ -1,4 +1,5 @@
-import type { ContainerStatus, RestartPolicy } from '../container/container.ts';
+import type { ContainerStatus } from '../container/container.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import { parseKeptName, parseTransactionName } from './transaction-names.ts';
 

@@ -1,5 +1,5 @@
 import { desiredEndState, type DesiredEndState } from '../settings/desired-end-state.ts';
-import type { RestartPolicy } from '../container/container.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 import { containerOwnLabels, journalPrefix, type Labels } from '../container/label-names.ts';
 import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';

@@ -1,4 +1,5 @@
-import { type RestartPolicy, isAlive } from '../container/container.ts';
+import { isAlive } from '../container/container.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 import type { ExecutionMemory, MemberFacts, ContainerFacts } from './facts.ts';
 import { noRestart, samePolicy } from './policy.ts';
 import type { Step } from './step.ts';

@@ -1,4 +1,4 @@
-import type { RestartPolicy } from '../container/container.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 
 /**
  * The policy of an old container while its successor is unproven. Without live-restore, `always` is the one policy that

@@ -1,4 +1,4 @@
-import type { RestartPolicy } from '../container/container.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 import type { UpdatePhase } from '../run/session.ts';
 
 export type Decision =

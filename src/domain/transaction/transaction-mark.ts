@@ -1,4 +1,5 @@
-import type { ImageSummary, RestartPolicy } from '../container/container.ts';
+import type { ImageSummary } from '../container/container.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 import { fnv64 } from '../text/fnv.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 

@@ -1,4 +1,4 @@
-import type { RestartPolicy } from '../container/container.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 
 /**
  * The name of a container holds its state in a transaction. A name is the one property of an existing container

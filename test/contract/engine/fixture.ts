@@ -1,6 +1,7 @@
 import type { CallOutcome } from '../../../src/domain/outside/engine-writer.ts';
 import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
-import type { Container, ContainerConfig, ImageConfig } from '../../../src/domain/container/container.ts';
+import type { Container } from '../../../src/domain/container/container.ts';
+import type { ContainerConfig, ImageConfig } from '../../../src/domain/container/container-settings.ts';
 import type { Clock, Engine } from '../../../src/domain/outside/outside.ts';
 import type { Platform } from '../../../src/domain/reference/platform.ts';
 

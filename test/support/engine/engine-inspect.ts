@@ -1,13 +1,11 @@
 import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/request.ts';
+import type { Container, Image, Network } from '../../../src/domain/container/container.ts';
 import type {
-  Container,
   ContainerConfig,
   Endpoint,
   HostConfig,
-  Image,
   MountPoint,
-  Network,
-} from '../../../src/domain/container/container.ts';
+} from '../../../src/domain/container/container-settings.ts';
 import { idOf, runningState } from '../scene/builders.ts';
 
 export type EngineTraits = {

@@ -1,4 +1,5 @@
-import type { Container, Image, ImageConfig, Network } from '../../../src/domain/container/container.ts';
+import type { Container, Image, Network } from '../../../src/domain/container/container.ts';
+import type { ImageConfig } from '../../../src/domain/container/container-settings.ts';
 import { recipeFor } from '../../../src/domain/container/recipe/container-recipe.ts';
 import type { RecipeRequest, ContainerRecipe } from '../../../src/domain/container/recipe/request/request.ts';
 import { differences } from '../../../src/domain/container/difference/container-difference.ts';

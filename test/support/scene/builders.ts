@@ -1,13 +1,11 @@
 import type {
   Container,
-  ContainerConfig,
   ContainerState,
   ContainerStatus,
   ContainerSummary,
-  Endpoint,
-  HostConfig,
   ImageSummary,
 } from '../../../src/domain/container/container.ts';
+import type { ContainerConfig, Endpoint, HostConfig } from '../../../src/domain/container/container-settings.ts';
 import type { Digest } from '../../../src/domain/reference/digest.ts';
 
 /** The same 64 hex digits for the same word. */

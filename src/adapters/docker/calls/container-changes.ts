@@ -1,6 +1,6 @@
 import type { CallOutcome, CreateOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
-import type { RestartPolicy } from '../../../domain/container/container.ts';
+import type { RestartPolicy } from '../../../domain/container/container-settings.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
 import { capabilitiesOf, errorPatterns } from '../translate/capabilities.ts';
 import { change, changeAndRead } from './changes.ts';

@@ -1,12 +1,12 @@
+import type { Image } from '../../../domain/container/container.ts';
 import type {
   ContainerConfig,
   ContainerSettings,
   Endpoint,
   Healthcheck,
   HostConfig,
-  Image,
   MountPoint,
-} from '../../../domain/container/container.ts';
+} from '../../../domain/container/container-settings.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { fields, isFields, isTextMap, isTexts, items, text, type Fields } from '../transport/json-fields.ts';
 

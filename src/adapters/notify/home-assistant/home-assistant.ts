@@ -1,6 +1,7 @@
 import type { SecureContext } from 'node:tls';
 import type { Entities } from '../../../domain/home-assistant/entities.ts';
-import { connectMqtt, type Incoming, type MqttConnection, createDeferred } from '../mqtt/connection.ts';
+import { connectMqtt, type Incoming, type MqttConnection } from '../mqtt/connection.ts';
+import { createDeferred } from '../mqtt/deferred.ts';
 import type { Publication } from '../mqtt/packets.ts';
 import { createRedaction } from '../wire/redaction.ts';
 import { createCommands } from './commands.ts';

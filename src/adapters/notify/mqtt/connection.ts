@@ -4,19 +4,20 @@ import { readNetworkError } from '../../oci/transport/network-errors.ts';
 import { Refused } from '../wire/refused.ts';
 import {
   acknowledgement,
+  type ConnectOptions,
   connectPacket,
   disconnectPacket,
   keepAliveSeconds,
+  type MqttVersion,
   packetTypes,
   pingPacket,
+  type Publication,
   publishPacket,
   subscribePacket,
-  type ConnectOptions,
-  type MqttVersion,
-  type Publication,
 } from './packets.ts';
 import { refusedBy } from './reasons.ts';
 import { createPacketReader, type ReceivedPacket } from './read-packets.ts';
+import { createDeferred } from './deferred.ts';
 
 export type Broker = ConnectOptions & {
   readonly host: string;
@@ -181,20 +182,4 @@ function openSocket({ host, port, secureContext, skipsVerification }: Broker): n
   if (secureContext === undefined) return net.connect({ host, port });
   const servername = net.isIP(host) === 0 ? { servername: host } : {};
   return tls.connect({ host, port, secureContext, rejectUnauthorized: !skipsVerification, ...servername });
-}
-
-type Deferred<Value> = {
-  readonly promise: Promise<Value>;
-  readonly resolve: (value: Value) => void;
-  readonly reject: (error: Error) => void;
-};
-
-/** A promise with its resolve and reject functions. An unhandled rejection is ignored. */
-export function createDeferred<Value>(): Deferred<Value> {
-  let [resolve, reject]: [Deferred<Value>['resolve'], Deferred<Value>['reject']] = [() => undefined, () => undefined];
-  const promise = new Promise<Value>((...both) => {
-    [resolve, reject] = both;
-  });
-  promise.catch(() => undefined);
-  return { promise, resolve, reject };
 }

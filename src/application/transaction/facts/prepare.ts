@@ -3,13 +3,8 @@ import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
 import { supportsApi } from '../../../domain/container/api-version.ts';
-import {
-  type Container,
-  type Endpoint,
-  type Image,
-  isAlive,
-  type Network,
-} from '../../../domain/container/container.ts';
+import { type Container, type Image, isAlive, type Network } from '../../../domain/container/container.ts';
+import type { Endpoint } from '../../../domain/container/container-settings.ts';
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
 import { labelsToBe } from '../../../domain/container/recipe/own-config.ts';
 import { ServiceError } from '../../../domain/errors.ts';

@@ -1,5 +1,5 @@
 import { sameToEngine } from '../../text/canonical.ts';
-import type { ContainerConfig, ImageConfig } from '../container.ts';
+import type { ContainerConfig, ImageConfig } from '../container-settings.ts';
 import { sharesNetwork } from '../recipe/network/network-mode.ts';
 import { entrypointOf, isInherited, linesByName, composeImageLabel } from '../recipe/own-config.ts';
 import { isJournalLabel } from '../../transaction/journal.ts';

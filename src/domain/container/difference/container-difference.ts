@@ -1,4 +1,5 @@
-import type { Container, Endpoint } from '../container.ts';
+import type { Container } from '../container.ts';
+import type { Endpoint } from '../container-settings.ts';
 import { configDifferences } from './config.ts';
 import { type DifferenceContext, type Difference, compare, compareSecret, ownValue, type Pair } from './difference.ts';
 import { hostConfigDifferences } from './host-config.ts';

@@ -1,4 +1,5 @@
-import type { Container, HostConfig } from '../container.ts';
+import type { Container } from '../container.ts';
+import type { HostConfig } from '../container-settings.ts';
 import { type ConfinedPaths, isEngineDefault } from '../recipe/host-config.ts';
 import { endpointSysctls, interfaceSysctl } from '../recipe/network/interface-sysctls.ts';
 import { mainNetwork } from '../recipe/network/network-mode.ts';

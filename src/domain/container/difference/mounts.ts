@@ -1,4 +1,5 @@
-import type { Container, MountPoint } from '../container.ts';
+import type { Container } from '../container.ts';
+import type { MountPoint } from '../container-settings.ts';
 import { bindTarget, cleanPath, volumeAt } from '../recipe/volumes/anonymous-volumes.ts';
 import { anonymousVolumeNames } from '../recipe/volumes/mounts.ts';
 import { compare, type Difference, ownValue, type Pair } from './difference.ts';

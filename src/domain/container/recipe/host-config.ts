@@ -1,5 +1,6 @@
 import { supportsApi } from '../api-version.ts';
-import { type Container, type HostConfig, restartPolicyOf } from '../container.ts';
+import { type Container, restartPolicyOf } from '../container.ts';
+import type { HostConfig } from '../container-settings.ts';
 import { splitSysctls } from './network/interface-sysctls.ts';
 import { bindsFor, bindsWithFreshVolumes, mountsFor, mountsWithFreshVolumes } from './volumes/mounts.ts';
 import { sharesNetwork } from './network/network-mode.ts';

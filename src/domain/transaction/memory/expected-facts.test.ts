@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RestartPolicy } from '../../container/container.ts';
+import type { RestartPolicy } from '../../container/container-settings.ts';
 import type { MemberFacts, ContainerFacts, TransactionFacts } from '../facts.ts';
 import type { Step } from '../step.ts';
 import { droppedName, parkedName, successorName } from '../transaction-names.ts';

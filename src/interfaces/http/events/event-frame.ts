@@ -1,8 +1,7 @@
-import { percentOf, type ServiceEvent } from '../../../domain/run/event.ts';
-import type { ContainerOutcome } from '../../../domain/run/session.ts';
-import { downtimeEntry, tagChangeEntry } from '../../json/entries.ts';
+import type { ServiceEvent } from '../../../domain/run/event.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
-import type { RunOptions, LoggedEvent, StepEvent } from '../service/parts.ts';
+import type { LoggedEvent, RunOptions, StepEvent } from '../service/parts.ts';
+import { payloadOf, stepPayloadOf } from './event-payload.ts';
 
 /**
  * The text of one event: https://html.spec.whatwg.org/multipage/server-sent-events.html. Its id begins with the
@@ -43,108 +42,4 @@ export function numberOf(lastEventId: string | undefined, epoch: string): number
   const [, itsEpoch, number = ''] = /^([a-z\d]{1,16})-(\d{1,15})$/.exec(lastEventId ?? '') ?? [];
   if (itsEpoch === undefined) return undefined;
   return itsEpoch === epoch ? Number(number) : 0;
-}
-
-/** Data of an event for stream clients; undefined for an internal event. */
-function payloadOf(event: ServiceEvent, options: RunOptions): object | undefined {
-  switch (event.kind) {
-    case 'scan_started':
-      return { run_id: event.runId, trigger: event.trigger, ...shownOptions(options) };
-    case 'scan_completed': {
-      const { runId, scanned, updated, failed, restarted, skipped } = event;
-      return { run_id: runId, scanned, updated, failed, restarted, skipped };
-    }
-    case 'scan_failed':
-      return { run_id: event.runId, error: event.error };
-    case 'update_started': {
-      const { runId, container, image, formerImage, from, to } = event;
-      return { run_id: runId, container, image, from, to, from_image: formerImage, to_image: formerImage && image };
-    }
-    case 'update_completed':
-      return { run_id: event.runId, ...shownOutcome(event.outcome) };
-    case 'update_deferred':
-      return { run_id: event.runId, ...shownOutcome(event.outcome), reason: event.outcome.reason };
-    case 'update_failed': {
-      const { reason, outcome } = event.outcome;
-      return {
-        run_id: event.runId,
-        ...shownOutcome(event.outcome),
-        error: reason,
-        rolled_back: outcome === 'rolled_back',
-      };
-    }
-    case 'image_cleanup':
-      return {
-        run_id: event.runId,
-        images: event.images.map(({ imageId, imageName, containerId, containerName }) => ({
-          image_id: imageId,
-          image_name: imageName,
-          container_id: containerId,
-          container_name: containerName,
-        })),
-      };
-    case 'engine_unreachable':
-      return { error: event.error };
-    case 'engine_reachable':
-      return {};
-    case 'scan_skipped':
-    case 'containers_selected':
-    case 'container_checked':
-    case 'pull_progress':
-    case 'phase_entered':
-    case 'earlier_updates_settled':
-      return undefined;
-  }
-}
-
-function shownOutcome(outcome: ContainerOutcome) {
-  const { name, image, oldImageId, newImageId, tagChange } = outcome;
-  const images = { image, from: oldImageId, to: newImageId, ...tagChangeEntry(tagChange) };
-  return { container: name, ...images, ...downtimeEntry(outcome) };
-}
-
-function shownOptions(options: RunOptions) {
-  return {
-    cleanup: options.cleanup,
-    no_restart: options.noRestart,
-    monitor_only: options.monitorOnly,
-    lifecycle_hooks: options.lifecycleHooks,
-    rolling_restart: options.rollingRestart,
-    label_precedence: options.labelTakesPrecedence,
-    no_pull: options.noPull,
-    run_once: options.runOnce,
-    use_compose_depends_on: options.useComposeDependsOn,
-    skip_self_update: options.skipSelfUpdate,
-    revive_stopped: options.reviveStopped,
-  };
-}
-
-/** Data of a step, sent only with `extra=true`. */
-function stepPayloadOf(event: StepEvent): object {
-  const { runId: run_id, container } = event;
-  switch (event.kind) {
-    case 'phase_entered':
-      return { run_id, container, phase: event.phase, tasks: event.tasks };
-    case 'pull_progress': {
-      const { bytes, totalBytes } = event.progress;
-      const percent = percentOf(event.progress);
-      return { run_id, container, percent, current_bytes: bytes, total_bytes: totalBytes };
-    }
-    case 'container_checked': {
-      const { image, status: verdict, reason, checked = {} } = event;
-      return {
-        run_id,
-        container,
-        image,
-        verdict,
-        reason,
-        hold: checked.hold,
-        version: checked.version,
-        latest_version: checked.latestVersion,
-        candidate: checked.candidate,
-        candidate_kind: checked.candidateKind,
-        change: checked.change,
-      };
-    }
-  }
 }

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import { frameOf, numberOf, stepFrameOf } from './event-frame.ts';
-import type { HttpLimits, RunOptions, EventLog, StepEvent } from '../service/parts.ts';
+import type { EventLog, HttpLimits, RunOptions } from '../service/parts.ts';
+import { createPullThrottle } from './pull-throttle.ts';
 
 /** The open streams of events. */
 export type EventStreams = {
@@ -152,20 +153,3 @@ function nextTick(): Promise<void> {
     setImmediate(resolve);
   });
 }
-
-/** Accepts every step, except pull progress: at most four a second for each container. */
-function createPullThrottle(clock: Pick<Clock, 'monotonicMs'>): (event: StepEvent) => boolean {
-  const sentAtMs = new Map<string, number>();
-  return (event) => {
-    const key = `${event.engine ?? ''}/${event.container}`;
-    if (event.kind === 'phase_entered') sentAtMs.delete(key);
-    if (event.kind !== 'pull_progress') return true;
-    const nowMs = clock.monotonicMs();
-    const lastMs = sentAtMs.get(key);
-    if (lastMs !== undefined && nowMs - lastMs < shortestMs) return false;
-    sentAtMs.set(key, nowMs);
-    return true;
-  };
-}
-
-const shortestMs = 250;

@@ -1,6 +1,6 @@
 import { supportsApi } from '../../api-version.ts';
 import { canonical } from '../../../text/canonical.ts';
-import type { Endpoint } from '../../container.ts';
+import type { Endpoint } from '../../container-settings.ts';
 import { quoted } from '../../../text/printable.ts';
 import { endpointSysctls, splitSysctls } from './interface-sysctls.ts';
 import { defaultBridge, hasEndpoints, mainNetwork } from './network-mode.ts';

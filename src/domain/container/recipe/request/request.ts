@@ -1,4 +1,5 @@
-import type { Container, Image, Network, Endpoint } from '../../container.ts';
+import type { Container, Image, Network } from '../../container.ts';
+import type { Endpoint } from '../../container-settings.ts';
 import type { Platform } from '../../../reference/platform.ts';
 import { ServiceError } from '../../../errors.ts';
 import { quoted } from '../../../text/printable.ts';

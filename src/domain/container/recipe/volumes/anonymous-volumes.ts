@@ -1,4 +1,5 @@
-import type { Container, MountPoint } from '../../container.ts';
+import type { Container } from '../../container.ts';
+import type { MountPoint } from '../../container-settings.ts';
 
 /** A volume that the engine made because the image (`VOLUME`) or the user (`-v /path`) gave a path without a volume. */
 export type AnonymousVolume = {

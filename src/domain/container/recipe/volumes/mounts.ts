@@ -1,4 +1,5 @@
-import type { Container, HostConfig } from '../../container.ts';
+import type { Container } from '../../container.ts';
+import type { HostConfig } from '../../container-settings.ts';
 import { journalPrefix } from '../../label-names.ts';
 import { anonymousVolumes, bindTarget, cleanPath, volumeAt } from './anonymous-volumes.ts';
 import { refusal } from '../request/request.ts';

@@ -1,0 +1,62 @@
+import type { ContainerUnderWay, RunUnderWay } from '../../domain/run/service-status.ts';
+import { percentOf, type ServiceEvent } from '../../domain/run/event.ts';
+
+/** The update run under way, from its events. */
+export type RunProgress = {
+  readonly hear: (event: ServiceEvent) => void;
+  /** Undefined when no run is under way. */
+  readonly read: () => RunUnderWay | undefined;
+};
+
+export function createRunProgress(): RunProgress {
+  let run: Omit<RunUnderWay, 'containers'> | undefined;
+  const containers = new Map<string, ContainerUnderWay>();
+
+  function show({ engine }: ServiceEvent, name: string, rest: Omit<ContainerUnderWay, 'name' | 'engine'>): void {
+    containers.set(keyOf(name, engine), { name, ...(engine !== undefined && { engine }), ...rest });
+  }
+
+  function begin(event: Extract<ServiceEvent, { kind: 'scan_started' }>): void {
+    const { runId, trigger, atMs: startedAtMs } = event;
+    containers.clear();
+    run = { runId, trigger, startedAtMs };
+  }
+
+  function end(): void {
+    containers.clear();
+    run = undefined;
+  }
+
+  return {
+    hear(event) {
+      if (event.kind === 'scan_started' && event.purpose === 'update') begin(event);
+      if (run === undefined || !('runId' in event) || event.runId !== run.runId) return;
+      switch (event.kind) {
+        case 'update_started':
+          return show(event, event.container, { phase: 'waiting' });
+        case 'phase_entered': {
+          const { container, phase, tasks } = event;
+          return show(event, container, { phase, ...(tasks && { tasks }) });
+        }
+        case 'pull_progress': {
+          const percent = percentOf(event.progress);
+          return show(event, event.container, { phase: 'pulling', ...(percent !== undefined && { percent }) });
+        }
+        case 'update_completed':
+        case 'update_failed':
+        case 'update_deferred':
+          return void containers.delete(keyOf(event.outcome.name, event.engine));
+        case 'scan_completed':
+        case 'scan_failed':
+          return end();
+        default:
+          return;
+      }
+    },
+    read: () => run && { ...run, containers: [...containers.values()] },
+  };
+}
+
+function keyOf(name: string, engine = ''): string {
+  return `${engine}/${name}`;
+}
