@@ -53,12 +53,13 @@ export function readComposeIdentity(labels: Labels): ComposeIdentity | undefined
 export function mayBelongTogether(one: ComposeIdentity, other: ComposeIdentity): boolean {
   if (one.project !== other.project || one.folder !== other.folder) return false;
   if (one.files.length === 0 || other.files.length === 0) return one.files.length === other.files.length;
-  return one.files.some((file) => other.files.includes(file));
+  const files = new Set(other.files);
+  return one.files.some((file) => files.has(file));
 }
 
 export const composePrefix = 'com.docker.compose.';
 
-/** Files of two containers are compared in pairs. */
+/** Each container's files are compared with those of all others. */
 const mostFiles = 100;
 
 const longestDependencies = 32_768;
