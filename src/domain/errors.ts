@@ -1,3 +1,5 @@
+import { sentence } from './text/sentence.ts';
+
 /**
  * The closed list of causes outside our code. An error that is not a `ServiceError` is a bug: users read
  * "internal error", operators its full text.
@@ -45,6 +47,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** Whether another run holds the lock, so that the work can be skipped or tried later. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'busy';
+}
+
 /** One line for people: the message of an expected failure, "internal error" with the message for a bug. */
 export function describeError(error: unknown): string {
   if (error instanceof ServiceError) return error.message;
@@ -54,6 +61,5 @@ export function describeError(error: unknown): string {
 /** The same text with the remedy, for places with room for one text. */
 export function describeWithRemedy(error: unknown): string {
   const remedy = error instanceof ServiceError ? (error.remedy ?? '') : '';
-  const [first = ''] = remedy;
-  return describeError(error) + (remedy === '' ? '' : `. ${first.toUpperCase()}${remedy.slice(first.length)}`);
+  return describeError(error) + (remedy === '' ? '' : `. ${sentence(remedy)}`);
 }

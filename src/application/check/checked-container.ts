@@ -7,7 +7,7 @@ import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './container-references.ts';
-import { type VersionChange } from '../../domain/container/image-labels.ts';
+import type { VersionChange } from '../../domain/container/image-labels.ts';
 
 export type CheckedContainer = ImageVersions & {
   readonly id: string;

@@ -1,4 +1,4 @@
-import { type Outcomes } from '../../domain/run/session.ts';
+import type { Outcomes } from '../../domain/run/session.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';

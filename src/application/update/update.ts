@@ -1,5 +1,5 @@
 import type { UpdateRequest } from '../../domain/run/request.ts';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, isBusy } from '../../domain/errors.ts';
 import { refuseUnmatched } from '../../domain/check/filters.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { Session, Trigger, Outcomes } from '../../domain/run/session.ts';
@@ -130,10 +130,6 @@ export function createUpdate(parts: UpdateParts): Update {
 }
 
 type Checked = { readonly report: CheckReport; readonly listing: Listing; readonly runId: string };
-
-function isBusy(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === 'busy';
-}
 
 function isFull({ images, containers }: UpdateRequest): boolean {
   return images.length === 0 && containers.length === 0;

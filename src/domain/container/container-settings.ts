@@ -1,4 +1,8 @@
-/** The parts of an inspection that a successor is made from, unchanged. */
+/**
+ * The parts of an inspection that a successor is made from. They keep the field names of the Docker Engine API (`Env`,
+ * `HostConfig`, …), because they must reach the successor verbatim, unknown fields included:
+ * https://docs.docker.com/reference/api/engine/
+ */
 export type ContainerSettings = {
   readonly Config: ContainerConfig;
   readonly HostConfig: HostConfig;

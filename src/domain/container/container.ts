@@ -1,10 +1,6 @@
 import type { ContainerSettings, ImageConfig, RestartPolicy } from './container-settings.ts';
 
-/**
- * Containers and images as the engine describes them. Settings keep the field names of the Docker Engine
- * API (`Env`, `HostConfig`, …), because they must reach the successor verbatim, unknown fields included:
- * https://docs.docker.com/reference/api/engine/
- */
+/** Containers and images as the engine describes them: https://docs.docker.com/reference/api/engine/ */
 
 /** Docker's states; `stopped` of Podman is read as `exited`. */
 export type ContainerStatus = 'created' | 'running' | 'paused' | 'restarting' | 'removing' | 'exited' | 'dead';

@@ -1,4 +1,4 @@
-import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { describeError, isBusy } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
@@ -25,8 +25,7 @@ export function concludeRun(
   const { runId, trigger } = run;
   if (!hasRun(answers)) {
     const error = failureOfAll(answers, verb);
-    const isBusy = error instanceof ServiceError && error.code === 'busy';
-    if (!isBusy) throw run.fail(error);
+    if (!isBusy(error)) throw run.fail(error);
     publish({ kind: 'scan_skipped', trigger, reason: describeError(error), atMs: clock.nowMs() });
     throw error;
   }

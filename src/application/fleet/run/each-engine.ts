@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { isBusy } from '../../../domain/errors.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import { type Slot, createSlots } from '../../async/concurrency.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
@@ -51,7 +51,7 @@ export function createEachEngine(clock: Clock, enginesAtOnce: number): EachEngin
       reach.note(undefined);
       return end('ran', { result });
     } catch (error) {
-      if (error instanceof ServiceError && error.code === 'busy') return end('busy', { error });
+      if (isBusy(error)) return end('busy', { error });
       const isAway = isUnreachable(error) && order.signal?.aborted !== true;
       if (isAway) reach.note(error);
       return end(isAway ? 'unreachable' : 'failed', { error });

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { isBusy } from '../../../domain/errors.ts';
 import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } from '../context/context.ts';
 import { printLines } from '../render/print.ts';
@@ -46,7 +46,7 @@ async function playRound({ application, signal }: CommandContext): Promise<Sessi
   try {
     return await application.update({ images: [], containers: [], trigger: 'schedule' }, signal);
   } catch (error) {
-    if (signal.aborted || (error instanceof ServiceError && error.code === 'busy')) return undefined;
+    if (signal.aborted || isBusy(error)) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { formatDuration } from '../../../domain/text/duration.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { isBusy, ServiceError } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Session } from '../../../domain/run/session.ts';
 import { startDeadline } from '../requests/deadline.ts';
@@ -91,10 +91,6 @@ export function createUpdateRuns(clock: Clock): UpdateRuns {
 
 function tooLate(timeoutMs: number): HttpError {
   return new HttpError(408, `the update did not end within ${formatDuration(timeoutMs)}`);
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === 'busy';
 }
 
 /** Not 429, which means that another update runs: a targeted update waits for it. */
