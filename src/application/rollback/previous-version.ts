@@ -37,11 +37,23 @@ export async function findPrevious(
 type LastUpdate = { readonly container: Container; readonly journal: Journal };
 
 async function readLastUpdate(
-  { engine }: Outside,
+  outside: Outside,
   name: string,
   id: string,
   signal: AbortSignal | undefined,
 ): Promise<LastUpdate> {
+  const update = await findLastUpdate(outside, name, id, signal);
+  if (update === undefined) throw refuse(name, 'it has not been updated since it was created');
+  return update;
+}
+
+/** Undefined for a container that was never updated. */
+async function findLastUpdate(
+  { engine }: Outside,
+  name: string,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<LastUpdate | undefined> {
   const container = await engine.inspectContainer(id, signal);
   if (container === undefined) throw refuse(name, 'somebody removed it just now');
   if (isExcluded(container)) throw refuse(name, 'it is disabled by its label');
@@ -49,12 +61,15 @@ async function readLastUpdate(
   if (reading.kind === 'foreign') throw refuse(name, reading.reason);
   if (reading.kind === 'none' && container.imageLabels === undefined)
     throw refuse(name, 'the engine no longer has its image, so its last update cannot be read');
-  if (reading.kind === 'none') throw refuse(name, 'it has not been updated since it was created');
+  if (reading.kind === 'none') return undefined;
   if (reading.journal.role === 'standin') throw refuse(name, 'its last update was rolled back already');
   return { container, journal: reading.journal };
 }
 
-/** Other members of the last update's group that have not changed since. */
+/**
+ * Other members of the last update's group that have not changed since. A container of an image that was committed from
+ * a member has its label too, but no journal of its own.
+ */
 async function movedTogether(
   outside: Outside,
   { transaction, members }: Journal,
@@ -62,8 +77,9 @@ async function movedTogether(
   signal: AbortSignal | undefined,
 ): Promise<readonly LastUpdate[]> {
   if (members.length === 1) return [];
-  const group = listed.filter(({ labels }) => labels[transactionLabel] === transaction);
-  return Promise.all(group.map(({ id, name }) => readLastUpdate(outside, name, id, signal)));
+  const labelled = listed.filter(({ labels }) => labels[transactionLabel] === transaction);
+  const updates = await Promise.all(labelled.map(({ id, name }) => findLastUpdate(outside, name, id, signal)));
+  return updates.filter((update) => update !== undefined);
 }
 
 async function previousOf(

@@ -103,6 +103,17 @@ describe('a container that is rolled back', () => {
     expect(versions(scene)).toEqual({ web: '1', app: '1' });
   });
 
+  test('leaves alone a container of an image that was committed from a member', async () => {
+    const scene = await setScene({}, { withDependent: true });
+    const app = await scene.sandbox.engine.inspectContainer('app');
+    scene.registry.store.publish('copy:1', { config: { Labels: app?.settings.Config.Labels ?? {} } });
+    await scene.sandbox.engine.pullImage({ reference: 'copy:1' });
+    scene.sandbox.control.runContainer('copy', { Image: 'copy:1', Labels: app?.settings.Config.Labels ?? {} });
+    const { containers } = await rollBack(scene, 'app');
+    expect(containers.map(({ name }) => name).toSorted()).toEqual(['app', 'web']);
+    expect(versions(scene)).toMatchObject({ web: '1', app: '1' });
+  });
+
   test('stays on its new version when the old one does not come up any more', async () => {
     const scene = await setScene({ exitsAfterMs: 30_000 });
     const patient = { ...settings, gateWindowMs: 60_000 };

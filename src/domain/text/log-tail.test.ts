@@ -28,6 +28,8 @@ describe('hideSecrets()', () => {
     'TLS_PRIVATE_KEY=-----BEGIN-----\nMIIfirstline\n-----END-----',
     'PATH=/usr/bin',
     'BROKEN',
+    'WINDOWS_SECRET=lineone\r\nlinetwo',
+    'QUEUE=amqp://u:p@ssw0rd@h/q',
     'DATABASES=pg://u:first1@h,pg://u:second2@h',
   ];
 
@@ -47,13 +49,26 @@ describe('hideSecrets()', () => {
     ["secret: 'my secret phrase' refused", "secret: '***' refused"],
     [`token=${'x'.repeat(1500)} refused`, 'token=*** refused'],
     [`dial https://me:${'x'.repeat(1500)}@host/x`, 'dial https://me:***@host/x'],
+    [`dial https://me:${'x'.repeat(3000)}@host/x`, 'dial https://me:***'],
+    ['dial https://me:p@ss:w@host/x?by=a@b', 'dial https://me:***@host/x?by=a@b'],
+    ['see https://host:8080/x', 'see https://host:8080/x'],
+    ['pulled https://host:5000/app@sha256:1', 'pulled https://host:5000/app@sha256:1'],
+    ['refused p@ssw0rd', 'refused ***'],
+    ['read lineone and linetwo', 'read *** and ***'],
+    [String.raw`{"password":"my \"secret\" phrase","user":"me"}`, '{"password":"***","user":"me"}'],
+    [String.raw`{"msg":"{\"token\":\"abcdef\"}"}`, String.raw`{"msg":"{\"token\":\"***"}`],
+    ['access_key=AKIA1 private-key: x', 'access_key=*** private-key: ***'],
+    ['secret_key=one credentials=two pwd=three', 'secret_key=*** credentials=*** pwd=***'],
+    ['Cookie: session=1; user=2', 'Cookie: ***'],
+    ['Set-Cookie: session=1; Path=/', 'Set-Cookie: ***'],
+    ['Authorization: Digest username="me", response="ab"', 'Authorization: Digest ***'],
   ])('%s', (line, shown) => {
     expect(hideSecrets(line, env)).toBe(shown);
   });
 
   test('takes no time on a line that was made to take some', () => {
     const began = performance.now();
-    hideSecrets(`${'password '.repeat(5000)}\n${'a://'.repeat(5000)}\n${'x'.repeat(60_000)}`, env);
+    hideSecrets(`${'password '.repeat(5000)}\n${'a://b:@'.repeat(5000)}\n${'cookie:'.repeat(5000)}\n${'a://'.repeat(5000)}\n${'x'.repeat(60_000)}`, env);
     expect(performance.now() - began).toBeLessThan(500);
   });
 });

@@ -18,12 +18,16 @@ export function logTail(log: string, env: readonly string[]): string {
 export function hideSecrets(text: string, env: readonly string[]): string {
   let shown = text;
   for (const secret of secretsIn(env)) shown = shown.replaceAll(secret, hidden);
-  return shown
-    .split('\n')
-    .map((line) =>
-      line.slice(0, longestRead).replace(passwordInUrl, `$1${hidden}@`).replace(labelledSecret, `$1${hidden}`),
-    )
-    .join('\n');
+  return shown.split('\n').map(hideInLine).join('\n');
+}
+
+function hideInLine(line: string): string {
+  const read = line.slice(0, longestRead);
+  const shown = line.length > longestRead ? read.replace(cutPassword, `$1${hidden}`) : read;
+  return [passwordInUrl, headerSecret, labelledSecret].reduce(
+    (text, pattern) => text.replace(pattern, `$1${hidden}`),
+    shown,
+  );
 }
 
 const hidden = '***';
@@ -37,11 +41,20 @@ const longestValue = 32_768;
 const longestRead = 2000;
 
 const secretName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?key|private_?key|access_?key/i;
-const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/@]+@/gi;
+
+/** A password ends with the last `@` before the path of the URL, because it may contain others. */
+const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/]+(?=@)/gi;
+
+/** A password whose end was cut off with the rest of its line. */
+const cutPassword = /(:\/\/[^\s/@:]{0,256}:)[^\s/]+$/;
 
 /** A quoted secret ends with its quote, any other one at a space or separator. */
 const labelledSecret =
-  /((?:pass(?:word|wd|phrase)?|secret|token|api[_-]?key|authorization)["']?\s{0,3}[=:]\s{0,3}["']?(?:(?:bearer|basic)\s{1,3})?)(?:(?<=[=:]\s{0,3}")[^"]+|(?<=[=:]\s{0,3}')[^']+|[^\s"',;&]+)/gi;
+  /((?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|(?:api|access|private|secret)[_-]?key|authorization)\\{0,3}["']?\s{0,3}[=:]\s{0,3}\\{0,3}["']?(?:(?:bearer|basic)\s{1,3})?)(?:(?<=[=:]\s{0,3}\\{0,3}")(?:\\.|[^"\\])+|(?<=[=:]\s{0,3}\\{0,3}')(?:\\.|[^'\\])+|[^\s"',;&]+)/gi;
+
+/** Headers whose secrets contain spaces. */
+const headerSecret =
+  /((?:cookie["']?\s{0,3}[=:]|authorization["']?\s{0,3}[=:]\s{0,3}["']?digest\s)\s{0,3})(?:"(?:\\.|[^"\\])+|.+)/gi;
 
 /**
  * Values of variables with a sensitive name, and passwords in others. The longest come first, because one may contain
@@ -51,9 +64,9 @@ function secretsIn(env: readonly string[]): readonly string[] {
   const secrets = env.flatMap((variable) => {
     const separator = variable.indexOf('=');
     const [name, value] = [variable.slice(0, separator), variable.slice(separator + 1)];
-    if (separator > 0 && secretName.test(name)) return [value, ...value.split('\n')];
-    return [...value.slice(0, longestValue).matchAll(/:\/\/[^\s/@:]{0,256}:([^\s/@]+)@/g)].flatMap(
-      ([, password = '']) => password,
+    if (separator > 0 && secretName.test(name)) return [value, ...value.split(/\r?\n/)];
+    return [...value.slice(0, longestValue).matchAll(/:\/\/[^\s/@:]{0,256}:([^\s/]+)@/g)].flatMap(
+      ([, password = '']) => [password, ...password.split('@', 1)],
     );
   });
   return [...new Set(secrets)].filter(({ length }) => length >= 4).toSorted((one, other) => other.length - one.length);

@@ -42,4 +42,8 @@ describe('withoutSecrets()', () => {
     const words = 'unauthorized: incorrect username or password; your subscription has ended';
     expect(withoutSecrets(words, [token, 'Tr0ub4dor&3', ''])).toBe(words);
   });
+
+  test('reads a text that was encoded ten thousand times', () => {
+    expect(withoutSecrets(`%${'25'.repeat(10_000)}41`, ['Tr0ub4dor&3'])).toMatch(/^%2525/);
+  });
 });

@@ -56,15 +56,25 @@ function plain(text: string): string {
 }
 
 function decoded(text: string): string {
-  const once = text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
-    try {
-      return decodeURIComponent(run);
-    } catch {
-      return run;
-    }
-  });
-  return once === text ? once : decoded(once);
+  let clear = text;
+  for (let round = 0; round < mostEncodings; round += 1) {
+    const before = clear;
+    clear = before.replace(/(?:%[0-9a-f]{2})+/gi, decodedRun);
+    if (clear === before) break;
+  }
+  return clear;
 }
+
+function decodedRun(run: string): string {
+  try {
+    return decodeURIComponent(run);
+  } catch {
+    return run;
+  }
+}
+
+/** Each encoding takes two characters at least, and the callers cut their texts to 1,000. */
+const mostEncodings = 500;
 
 /** Tokens are 2 to 4 kB. */
 const longestRead = 32_768;

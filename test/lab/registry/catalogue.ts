@@ -18,8 +18,11 @@ export function webServer(version: string, config: ImageConfig = {}): ImageSpec 
   };
 }
 
-/** Busybox's wget crashes with its timeout option, so `-T` is not used. */
-const answersItself = healthcheck('wget -q -O - http://127.0.0.1:8080/ >/dev/null');
+/**
+ * Busybox's wget crashes with its timeout option, so `-T` is not used. Two probes in a row took longer than their two
+ * seconds on a busy machine.
+ */
+const answersItself = healthcheck('wget -q -O - http://127.0.0.1:8080/ >/dev/null', { Retries: 20 });
 
 function healthcheck(command: string, more: { readonly StartPeriod?: number; readonly Retries?: number } = {}): object {
   return { Healthcheck: { Test: ['CMD-SHELL', command], Interval: 200 * ms, Timeout: 2000 * ms, Retries: 2, ...more } };
