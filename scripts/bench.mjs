@@ -2,8 +2,8 @@
 // in the same run, and fail only when they cannot measure.
 //   npm run bench -- idle fleet     only files with these words in their path
 //   npm run bench -- --record       keeps the results for docs/benchmarks.md, together with the results of other files
-import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -26,6 +26,9 @@ if (lack) {
   console.error(`Cannot measure: ${lack}`);
   process.exit(1);
 }
+const nodes = fileURLToPath(new URL('../test/nodes', import.meta.url));
+// The lab has no network, so Node of the image is installed before.
+if (!existsSync(`${nodes}/node_modules`)) execFileSync('npm', ['ci', '--prefix', nodes, '--no-audit', '--no-fund']);
 for (const file of files) {
   const load = loadavg()[0];
   const { status, lines } = await measure(file);

@@ -1,6 +1,8 @@
 import type { Container, ContainerSummary } from '../../domain/container/container.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { buildDependencyGraph, type DependencyGraph, type GraphOptions } from '../../domain/plan/dependency-graph.ts';
+import { buildDependencyGraph } from '../../domain/plan/graph/build-graph.ts';
+import type { DependencyGraph } from '../../domain/plan/graph/dependency-graph.ts';
+import type { SoftOptions } from '../../domain/plan/graph/soft-dependencies.ts';
 import { affectedBy } from '../../domain/plan/planned-restarts.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
@@ -25,7 +27,7 @@ export type GraphReader = (
  */
 export function createGraphReader(
   outside: Pick<ReadOnlyOutside, 'engine' | 'log'>,
-  options: GraphOptions,
+  options: Pick<SoftOptions, 'useComposeDependsOn'>,
 ): GraphReader {
   let remembered: ReadonlyMap<string, Container> = new Map();
 

@@ -1,6 +1,7 @@
 import type { ContainerSummary } from '../container/container.ts';
 import { createContainerLookup, type LinkedContainer } from '../container/container-lookup.ts';
-import { dependenciesOf, type GraphOptions } from '../plan/dependency-graph.ts';
+import { dependenciesOf } from '../plan/graph/build-graph.ts';
+import type { SoftOptions } from '../plan/graph/soft-dependencies.ts';
 import { withoutKept } from '../rollback/kept-containers.ts';
 import type { WatchedContainer } from '../check/selection.ts';
 
@@ -13,7 +14,7 @@ export type ListedDependencies = (watched: Pick<WatchedContainer, 'container' | 
  */
 export function readListedDependencies(
   containers: readonly ContainerSummary[],
-  options: GraphOptions,
+  options: Pick<SoftOptions, 'useComposeDependsOn'>,
 ): ListedDependencies {
   const linked = new Map(withoutKept(containers).map((container) => [container.id, link(container)]));
   const lookup = createContainerLookup([...linked.values()]);

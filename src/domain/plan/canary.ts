@@ -4,7 +4,7 @@ import type { Digest } from '../reference/digest.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 import { labelValuesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
-import { strongComponents } from './strong-components.ts';
+import { strongComponents } from './graph/strong-components.ts';
 import { quoted } from '../text/printable.ts';
 import type { CanaryGroup, UpdatePlan } from './update-plan.ts';
 import type { PlannedMember, PlannedTransaction } from './planned-transaction.ts';

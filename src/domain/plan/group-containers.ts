@@ -1,6 +1,6 @@
 import type { Container } from '../container/container.ts';
-import { dependenciesOfId, type DependencyGraph, hardDependenciesOfId } from './dependency-graph.ts';
-import { strongComponents } from './strong-components.ts';
+import { dependenciesOfId, type DependencyGraph, hardDependenciesOfId } from './graph/dependency-graph.ts';
+import { strongComponents } from './graph/strong-components.ts';
 
 /** The moved containers in groups connected by hard dependencies, targets first. */
 export function groupsOf(graph: DependencyGraph, moved: ReadonlySet<string>): readonly (readonly Container[])[] {

@@ -1,6 +1,6 @@
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
-import { conditionalOn, type DependencyGraph, hardDependenciesOfId } from './dependency-graph.ts';
+import { conditionalOn, type DependencyGraph, hardDependenciesOfId } from './graph/dependency-graph.ts';
 import type { PlannedMember, PlannedTransaction, Requirement, StaleContainer } from './planned-transaction.ts';
 
 /** The desired end state of each member, by id. */

@@ -5,8 +5,8 @@ import {
   dependenciesOfId,
   hardDependenciesOfId,
   replacedTogetherWith,
-} from './dependency-graph.ts';
-import { strongComponents } from './strong-components.ts';
+} from './graph/dependency-graph.ts';
+import { strongComponents } from './graph/strong-components.ts';
 
 /** A container that is restarted, not replaced, because a dependency is replaced or restarted. */
 export type PlannedRestart = {

@@ -1,7 +1,8 @@
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 import type { Container } from '../container/container.ts';
-import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
+import type { DependencyGraph } from './graph/dependency-graph.ts';
+import type { HardDependency } from './graph/hard-dependencies.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelValuesOf } from '../settings/labels.ts';
 import { quoted } from '../text/printable.ts';

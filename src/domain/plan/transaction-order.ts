@@ -1,5 +1,5 @@
-import { dependenciesOfId, type DependencyGraph } from './dependency-graph.ts';
-import { strongComponents } from './strong-components.ts';
+import { dependenciesOfId, type DependencyGraph } from './graph/dependency-graph.ts';
+import { strongComponents } from './graph/strong-components.ts';
 import type { PlannedTransaction } from './planned-transaction.ts';
 
 /** Transactions that depend on each other in a circle have no order among themselves. The others keep theirs. */

@@ -1,6 +1,6 @@
 import { desiredEndStateOf } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
-import { awaitedJobs, replacedTogetherWith } from './dependency-graph.ts';
+import { awaitedJobs, replacedTogetherWith } from './graph/dependency-graph.ts';
 import type { PlannedService } from '../swarm/update/service-update.ts';
 import { type PlannedRestart, planRestarts, type RestartsInput } from './planned-restarts.ts';
 import { quoted } from '../text/printable.ts';

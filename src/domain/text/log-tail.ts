@@ -50,7 +50,7 @@ const cutPassword = /(:\/\/[^\s/@:]{0,256}:)[^\s/]+$/;
 
 /** A quoted secret ends with its quote, any other one at a space or separator. */
 const labelledSecret =
-  /((?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|(?:api|access|private|secret)[_-]?key|authorization)\\{0,3}["']?\s{0,3}[=:]\s{0,3}\\{0,3}["']?(?:(?:bearer|basic)\s{1,3})?)(?:(?<=[=:]\s{0,3}\\{0,3}")(?:\\.|[^"\\])+|(?<=[=:]\s{0,3}\\{0,3}')(?:\\.|[^'\\])+|[^\s"',;&]+)/gi;
+  /((?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|(?:api|access|private|secret)[_-]?key|authorization)\\{0,3}["']?\s{0,3}[=:]\s{0,3}\\{0,3}["']?(?:(?:bearer|basic|digest)\s{1,3})?)(?:(?<=[=:]\s{0,3}\\{0,3}")(?:\\.|[^"\\])+|(?<=[=:]\s{0,3}\\{0,3}')(?:\\.|[^'\\])+|[^\s"',;&]+)/gi;
 
 /** Headers whose secrets contain spaces. */
 const headerSecret =

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type ContainerParts, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
-import type { Container } from '../container/container.ts';
+import { type ContainerParts, idOf, inspectedContainer } from '../../../../test/support/scene/builders.ts';
+import type { Container } from '../../container/container.ts';
+import { buildDependencyGraph } from './build-graph.ts';
 import {
-  buildDependencyGraph,
   type DependencyGraph,
   hardDependenciesOfId,
   replacedTogetherWith,
