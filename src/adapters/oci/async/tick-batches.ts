@@ -3,8 +3,7 @@ export type TickBatches = (go: () => void) => void;
 
 /**
  * Starts at most `places` functions per tick of the event loop. All at once would delay the first one; one per tick
- * would wake the network each time. Without batches, a check takes about a third more CPU time, which
- * test/bench/check.bench.ts prints.
+ * would wake the network each time. Without batches, checks take a quarter more CPU time (test/bench/check.bench.ts).
  */
 export function createTickBatches(places: number): TickBatches {
   let due: (() => void)[] = [];

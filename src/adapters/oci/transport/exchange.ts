@@ -4,6 +4,7 @@ import type { Agents, Route } from './agents.ts';
 import { RegistryFailure } from './failure.ts';
 import { isTlsError, readNetworkError } from './network-errors.ts';
 import type { SentSecrets } from './sent-secrets.ts';
+import { createTickBatches, type TickBatches } from '../async/tick-batches.ts';
 import { abortReasonOf, orAborted } from '../async/or-aborted.ts';
 
 export type WireRequest = {
@@ -37,12 +38,13 @@ export type ExchangeOptions = {
 
 /** Redirects are returned like other answers. */
 export function createExchange(agents: Agents, options: ExchangeOptions): Exchange {
+  const context: ExchangeContext = { ...options, inTurn: createTickBatches(Infinity) };
   return async function exchange(request, signal) {
     const { url } = request;
     try {
       for (let tries = 0; tries < maxStaleConnections; tries += 1) {
         const route = await orAborted(agents.routeTo(url), signal);
-        const answer = await attempt(route, request, options, signal);
+        const answer = await attempt(route, request, context, signal);
         if (answer !== 'stale') return answer;
       }
       throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
@@ -56,13 +58,16 @@ export function createExchange(agents: Agents, options: ExchangeOptions): Exchan
   };
 }
 
+/** Answers that arrived in the same tick continue together. */
+type ExchangeContext = ExchangeOptions & { readonly inTurn: TickBatches };
+
 /** The server may close a kept connection at the moment of its use, and several after its restart. */
 const maxStaleConnections = 3;
 
 function attempt(
   route: Route,
   wanted: WireRequest,
-  { deadlineMs, userAgent, sent }: ExchangeOptions,
+  { deadlineMs, userAgent, sent, inTurn }: ExchangeContext,
   signal: AbortSignal | undefined,
 ): Promise<WireAnswer | 'stale'> {
   const { url, method, headers, body, maxBytes } = wanted;
@@ -96,7 +101,7 @@ function attempt(
 
     function succeed(answer: WireAnswer | 'stale'): void {
       settle();
-      resolve(answer);
+      inTurn(() => resolve(answer));
     }
 
     function fail(error: Error): void {
