@@ -86,6 +86,8 @@ export function createActions({
   async function planOf(scopes: readonly string[], more: string, signal: AbortSignal): Promise<PlanAnswer> {
     const order = { method: 'POST', timeoutMs: updateTimeoutMs, signal } as const;
     const replies = await Promise.all(scopes.map((scope) => ask(`v1/update?dry_run=true${more}${scope}`, order)));
+    // The events of a dry run have its own verdicts: an approval is given, a window is open.
+    refresh();
     const steps: PlannedStep[] = [];
     for (const reply of replies) {
       if (reply.kind !== 'ok') return { why: `Cannot plan the update: ${reasonOf(reply)}` };
