@@ -3,7 +3,7 @@ import type { PastOutcome, PastRun } from '../../state/documents/history.ts';
 import { scheduleWords, triggerWords } from '../../state/telling/runs.ts';
 import { clock, dayOf, when } from '../../state/words/moments.ts';
 import { withNoBreakSpaces, preciseDuration } from '../../state/words/numbers.ts';
-import { capitalized, plural } from '../../state/words/sentences.ts';
+import { capitalized, plural, uncapitalized } from '../../state/words/sentences.ts';
 import type { PageContext } from '../context.ts';
 import { icon } from '../parts/icon.ts';
 import { button, byId, type Child, h, repaint } from '../parts/node.ts';
@@ -133,7 +133,7 @@ function outcomeRow({ name, outcome, from, to, reason, downtimeMs }: PastOutcome
     h('span', { class: 'c-mark' }, icon(sign)),
     h('a', { href: writeAddress({ ...startAddress, open: name }) }, name),
     h('span', { class: 'ver' }, version),
-    h('span', { class: 'why' }, reason === '' ? word : withNoBreakSpaces(`${word}: ${reason}`)),
+    h('span', { class: 'why' }, reason === '' ? word : withNoBreakSpaces(`${word}: ${uncapitalized(reason)}`)),
     h('span', { class: 'down' }, downtimeMs === undefined ? '' : `down ${preciseDuration(downtimeMs)}`),
   );
 }
