@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from './browser.ts';
 import { home, publishNewer } from './home.ts';
@@ -28,6 +29,23 @@ describeInBrowser('what people do on the page', () => {
     expect(await page.locator('#confirm').isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Cancel' }).click();
     expect(running(stage)).toEqual(before);
+  });
+
+  test('closing the dialog ends its dry run, and opened again it shows the plan of another one', async () => {
+    const other = await stage.open();
+    const held: Route[] = [];
+    await other.route('**/v1/update?dry_run=true*', (route) => void held.push(route));
+    const ended = other.waitForEvent('requestfailed');
+    await row(other, 'traefik').getByRole('button', { name: 'Update traefik' }).click();
+    await expect.poll(() => held.length).toBe(1);
+    await other.keyboard.press('Escape');
+    expect((await ended).url()).toBe(held[0]?.request().url());
+    await row(other, 'traefik').getByRole('button', { name: 'Update traefik' }).click();
+    await other.getByText('Working out the plan…').waitFor();
+    await expect.poll(() => held.length).toBe(2);
+    await held[1]?.continue();
+    await other.locator('#confirm .plan').waitFor();
+    await other.close();
   });
 
   test('the dialog begins the update, and the row tells its end', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from './browser.ts';
 import { home, type HomeContainer, publishNewer } from './home.ts';
-import { type OpenPage, row, type Stage, startStage } from './stage.ts';
+import { drawerOf, type OpenPage, row, type Stage, startStage } from './stage.ts';
 import { violations } from './violations.ts';
 
 const approve = { 'upkeep.approve': 'true' };
@@ -30,7 +30,8 @@ describeInBrowser('decisions on the page', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Cancel' }).click();
     expect(await decisions(stage)).toEqual([]);
-    await row(page, 'traefik').getByText('Waits for your approval').waitFor();
+    // Sooner than the next regular reading.
+    await row(page, 'traefik').getByText('Waits for your approval').waitFor({ timeout: 5000 });
   });
 
   test('the plan of an approval leaves what the list says as it is', async () => {
@@ -76,6 +77,23 @@ describeInBrowser('decisions on the page', () => {
     await row(page, 'vaultwarden').getByText('1.32.5 is skipped').waitFor();
     await page.locator('#drawer').getByRole('button', { name: 'Offer again' }).click();
     await row(page, 'vaultwarden').getByText('Update ready').waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  test('the focus stays on a button while others come and go, and goes to a neighbour if its own goes', async () => {
+    await row(page, 'vaultwarden').locator('.c-name a').click();
+    await drawerOf(page, 'vaultwarden').waitFor();
+    await page.locator('#drawer').getByRole('button', { name: 'Check', exact: true }).focus();
+    await page.evaluate(
+      `[...document.querySelectorAll('#drawer button')].find((node) => node.textContent === 'Skip 1.32.5').click()`,
+    );
+    const again = page.locator('#drawer').getByRole('button', { name: 'Offer again' });
+    await again.waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Check');
+    await again.focus();
+    await page.keyboard.press('Enter');
+    await again.waitFor({ state: 'detached' });
+    expect(await page.evaluate(`document.activeElement.closest('#drawer') !== null`)).toBe(true);
     await page.keyboard.press('Escape');
   });
 

@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from './browser.ts';
 import { home } from './home.ts';
@@ -57,9 +58,11 @@ describeInBrowser('the page while things happen', () => {
     await stage.service.sandbox.control.stopContainer('loki');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await row(page, 'loki').waitFor({ state: 'detached' });
+    expect(await miscounted(page)).toEqual([]);
     await stage.service.run('newcomer', 'traefik:v3');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await row(page, 'newcomer').waitFor();
+    expect(await miscounted(page)).toEqual([]);
   });
 
   test('the history has the run with its outcome', async () => {
@@ -95,12 +98,40 @@ describeInBrowser('the page without its service', () => {
     await stage.close();
   });
 
+  test('says that the history and the options are being read, or why they cannot be, and reads them again', async () => {
+    const stage = await startStage(home.slice(0, 2));
+    const held: Route[] = [];
+    await stage.context.route(/\/v1\/(history|config)$/, (route) => void held.push(route));
+    const page = await stage.open({ at: '#/history' });
+    await page.locator('#live[data-state="live"]').waitFor();
+    await page.getByRole('heading', { name: 'Reading the history…' }).waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Reading the options…' }).waitFor();
+    for (const route of held) await route.abort();
+    await page.getByRole('heading', { name: 'Cannot read the options' }).waitFor();
+    await page.getByText('Upkeep does not answer.').waitFor();
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.getByRole('heading', { name: 'Cannot read the history' }).waitFor();
+    await stage.context.unrouteAll();
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await page.getByRole('heading', { name: 'No run yet' }).waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.locator('#options td').first().waitFor();
+    await page.close();
+    await stage.close();
+  });
+
   test('asks for a token again once the one in use is refused', async () => {
     const stage = await startStage(home.slice(0, 2));
     const page = await stage.open({ events: null });
     await page.locator('#live[data-state="polling"]').waitFor();
+    await page.keyboard.press('?');
+    await page.locator('#help').waitFor();
     await page.evaluate(`sessionStorage.setItem('upkeep-token', 'revoked')`);
     await page.getByText('The token is not accepted any more.').waitFor({ timeout: 20_000 });
+    expect(await page.locator('#live').getAttribute('data-state')).toBe('connecting');
+    expect(await page.locator('dialog[open]').count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.id')).toBe('token');
     await page.close();
     await stage.close();
   });
@@ -108,4 +139,16 @@ describeInBrowser('the page without its service', () => {
 
 async function order(page: OpenPage): Promise<readonly string[]> {
   return page.locator('tr.row').evaluateAll((rows) => rows.map((each) => each.getAttribute('data-name') ?? ''));
+}
+
+/** Groups whose header has another count than rows. */
+async function miscounted(page: OpenPage): Promise<readonly string[]> {
+  return page.evaluate<
+    string[]
+  >(`[...document.querySelectorAll('.group-row')].filter((head) => !head.hidden).flatMap((head) => {
+    const { group } = head.dataset;
+    const rows = document.querySelectorAll('tr.row[data-bucket="' + group + '"]').length;
+    const count = head.querySelector('.sum').textContent;
+    return count === String(rows) ? [] : [group + ': ' + count + ' instead of ' + rows];
+  })`);
 }

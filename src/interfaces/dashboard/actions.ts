@@ -42,7 +42,7 @@ export function createActions({
       fleet,
       context,
       refresh,
-      plan: (one) => planOf(containerParameters([one]), '&approved=true&now=true'),
+      plan: (one, over) => planOf(containerParameters([one]), '&approved=true&now=true', over),
       begin: (one) =>
         begin([one.name], 'v1/update?async=true&now=true', containerParameters([one]), `Cannot update ${one.name}`),
     }),
@@ -53,7 +53,7 @@ export function createActions({
       confirmUpdate(context(), {
         names,
         kind,
-        ask: () => planOf(scopes, more),
+        ask: (over) => planOf(scopes, more, over),
         start: () => {
           context().act.clearPicked();
           begin(names, `v1/update?async=true${more}`, scopes, 'Cannot update');
@@ -83,9 +83,11 @@ export function createActions({
   }
 
   /** The result of a dry run. Joins the plans of several engines. */
-  async function planOf(scopes: readonly string[], more: string): Promise<PlanAnswer> {
-    const order = { method: 'POST', timeoutMs: updateTimeoutMs } as const;
+  async function planOf(scopes: readonly string[], more: string, signal: AbortSignal): Promise<PlanAnswer> {
+    const order = { method: 'POST', timeoutMs: updateTimeoutMs, signal } as const;
     const replies = await Promise.all(scopes.map((scope) => ask(`v1/update?dry_run=true${more}${scope}`, order)));
+    // The events of a dry run have its own verdicts: an approval is given, a window is open.
+    refresh();
     const steps: PlannedStep[] = [];
     for (const reply of replies) {
       if (reply.kind !== 'ok') return { why: `Cannot plan the update: ${reasonOf(reply)}` };

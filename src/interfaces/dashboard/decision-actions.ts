@@ -21,7 +21,7 @@ export type DecisionActionParts = {
   /** Reads all documents soon, because a decision changes them. */
   readonly refresh: () => void;
   /** The plan of the container's update with an approval. */
-  readonly plan: (one: WatchedContainer) => Promise<PlanAnswer>;
+  readonly plan: (one: WatchedContainer, over: AbortSignal) => Promise<PlanAnswer>;
   /** Begins the update of a container whose new version was approved. */
   readonly begin: (one: WatchedContainer) => void;
 };
@@ -45,7 +45,7 @@ export function createDecisionActions({
       const { isOn } = context();
       confirmApproval(context(), {
         one,
-        plan: isOn('update') ? () => plan(one) : undefined,
+        plan: isOn('update') ? (over) => plan(one, over) : undefined,
         approve: () => void take(one, { kind: 'approve' }, approvedWords(one)),
         approveAndUpdate: () => {
           void send(one, { kind: 'approve' }).then((taken) => taken === undefined || begin(one));

@@ -85,6 +85,7 @@ export function startPage(): void {
       tokens,
       mayFollow: () => isOn('events') && (tokens.hasOwnEvents() || fleet.status().readsEvents),
       read: reader.read,
+      retryAfterMs: reader.retryAfterMs,
       onState: (next, waitMs = 0) => {
         state = next;
         nextTryMs = waitMs;
@@ -110,6 +111,8 @@ export function startPage(): void {
   function refused(): void {
     link?.stop();
     tokens.forget();
+    state = 'connecting';
+    paintState();
     showSignIn(true, 'The token is not accepted any more.');
   }
 

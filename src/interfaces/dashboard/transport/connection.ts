@@ -11,6 +11,7 @@ export type ConnectionParts = {
   readonly mayFollow: () => boolean;
   /** Reads everything again. `refused`: the session is no longer signed in. */
   readonly read: Reader['read'];
+  readonly retryAfterMs: Reader['retryAfterMs'];
   readonly onState: (state: ConnectionState, nextTryMs?: number) => void;
   readonly onEvent: (text: string) => void;
   readonly onRefused: () => void;
@@ -24,7 +25,7 @@ export type Connection = {
 
 /**
  * Keeps the page up to date until it is stopped: reads everything, then follows the events, or polls every 10 s without
- * them. After failures it waits 1, 2, 5, 10, then 30 s.
+ * them. After failures it waits 1, 2, 5, 10, then 30 s, or as long as Upkeep asks for, up to 5 min.
  */
 export function startConnection(parts: ConnectionParts): Connection {
   const stopped = new AbortController();
@@ -94,7 +95,8 @@ export function startConnection(parts: ConnectionParts): Connection {
   }
 
   async function fail(state: 'offline' | 'reconnecting'): Promise<void> {
-    const waitMs = waitsMs[Math.min(failures, waitsMs.length - 1)] ?? 30_000;
+    const stepMs = waitsMs[Math.min(failures, waitsMs.length - 1)] ?? 30_000;
+    const waitMs = Math.max(stepMs, Math.min(parts.retryAfterMs(), mostWaitMs));
     failures += 1;
     parts.onState(state, waitMs);
     await pause(waitMs);
@@ -116,6 +118,7 @@ export function startConnection(parts: ConnectionParts): Connection {
 }
 
 const waitsMs = [1000, 2000, 5000, 10_000, 30_000];
+const mostWaitMs = 300_000;
 const pollMs = 10_000;
 const refreshMs = 30_000;
 /** A stream of this length counts as a success, so the waits begin at the first step again. */

@@ -5,12 +5,16 @@ import { createReader } from './reader.ts';
 
 /** A reader whose requests the test answers, in any order. */
 function startReader(groups: readonly string[] = ['containers']) {
-  const open: { readonly path: string; readonly answer: (document: unknown) => void }[] = [];
+  const open: {
+    readonly path: string;
+    readonly reply: (reply: Reply) => void;
+    readonly answer: (document: unknown) => void;
+  }[] = [];
   const fleet = createContainerStore();
   const reader = createReader({
     ask: (path) =>
       new Promise<Reply>((resolve) => {
-        open.push({ path, answer: (document) => resolve({ kind: 'ok', document }) });
+        open.push({ path, reply: resolve, answer: (document) => resolve({ kind: 'ok', document }) });
       }),
     isOn: (group) => groups.includes(group),
     fleet,
@@ -55,4 +59,35 @@ test('without the status and the events, a requested update does not wait for ev
   expect(fleet.isRunning()).toBe(false);
   expect(fleet.updateOf('web')).toBeUndefined();
   expect(fleet.named('web')?.version).toBe('2');
+});
+
+test.each([
+  ['runs', 'history', { entries: [] }],
+  ['options', 'config', { options: [] }],
+] as const)(
+  '%s that could not be read are a gap with the reason, and are read again',
+  async (name, group, document) => {
+    const { reader, open } = startReader(['containers', group]);
+    const first = name === 'runs' ? reader.readRuns() : reader.readOptions();
+    expect(reader.gapOf(name)).toBe('reading');
+    open[0]?.reply({ kind: 'away' });
+    await first;
+    expect(reader.gapOf(name)).toEqual({ why: 'Upkeep does not answer' });
+    const reading = reader.read();
+    open[1]?.answer(web('1'));
+    await reading;
+    expect(open[2]?.path).toBe(`v1/${group}`);
+    open[2]?.answer(document);
+    await expect.poll(() => reader.gapOf(name)).toBeUndefined();
+  },
+);
+
+test('a refusal says how long to wait, until a reading succeeds', async () => {
+  const { reader, open } = startReader();
+  const refused = reader.read();
+  open[0]?.reply({ kind: 'refused', status: 429, why: 'too many requests', retryAfterMs: 7000 });
+  expect([await refused, reader.retryAfterMs()]).toEqual(['away', 7000]);
+  const next = reader.read();
+  open[1]?.answer(web('1'));
+  expect([await next, reader.retryAfterMs()]).toEqual(['ok', 0]);
 });

@@ -1,18 +1,18 @@
-import { type ShownOption, readOptions } from '../state/documents/configuration.ts';
+import { type ShownOption, readOptions as optionsIn } from '../state/documents/configuration.ts';
 import { type Decision, readDecisions } from '../state/documents/decisions.ts';
 import { readDetails, withDecisions, withEnginesAway } from '../state/documents/details.ts';
 import { type PastRun, readHistory } from '../state/documents/history.ts';
 import { type EngineAway, noStatus, readEnginesAway, readStatus } from '../state/documents/status.ts';
 import type { ContainerStore, StoreChanges } from '../state/containers/container-store.ts';
 import { duration } from '../state/words/numbers.ts';
-import type { SendRequest, Reply } from './client.ts';
+import { type SendRequest, type Reply, reasonOf } from './client.ts';
 
 /** Reads the documents of the API, and keeps the time and result of the last reading. */
 export type Reader = {
   /** Reads containers and status. `away`: Upkeep is unreachable, or refuses for now. */
   readonly read: (signal?: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
   readonly readRuns: () => Promise<boolean>;
-  readonly readOptions: () => Promise<void>;
+  readonly readOptions: () => Promise<boolean>;
   readonly readAtMs: () => number;
   /** The reason why the engine is unreachable; undefined if it answers. */
   readonly engineError: () => string | undefined;
@@ -20,9 +20,15 @@ export type Reader = {
   readonly enginesAway: () => readonly EngineAway[];
   /** The reason why the last reading failed, as a sentence. */
   readonly awayWhy: () => string;
+  /** The time that Upkeep asks to wait before the next reading. 0 after a success. */
+  readonly retryAfterMs: () => number;
   readonly runs: () => readonly PastRun[];
   readonly options: () => readonly ShownOption[];
+  readonly gapOf: (document: 'runs' | 'options') => Gap | undefined;
 };
+
+/** The state of a document that was never read: its reading has not ended, or has failed for a reason. */
+export type Gap = 'reading' | { readonly why: string };
 
 export type ReaderParts = {
   readonly ask: SendRequest;
@@ -45,6 +51,8 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
   let begun = 0;
   let newest = 0;
   let lastRunAtMs: number | undefined;
+  let retryAfterMs = 0;
+  const gaps: Record<'runs' | 'options', Gap | undefined> = { runs: 'reading', options: 'reading' };
 
   async function read(signal?: AbortSignal): Promise<'ok' | 'away' | 'refused'> {
     begun += 1;
@@ -60,11 +68,12 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     if (details.kind === 'away') return away(noAnswer);
     if (details.kind === 'refused') {
       if (details.status === 401) return 'refused';
-      if (details.status !== 500) return away(refusalWords(details));
+      if (details.status !== 500) return away(refusalWords(details), details.retryAfterMs);
     }
     // Readings overlap. An answer is outdated if a later reading has already ended.
     if (place < newest) return 'ok';
     newest = place;
+    retryAfterMs = 0;
     const newStatus = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
     engineError = details.kind === 'refused' ? details.why : engineWords(newStatus?.engineError);
     if (decided.kind === 'ok') decisions = readDecisions(decided.document);
@@ -82,19 +91,26 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     // Without both groups the page never hears of a run, so no container waits for one.
     const isDeaf = !isOn('metrics') && !isOn('events');
     onRead(fleet.take(containers, isDeaf ? noStatus : newStatus, nowMs()));
-    if (newStatus !== undefined) void readNewRuns(newStatus.lastRunAtMs);
+    void readPagesAgain(newStatus === undefined ? lastRunAtMs : newStatus.lastRunAtMs);
     return 'ok';
   }
 
-  /** Reads the runs if a run has ended since. Polling never hears of its end, and a stream may have missed it. */
-  async function readNewRuns(endedAtMs: number | undefined): Promise<void> {
-    if (endedAtMs === lastRunAtMs || !(await readRuns())) return;
-    lastRunAtMs = endedAtMs;
-    onRead({ changed: [], added: [], removed: [] });
+  /**
+   * Reads the runs if a run has ended since, because polling never hears of its end, and a stream may have missed it.
+   * Reads each document again whose reading has failed.
+   */
+  async function readPagesAgain(endedAtMs: number | undefined): Promise<void> {
+    const [hasRuns, hasOptions] = await Promise.all([
+      (endedAtMs !== lastRunAtMs || isFailed(gaps.runs)) && readRuns(),
+      isFailed(gaps.options) && readOptions(),
+    ]);
+    if (hasRuns) lastRunAtMs = endedAtMs;
+    if (hasRuns || hasOptions) onRead({ changed: [], added: [], removed: [] });
   }
 
-  function away(why: string): 'away' {
+  function away(why: string, waitMs = 0): 'away' {
     awayWhy = why;
+    retryAfterMs = waitMs;
     return 'away';
   }
 
@@ -102,26 +118,40 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
   async function readRuns(): Promise<boolean> {
     if (!isOn('history')) return false;
     const reply = await ask('v1/history');
-    if (reply.kind !== 'ok') return false;
-    runs = readHistory(reply.document);
-    return true;
+    if (reply.kind === 'ok') runs = readHistory(reply.document);
+    return fillGap('runs', reply);
+  }
+
+  async function readOptions(): Promise<boolean> {
+    if (!isOn('config')) return false;
+    const reply = await ask('v1/config');
+    if (reply.kind === 'ok') options = optionsIn(reply.document);
+    return fillGap('options', reply);
+  }
+
+  function fillGap(document: keyof typeof gaps, reply: Reply): boolean {
+    if (reply.kind === 'ok') gaps[document] = undefined;
+    else if (gaps[document] !== undefined) gaps[document] = { why: reasonOf(reply) };
+    return reply.kind === 'ok';
   }
 
   return {
     read,
     readRuns,
-    readOptions: async () => {
-      if (!isOn('config')) return;
-      const reply = await ask('v1/config');
-      if (reply.kind === 'ok') options = readOptions(reply.document);
-    },
+    readOptions,
     readAtMs: () => readAtMs,
     engineError: () => engineError,
     enginesAway: () => enginesAway,
     awayWhy: () => awayWhy,
+    retryAfterMs: () => retryAfterMs,
     runs: () => runs,
     options: () => options,
+    gapOf: (document) => gaps[document],
   };
+}
+
+function isFailed(gap: Gap | undefined): boolean {
+  return gap !== undefined && gap !== 'reading';
 }
 
 function engineWords(error: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import type { ContainerStore } from '../containers/container-store.ts';
+import { plural } from '../words/sentences.ts';
 import { type Group, groups, describeState } from './describe-state.ts';
 
 /** The number of containers in each state. */
@@ -50,3 +51,15 @@ export const countLabels: Readonly<Record<Group | 'all', string>> = {
   unchecked: 'Not checked',
   fine: 'Up to date',
 };
+
+/** `3 containers: 1 needs a look, 2 with an update, 0 held back, 0 up to date` */
+export function countWords({ all, wrong, ready, held, unchecked, fine }: Counts): string {
+  const parts = [
+    `${wrong} ${wrong === 1 ? 'needs' : 'need'} a look`,
+    `${ready} with an update`,
+    `${held} held back`,
+    unchecked > 0 ? `${unchecked} not checked yet` : '',
+    `${fine} up to date`,
+  ];
+  return `${plural(all, 'container')}: ${parts.filter(Boolean).join(', ')}`;
+}

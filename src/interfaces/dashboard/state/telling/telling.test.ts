@@ -3,7 +3,7 @@ import { readDetails } from '../documents/details.ts';
 import { readStatus } from '../documents/status.ts';
 import { createContainerStore } from '../containers/container-store.ts';
 import { waiting } from '../containers/update-progress.ts';
-import { countContainers } from './count.ts';
+import { countContainers, countWords } from './count.ts';
 import { filterFor, factsOf } from './row-filter.ts';
 import { headlineOf } from './headline.ts';
 import { groupContainers } from './order.ts';
@@ -109,6 +109,16 @@ function fleetOf(entries: readonly Record<string, unknown>[], status = {}) {
   fleet.take(readDetails({ containers }), readStatus(status), now);
   return fleet;
 }
+
+test.each([
+  [[{ verdict: 'unknown' }], '1 container: 1 needs a look, 0 with an update, 0 held back, 0 up to date'],
+  [
+    [{ verdict: 'unknown' }, { verdict: 'unknown' }, { verdict: 'stale' }, {}],
+    '4 containers: 2 need a look, 1 with an update, 0 held back, 1 not checked yet, 0 up to date',
+  ],
+])('the counts are in words', (entries, words) =>
+  expect(countWords(countContainers(fleetOf(entries), now))).toBe(words),
+);
 
 describe('headlineOf()', () => {
   const headline = (entries: readonly Record<string, unknown>[], pastMs?: number) => {

@@ -6,12 +6,12 @@ import { canUpdate, type PageContext } from '../context.ts';
 import { h } from '../parts/node.ts';
 import { versionNodes } from '../parts/version.ts';
 import { intro, openConfirm } from './confirm.ts';
-import { confirmPlan, nothingNodes, type PlanAnswer, planNodes } from './update-plan.ts';
+import { type AskForPlan, confirmPlan, nothingNodes, planNodes } from './update-plan.ts';
 
 export type ApprovalDialog = {
   readonly one: WatchedContainer;
   /** The result of a dry run with the approval. Undefined if updates cannot be started here. */
-  readonly plan: (() => Promise<PlanAnswer>) | undefined;
+  readonly plan: AskForPlan | undefined;
   readonly approve: () => void;
   readonly approveAndUpdate: () => void;
 };
@@ -23,7 +23,8 @@ export function confirmApproval(context: PageContext, { one, plan, approve, appr
   const later = () => intro(laterWords(context));
   if (plan === undefined) {
     const versions = h('p', { class: 'versions' }, ...versionNodes(one));
-    return openConfirm({ title, body: [versions, later()], action: only });
+    openConfirm({ title, body: [versions, later()], action: only });
+    return;
   }
   void confirmPlan(title, plan, (answer) => {
     if ('why' in answer) return { body: [intro(withPeriod(capitalized(answer.why)))], action: only };

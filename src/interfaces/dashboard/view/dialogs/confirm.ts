@@ -9,12 +9,24 @@ export type Confirmation = {
   readonly other?: { readonly label: string; readonly run: () => void } | undefined;
 };
 
-/** The dialog before every change of a container. The focus is on its title, so Enter alone starts nothing. */
-export function openConfirm(confirmation: Confirmation): void {
+let question = new AbortController();
+
+/**
+ * The dialog before every change of a container. The focus is on its title, so Enter alone starts nothing. The signal
+ * aborts once the dialog is closed or opened for another question.
+ */
+export function openConfirm(confirmation: Confirmation): AbortSignal {
   const dialog = byId('confirm', HTMLDialogElement);
+  question.abort();
+  const opened = new AbortController();
+  question = opened;
+  const { signal } = opened;
+  // The event of an earlier closing may arrive after the dialog has opened again.
+  dialog.addEventListener('close', () => !dialog.open && opened.abort(), { signal });
   paintConfirm(confirmation);
   if (!dialog.open) dialog.showModal();
   byId('confirm-title').focus();
+  return signal;
 }
 
 /** Replaces the content of the open dialog. */
@@ -33,7 +45,7 @@ export function paintConfirm({ title, body, action, other }: Confirmation): void
     (action ?? other) === undefined ? 'Close' : 'Cancel',
   );
   const main = h('div', { class: 'dialog-body' });
-  const hadFocus = document.activeElement === heading;
+  const hadFocus = dialog.contains(document.activeElement);
   replaceContent(
     dialog,
     main,
@@ -55,9 +67,4 @@ export function intro(text: string): HTMLElement {
 
 export function isConfirmOpen(): boolean {
   return byId('confirm', HTMLDialogElement).open;
-}
-
-/** Whether the dialog with this title is still open. */
-export function isConfirming(title: string): boolean {
-  return byId('confirm', HTMLDialogElement).open && document.getElementById('confirm-title')?.textContent === title;
 }

@@ -7,21 +7,23 @@ import type { PageContext } from '../context.ts';
 import { icon } from '../parts/icon.ts';
 import { type Child, h } from '../parts/node.ts';
 import { versionNodes } from '../parts/version.ts';
-import { type Confirmation, intro, isConfirming, openConfirm, paintConfirm } from './confirm.ts';
+import { type Confirmation, intro, openConfirm, paintConfirm } from './confirm.ts';
 
 /** Without a plan, the service did not answer with one, so an update may have begun. */
 export type PlanAnswer = { readonly plan: readonly PlannedStep[] | undefined } | { readonly why: string };
 
+/** Asks for a plan until the signal aborts. */
+export type AskForPlan = (over: AbortSignal) => Promise<PlanAnswer>;
+
 /** Shows the dialog while the plan is worked out, and then with the content that `shown` makes of the answer. */
 export async function confirmPlan(
   title: string,
-  ask: () => Promise<PlanAnswer>,
+  ask: AskForPlan,
   shown: (answer: PlanAnswer) => Omit<Confirmation, 'title'>,
 ): Promise<void> {
-  openConfirm({ title, body: [intro('Working out the plan…')] });
-  const answer = await ask();
-  // The dialog was closed, or another one was opened.
-  if (isConfirming(title)) paintConfirm({ title, ...shown(answer) });
+  const over = openConfirm({ title, body: [intro('Working out the plan…')] });
+  const answer = await ask(over);
+  if (!over.aborted) paintConfirm({ title, ...shown(answer) });
 }
 
 /** The plan of an update as ordered steps, and the guarantee. */

@@ -1,13 +1,13 @@
 import { capitalized, withPeriod } from '../../state/words/sentences.ts';
 import type { PageContext, UpdateKind } from '../context.ts';
 import { intro } from './confirm.ts';
-import { confirmPlan, nothingNodes, type PlanAnswer, planNodes } from './update-plan.ts';
+import { type AskForPlan, confirmPlan, nothingNodes, planNodes } from './update-plan.ts';
 
 export type UpdateDialog = {
   readonly names: readonly string[];
   readonly kind: UpdateKind;
   /** The result of the dry run. */
-  readonly ask: () => Promise<PlanAnswer>;
+  readonly ask: AskForPlan;
   readonly start: () => void;
 };
 

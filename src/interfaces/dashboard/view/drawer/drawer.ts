@@ -52,6 +52,7 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
     words,
     mine,
     users.map(({ name }) => name),
+    context.gapOf('runs') === undefined,
     context.options().length,
     canUpdate(context),
     isLive(context),
@@ -62,7 +63,7 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
     update === undefined && h('div', { class: 'actions' }, actionNodes(context, one, told)),
     logSection(one),
     versionSection(one),
-    pastSection(mine, nowMs),
+    (mine.length > 0 || context.gapOf('runs') === undefined) && pastSection(mine, nowMs),
     settingsSection(one, context.options()),
     factsSection(one, users, nowMs),
   ]);

@@ -3,12 +3,13 @@ import type { PastOutcome, PastRun } from '../../state/documents/history.ts';
 import { scheduleWords, triggerWords } from '../../state/telling/runs.ts';
 import { clock, dayOf, when } from '../../state/words/moments.ts';
 import { withNoBreakSpaces, preciseDuration } from '../../state/words/numbers.ts';
-import { capitalized, plural } from '../../state/words/sentences.ts';
+import { capitalized, plural, uncapitalized } from '../../state/words/sentences.ts';
 import type { PageContext } from '../context.ts';
 import { icon } from '../parts/icon.ts';
 import { button, byId, type Child, h, repaint } from '../parts/node.ts';
 import { outcomeDisplay } from '../parts/outcome.ts';
 import { choiceButtons } from './choice-buttons.ts';
+import { gapNodes } from './gap.ts';
 
 const kinds = [
   ['all', 'All runs'],
@@ -33,19 +34,23 @@ export function paintHistory(context: PageContext): void {
   const shown = fitting.slice(0, most);
   const nowMs = context.nowMs();
   const isOn = context.isOn('history');
+  const gap = context.gapOf('runs');
   const status = context.fleet.status();
   const { nextRunAtMs } = status;
   const schedule = scheduleWords(status);
   repaint(
     byId('runs-list'),
-    [shown.map(({ runId, atMs }) => [runId, atMs]), kind, new Date(nowMs).getDate(), isOn, nextRunAtMs, schedule],
+    [shown.map(({ runId, atMs }) => [runId, atMs]), kind, new Date(nowMs).getDate(), isOn, gap, nextRunAtMs, schedule],
     () => [
       isOn && schedule !== '' && h('p', { class: 'hint' }, schedule),
       ...shown.map((run, place) =>
         runNode(run, { again: isSameDay(shown[place - 1], run), isOpen: run === runs[0], nowMs }),
       ),
       shown.length < fitting.length && moreButton(context, fitting.length - shown.length),
-      shown.length === 0 && noneNode(runs.length, isOn, nextRunAtMs, nowMs),
+      shown.length === 0 &&
+        (isOn && gap !== undefined
+          ? h('div', { class: 'state' }, gapNodes('the history', gap))
+          : noneNode(runs.length, isOn, nextRunAtMs, nowMs)),
     ],
   );
 }
@@ -128,7 +133,7 @@ function outcomeRow({ name, outcome, from, to, reason, downtimeMs }: PastOutcome
     h('span', { class: 'c-mark' }, icon(sign)),
     h('a', { href: writeAddress({ ...startAddress, open: name }) }, name),
     h('span', { class: 'ver' }, version),
-    h('span', { class: 'why' }, reason === '' ? word : withNoBreakSpaces(`${word}: ${reason}`)),
+    h('span', { class: 'why' }, reason === '' ? word : withNoBreakSpaces(`${word}: ${uncapitalized(reason)}`)),
     h('span', { class: 'down' }, downtimeMs === undefined ? '' : `down ${preciseDuration(downtimeMs)}`),
   );
 }

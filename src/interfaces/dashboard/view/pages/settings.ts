@@ -1,7 +1,9 @@
 import type { ShownOption } from '../../state/documents/configuration.ts';
+import type { Gap } from '../../transport/reader.ts';
 import type { PageContext } from '../context.ts';
 import { byId, type Child, h, repaint } from '../parts/node.ts';
 import { choiceButtons } from './choice-buttons.ts';
+import { gapNodes } from './gap.ts';
 
 let kind: 'given' | 'all' = 'given';
 
@@ -26,7 +28,8 @@ export function paintSettings(context: PageContext): void {
     ['all', `All ${options.length}`],
   ] as const;
   const isOn = context.isOn('config');
-  byId('settings-filter').hidden = !isOn;
+  const gap = context.gapOf('options');
+  byId('settings-filter').hidden = !isOn || gap !== undefined;
   choiceButtons(byId('settings-filter'), choices, kind, (chosen) => {
     kind = chosen;
     paintSettings(context);
@@ -40,7 +43,7 @@ export function paintSettings(context: PageContext): void {
   );
   const [body] = table.tBodies;
   if (body !== undefined) repaint(body, shown, () => shown.map(optionRow));
-  repaint(byId('settings-state'), [isOn, shown.length], () => stateNodes(isOn, shown.length));
+  repaint(byId('settings-state'), [isOn, gap, shown.length], () => stateNodes(isOn, gap, shown.length));
   const served = groups.map(([name]) => context.isOn(name));
   repaint(byId('groups'), served, () => groups.map(([name, meaning]) => groupRow(name, meaning, context.isOn(name))));
 }
@@ -61,7 +64,7 @@ function optionRow(option: ShownOption): HTMLElement {
   );
 }
 
-function stateNodes(isOn: boolean, count: number): readonly Child[] {
+function stateNodes(isOn: boolean, gap: Gap | undefined, count: number): readonly Child[] {
   if (!isOn)
     return [
       h('h2', {}, 'The options are not shown'),
@@ -71,6 +74,7 @@ function stateNodes(isOn: boolean, count: number): readonly Child[] {
         'The group config is not among the endpoints of this service. Add it to http-api-endpoints to see the options here.',
       ),
     ];
+  if (gap !== undefined) return gapNodes('the options', gap);
   return count > 0
     ? []
     : [h('h2', {}, 'All options have their defaults'), h('p', {}, 'No option was given: all have their default.')];

@@ -32,9 +32,11 @@ export function startSignIn(signIn: (api: string, events: string) => Promise<str
 /** Shows or hides the form, which blocks the page. */
 export function showSignIn(isShown: boolean, why = ''): void {
   byId('signin').hidden = !isShown;
-  for (const id of ['top', 'main', 'skip']) byId(id).inert = isShown;
+  for (const id of ['top', 'main', 'skip', 'drawer', 'bulk', 'notice']) byId(id).inert = isShown;
   byId('banner').hidden = true;
   if (!isShown) return;
+  // An open dialog would cover the form.
+  for (const dialog of document.querySelectorAll('dialog')) dialog.close();
   document.title = 'Sign in · Upkeep';
   byId('signin-error').textContent = why;
   byId('token').focus();

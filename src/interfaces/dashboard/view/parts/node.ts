@@ -35,11 +35,36 @@ export function repaint(node: Element, content: unknown, make: () => readonly Ch
   const signature = JSON.stringify(content);
   if (painted.get(node) === signature) return false;
   painted.set(node, signature);
-  const place = node.contains(document.activeElement) ? focusable(node).indexOf(document.activeElement) : -1;
+  const focused = document.activeElement;
+  const place = focusable(node).findIndex((control) => control === focused);
   replaceContent(node, ...make());
-  const next = place === -1 ? undefined : focusable(node)[place];
-  if (next instanceof HTMLElement) next.focus({ preventScroll: true });
+  if (place !== -1) focusNear(node, place, focused);
   return true;
+}
+
+/** Focuses the control with the label of the earlier one, else the nearest one, else the node itself. */
+function focusNear(node: Element, place: number, earlier: Element | null): void {
+  const label = labelOf(earlier);
+  const ranked = focusable(node).map((control, at) => ({
+    control,
+    distance: Math.abs(at - place) + (labelOf(control) === label ? 0 : mostControls),
+  }));
+  ranked.sort((one, other) => one.distance - other.distance);
+  // A disabled or invisible control does not accept the focus.
+  const isTaken = ranked.some(({ control }) => {
+    control.focus({ preventScroll: true });
+    return control === document.activeElement;
+  });
+  if (isTaken || !(node instanceof HTMLElement)) return;
+  node.tabIndex = -1;
+  node.focus({ preventScroll: true });
+}
+
+/** Above every distance within a node. */
+const mostControls = 1e6;
+
+function labelOf(control: Element | null): string {
+  return control?.getAttribute('aria-label') ?? control?.textContent ?? '';
 }
 
 /** Forces the next repaint. */
@@ -67,6 +92,6 @@ function kept(children: readonly Child[]): (Node | string)[] {
   return children.filter((child) => child !== undefined && child !== false && child !== '');
 }
 
-function focusable(node: Element): (Element | null)[] {
-  return [...node.querySelectorAll('a[href], button, input, select, [tabindex]')];
+function focusable(node: Element): HTMLElement[] {
+  return [...node.querySelectorAll<HTMLElement>('a[href], button, input, select, summary, [tabindex]')];
 }

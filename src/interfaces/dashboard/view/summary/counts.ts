@@ -1,4 +1,4 @@
-import { type Counts, countLabels, markKinds } from '../../state/telling/count.ts';
+import { type Counts, countLabels, countWords, markKinds } from '../../state/telling/count.ts';
 import { shownKinds } from '../../state/address.ts';
 import type { PageContext } from '../context.ts';
 import { svg } from '../parts/icon.ts';
@@ -35,13 +35,13 @@ function makeButton(context: PageContext, kind: (typeof shownKinds)[number]): HT
 }
 
 /** One mark for each container, in the order of the groups. */
-export function paintMarks({ marks, all, wrong, ready, held, unchecked, fine }: Counts): void {
+export function paintMarks(counts: Counts): void {
   const node = byId('fleet');
+  const { marks, all } = counts;
   node.hidden = all === 0;
-  repaint(node, marks, () => {
+  const label = countWords(counts);
+  repaint(node, [marks, label], () => {
     const gap = all > mostGaps ? 0 : all > mostGaps / 2 ? 0.2 : 0.08;
-    const others = unchecked > 0 ? `, ${unchecked} not checked yet` : '';
-    const label = `${all} containers: ${wrong} need a look, ${ready} with an update, ${held} held back${others}, ${fine} up to date`;
     const strip = svg('svg', {
       viewBox: `0 0 ${Math.max(1, all)} 1`,
       preserveAspectRatio: 'none',

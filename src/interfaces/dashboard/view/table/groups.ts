@@ -8,6 +8,9 @@ import { icon } from '../parts/icon.ts';
 /** The header rows of groups, and the folded groups. */
 export type Groups = {
   readonly make: (bucket: RowGroup) => HTMLTableRowElement;
+  /** Counts a container that was added to a group, or removed from its group. */
+  readonly add: (key: string, name: string) => void;
+  readonly remove: (name: string) => void;
   readonly paint: () => void;
   /** Shows only the headers of these groups. */
   readonly show: (keys: ReadonlySet<string>) => void;
@@ -24,7 +27,7 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
       readonly row: HTMLTableRowElement;
       readonly sum: HTMLElement;
       readonly act: HTMLElement;
-      readonly names: readonly string[];
+      readonly names: Set<string>;
     }
   >();
 
@@ -44,7 +47,7 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
       sum,
       act,
     );
-    heads.set(key, { row, sum, act, names: members.map(({ name }) => name) });
+    heads.set(key, { row, sum, act, names: new Set(members.map(({ name }) => name)) });
     paintHead(key);
     return row;
 
@@ -59,9 +62,9 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
     const head = heads.get(key);
     if (head === undefined) return;
     if (context.address().group === 'status')
-      return void repaint(head.sum, head.names.length, () => [String(head.names.length)]);
+      return void repaint(head.sum, head.names.size, () => [String(head.names.size)]);
     const { fleet } = context;
-    const told = head.names.flatMap((name) => {
+    const told = [...head.names].flatMap((name) => {
       const one = fleet.named(name);
       return one === undefined ? [] : [{ name, told: describeState(one, fleet.updateOf(name), context.nowMs()) }];
     });
@@ -82,8 +85,12 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
 
   return {
     make,
+    add: (key, name) => heads.get(key)?.names.add(name),
+    remove: (name) => {
+      for (const { names } of heads.values()) names.delete(name);
+    },
     paint: () => {
-      if (context.address().group === 'project') for (const key of heads.keys()) paintHead(key);
+      for (const key of heads.keys()) paintHead(key);
     },
     show: (keys) => {
       for (const [key, { row }] of heads) if (row.hidden === keys.has(key)) row.hidden = !keys.has(key);

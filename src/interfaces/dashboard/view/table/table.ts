@@ -142,8 +142,12 @@ export function createTable(context: PageContext): Table {
       );
       const last = members.at(-1);
       if (last === undefined) body.append(groups.make({ ...bucket, members: [one] }), row);
-      else last.after(row);
+      else {
+        groups.add(bucket.key, name);
+        last.after(row);
+      }
     }
+    groups.paint();
     filter();
   }
 
@@ -180,7 +184,9 @@ export function createTable(context: PageContext): Table {
         rows.get(name)?.remove();
         rows.delete(name);
         facts.delete(name);
+        groups.remove(name);
       }
+      groups.paint();
       filter();
     },
     movePull: (name) => {
