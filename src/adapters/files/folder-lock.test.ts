@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -86,6 +86,19 @@ describe('the lock of a folder', () => {
     expect((await lockFolder(folder)).kind).toBe('taken');
     await release(lock);
     expect(readdirSync(folder)).toEqual(['lock-of-mine.sock']);
+  });
+
+  test('ends even if its socket cannot be removed', async () => {
+    const folder = freshFolder();
+    const lock = await lockFolder(folder);
+    const [socket = ''] = readdirSync(folder);
+    rmSync(join(folder, socket));
+    mkdirSync(join(folder, socket));
+    await release(lock);
+    rmSync(join(folder, socket), { recursive: true });
+    const next = await lockFolder(folder);
+    expect(next.kind).toBe('held');
+    await release(next);
   });
 
   test('that cannot be had says why', async () => {

@@ -46,7 +46,8 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   const own = `lock-${id}.sock`;
   let server: Server | undefined;
   const release = async () => {
-    await rm(join(folder, own), { force: true });
+    // A socket that cannot be removed counts as one of a dead process.
+    await rm(join(folder, own), { force: true }).catch(() => undefined);
     await new Promise((resolve) => (server === undefined ? resolve(0) : server.close(resolve)));
     await place.close();
   };

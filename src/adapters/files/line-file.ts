@@ -123,11 +123,16 @@ async function openAtEnd(path: string, head: string): Promise<OpenFile & { reado
   }
 }
 
-/** The name of a new file is stored in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
+/**
+ * The name of a new file is stored in its folder. Some file systems cannot sync a folder:
+ * https://man7.org/linux/man-pages/man2/fsync.2.html
+ */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();
+  } catch (error) {
+    if (codeOf(error) !== 'EINVAL') throw error;
   } finally {
     await handle.close();
   }

@@ -79,8 +79,9 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     }
   }
 
+  /** Items are synced before, so a failure of the close loses none. */
   async function closeFile(): Promise<void> {
-    await file?.handle.close();
+    await file?.handle.close().catch(() => undefined);
     file = undefined;
   }
 

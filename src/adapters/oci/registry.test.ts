@@ -303,6 +303,8 @@ describe('describe()', () => {
     ['1970-01-01T00:00:00Z', undefined],
     ['1980-01-01T00:00:01Z', undefined],
     ['yesterday', undefined],
+    ['2019-05-06T07:08:09', undefined],
+    ['2019-05-06T07:08:09Z', Date.UTC(2019, 4, 6, 7, 8, 9)],
     ['2019-05-06T07:08:09.987654321+02:00', Date.UTC(2019, 4, 6, 5, 8, 9, 987)],
   ])('reads a build time of %s', async (created, createdAtMs) => {
     const content = emptyContent();

@@ -32,6 +32,11 @@ describe('createProber()', () => {
     ]);
   });
 
+  test('takes a switch of protocols for a status', async () => {
+    const { port } = await serverThatSays('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    expect(await createProber().probe({ ...question, port })).toEqual({ kind: 'status', status: 101 });
+  });
+
   test.each([
     ['not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'its answer is not HTTP'],
     ['a head without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}`, 'its answer is not HTTP'],

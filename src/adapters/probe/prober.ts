@@ -45,6 +45,11 @@ function askHttp({ address, port, path }: ProbeRequest, signal: AbortSignal): Pr
       resolve({ kind: 'status', status: response.statusCode ?? 0 });
       asking.destroy();
     });
+    // Without this listener, a switch of protocols would end the connection without any event.
+    asking.once('upgrade', (response, socket) => {
+      resolve({ kind: 'status', status: response.statusCode ?? 0 });
+      socket.destroy();
+    });
     asking.on('error', reject);
     asking.end();
   });

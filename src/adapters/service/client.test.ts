@@ -86,6 +86,10 @@ describe('read()', () => {
     await expect(dripping.service.read('config', never)).rejects.toThrow(/did not answer in time/);
     const strange = await serve((_request, response) => void response.socket?.end('SSH-2.0-x\r\n'));
     await expect(strange.service.read('config', never)).rejects.toThrow(/its answer is not HTTP/);
+    const switching = await serve((_request, response) => {
+      response.socket?.end('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    });
+    await expect(switching.service.read('config', never)).rejects.toThrow(/answers with status 101/);
     const gone = await serve(() => undefined);
     servers.pop()?.close();
     await expect(gone.service.read('config', never)).rejects.toThrow(/the connection was refused/);

@@ -32,6 +32,11 @@ export function open({ base, path, headers, silenceMs, signal, method = 'GET', b
     made.on('timeout', () => made.destroy(new Error('silence', { cause: 'silence' })));
     made.on('error', (error) => reject(signal.aborted ? signal.reason : connectionFailure(error, base)));
     made.on('response', resolve);
+    // Without this listener, a switch of protocols would end the connection without any event.
+    made.on('upgrade', ({ statusCode }, socket) => {
+      reject(invalidAnswer(base, `${path} answers with status ${statusCode}`));
+      socket.destroy();
+    });
     made.end(body);
   });
 }

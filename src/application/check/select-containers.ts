@@ -8,8 +8,7 @@ import {
 } from '../../domain/check/selection.ts';
 import { scopeInForce } from '../../domain/check/scope.ts';
 import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../domain/check/filters.ts';
-import { type ImageLabelsOf, imageLabelsIn } from '../../domain/container/image-index.ts';
-import { noImageLabels } from '../../domain/inventory/engine-listing.ts';
+import { type ImageLabelsOf, imageLabelsIn, noImageLabels } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
 import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../domain/reference/image-reference.ts';

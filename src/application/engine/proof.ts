@@ -1,5 +1,6 @@
+import { digestsOf } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { isDigest, type Digest } from '../../domain/reference/digest.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
 import type { ProvingContainer } from '../../domain/wave/wave-facts.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
@@ -42,7 +43,7 @@ export async function readProof(
     const image = await engine.inspectImage(one.imageId, signal);
     const { status, health, startedAt } = container.state;
     const startedAtMs = Date.parse(startedAt);
-    const digests = (image?.digests ?? []).flatMap((text) => digestIn(text) ?? []);
+    const digests = image === undefined ? [] : digestsOf(image);
     return [
       {
         name: one.name,
@@ -58,10 +59,4 @@ export async function readProof(
   });
   const { nowMs } = await engine.info(signal);
   return { nowMs, containers: read.flat() };
-}
-
-/** Of `repository@sha256:…`. */
-function digestIn(text: string): Digest | undefined {
-  const digest = text.slice(text.lastIndexOf('@') + 1);
-  return isDigest(digest) ? digest : undefined;
 }

@@ -1,7 +1,7 @@
 import { type ContainerReference, readContainerReference } from '../../domain/check/container-reference.ts';
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
-import { emptyListing, type EngineListing, everyEntry, noImageLabels } from '../../domain/inventory/engine-listing.ts';
-import { type ImageLabelsOf, labelsOfImage } from '../../domain/container/image-index.ts';
+import { emptyListing, type EngineListing, everyEntry } from '../../domain/inventory/engine-listing.ts';
+import { type ImageLabelsOf, labelsOfImage, noImageLabels } from '../../domain/container/image-index.ts';
 import { createImageRule } from '../../domain/check/image-selection.ts';
 import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../../domain/inventory/inventory.ts';
 import {

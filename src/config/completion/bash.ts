@@ -1,27 +1,51 @@
-import { type CompletedCommand, type CompletedFlag, listContainers } from './completed-command.ts';
+import {
+  type CompletedCommand,
+  type CompletedFlag,
+  flagsWithValue,
+  listContainers,
+  spellingsOf,
+  withoutName,
+} from './completed-command.ts';
 
 /** Script for `source <(upkeep completion bash)`: https://www.gnu.org/software/bash/manual/html_node/Programmable-Completion.html */
 export function bashScript(commands: readonly CompletedCommand[]): string {
   const names = commands.map(({ name }) => name);
+  const withValue = flagsWithValue(commands);
   return `# bash completion for upkeep
 _upkeep() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= word flags= operands=
+  local words cur option= command= word flags= operands=
+  # COMP_WORDS is also split at = and :
+  read -ra words <<< "\${COMP_LINE:0:COMP_POINT}."
+  cur=\${words[\${#words[@]}-1]%.}
   COMPREPLY=()
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case $word in
-      ${names.join('|')}) command=$word; break ;;
-    esac
+  for word in "\${words[@]:1:\${#words[@]}-2}"; do
+    if [[ -n $option ]]; then
+      option=
+    elif [[ $word == -* ]]; then
+      case $word in
+        ${withValue.flatMap(spellingsOf).join('|')}) option=$word ;;
+      esac
+    elif [[ -z $command ]]; then
+      case $word in
+        ${names.join('|')}) command=$word ;;
+        *) command=${withoutName} ;;
+      esac
+    fi
   done
+  if [[ -z $option && $cur == --*=* ]]; then
+    option=\${cur%%=*}
+    cur=\${cur#*=}
+  fi
+  case $option in
+${withValue.map((flag) => `    ${spellingsOf(flag).join('|')}) ${actionOf(flag)}return ;;`).join('\n')}
+    ?*) return ;;
+  esac
   if [[ -z $command && $cur != -* ]]; then
-    COMPREPLY=($(compgen -W "${[...names, 'help', 'version'].join(' ')}" -- "$cur"))
+    COMPREPLY=($(compgen -W "${names.join(' ')}" -- "$cur"))
     return
   fi
-  case $prev in
-${valueCases(commands)}
-  esac
-  case $command in
+  case \${command:-${withoutName}} in
 ${commands.map(commandCase).join('\n')}
-    *) flags="--help --version" ;;
   esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$flags" -- "$cur"))
@@ -38,19 +62,6 @@ function commandCase({ name, flags, operands }: CompletedCommand): string {
   const words = flags.map((flag) => `--${flag.name}`).join(' ');
   const rest = operands === 'containers' ? operands : operands.join(' ');
   return `    ${name}) flags="${words}" operands="${rest}" ;;`;
-}
-
-/** One case for each flag with a value; the same flag means the same with every command. */
-function valueCases(commands: readonly CompletedCommand[]): string {
-  const flags = new Map(commands.flatMap((command) => command.flags.map((flag) => [flag.name, flag] as const)));
-  return [...flags.values()]
-    .filter(({ value }) => value !== 'none')
-    .map((flag) => `    ${spellingsOf(flag)}) ${actionOf(flag)}return ;;`)
-    .join('\n');
-}
-
-function spellingsOf({ name, short }: CompletedFlag): string {
-  return short === undefined ? `--${name}` : `--${name}|-${short}`;
 }
 
 function actionOf({ value }: CompletedFlag): string {

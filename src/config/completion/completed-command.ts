@@ -1,4 +1,4 @@
-import { commands } from '../declaration/commands.ts';
+import { type CommandName, commands } from '../declaration/commands.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries } from '../table/options.ts';
 
@@ -30,15 +30,38 @@ export const listContainers = `{ docker ps -a --format '{{.Names}}' || podman ps
 
 /** All commands with their options, without deprecated options and options without an effect. */
 export function completedCommands(): readonly CompletedCommand[] {
-  return commands.map(({ name, summary, usage, ...command }) => ({
+  const completed = commands.map(({ name, summary, usage, ...command }): CompletedCommand => ({
     name,
     summary,
     flags: [
       ...optionEntries.flatMap(([, option]) => (takesOption(name, option) ? flagOf(option) : [])),
-      { name: 'help', short: 'h', meaning: 'List the options', value: 'none' },
+      help,
+      ...(name === withoutName ? [version] : []),
     ],
     operands: 'operands' in command ? command.operands : usage !== '' ? 'containers' : [],
   }));
+  return [
+    ...completed,
+    { name: 'help', summary: 'list the options of a command', flags: [], operands: commands.map(({ name }) => name) },
+    { name: 'version', summary: 'print the version', flags: [], operands: [] },
+  ];
+}
+
+/** The command of a line without the name of a command. */
+export const withoutName: CommandName = 'run';
+
+const help: CompletedFlag = { name: 'help', short: 'h', meaning: 'List the options', value: 'none' };
+const version: CompletedFlag = { name: 'version', short: 'V', meaning: 'Print the version', value: 'none' };
+
+/** The flags with a value, of all commands. The same flag means the same with every command. */
+export function flagsWithValue(completed: readonly CompletedCommand[]): readonly CompletedFlag[] {
+  const flags = new Map(completed.flatMap((command) => command.flags.map((flag) => [flag.name, flag] as const)));
+  return [...flags.values()].filter(({ value }) => value !== 'none');
+}
+
+/** `--stop-timeout`, `-t` */
+export function spellingsOf({ name, short }: CompletedFlag): readonly string[] {
+  return short === undefined ? [`--${name}`] : [`--${name}`, `-${short}`];
 }
 
 function flagOf(option: Option): readonly CompletedFlag[] {

@@ -1,25 +1,60 @@
-import { type CompletedCommand, type CompletedFlag, listContainers } from './completed-command.ts';
+import {
+  type CompletedCommand,
+  type CompletedFlag,
+  flagsWithValue,
+  listContainers,
+  spellingsOf,
+  withoutName,
+} from './completed-command.ts';
 
 /** Script for `upkeep completion fish | source`: https://fishshell.com/docs/current/completions.html */
 export function fishScript(commands: readonly CompletedCommand[]): string {
-  const names = commands.map(({ name }) => name).join(' ');
   return [
     '# fish completion for upkeep',
+    commandTest(commands),
     'complete -c upkeep -f',
     ...commands.map(
-      ({ name, summary }) =>
-        `complete -c upkeep -n 'not __fish_seen_subcommand_from ${names}' -a ${name} -d ${quoted(summary)}`,
+      ({ name, summary }) => `complete -c upkeep -n '__upkeep_command_is ""' -a ${name} -d ${quoted(summary)}`,
     ),
     ...commands.flatMap(({ name, flags, operands }) => {
-      const where = `complete -c upkeep -n '__fish_seen_subcommand_from ${name}'`;
+      const where = `complete -c upkeep -n '__upkeep_command_is ${name}'`;
+      const whereFlags = name === withoutName ? `complete -c upkeep -n '__upkeep_command_is ${name} ""'` : where;
       return [
-        ...flags.map((flag) => `${where} ${flagWords(flag)}`),
+        ...flags.map((flag) => `${whereFlags} ${flagWords(flag)}`),
         ...(operands === 'containers' ? [`${where} -a ${quoted(`(${containersInFish})`)}`] : []),
         ...(operands !== 'containers' && operands.length > 0 ? [`${where} -a ${quoted(operands.join(' '))}`] : []),
       ];
     }),
     '',
   ].join('\n');
+}
+
+/** A function that is true if the command of the line is one of its arguments. Empty: no command is named yet. */
+function commandTest(commands: readonly CompletedCommand[]): string {
+  return `function __upkeep_command_is
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l command ''
+    set -l option ''
+    for word in $words
+        if test -n "$option"
+            set option ''
+            continue
+        end
+        switch $word
+            case ${flagsWithValue(commands).flatMap(spellingsOf).join(' ')}
+                set option $word
+            case '-*'
+            case ${commands.map(({ name }) => name).join(' ')}
+                set command $word
+                break
+            case '*'
+                set command ${withoutName}
+                break
+        end
+    end
+    contains -- "$command" $argv
+end`;
 }
 
 /** Fish groups commands otherwise. */

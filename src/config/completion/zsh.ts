@@ -1,4 +1,11 @@
-import { type CompletedCommand, type CompletedFlag, listContainers } from './completed-command.ts';
+import {
+  type CompletedCommand,
+  type CompletedFlag,
+  flagsWithValue,
+  listContainers,
+  spellingsOf,
+  withoutName,
+} from './completed-command.ts';
 
 /** Script for `source <(upkeep completion zsh)`: https://zsh.sourceforge.io/Doc/Release/Completion-System.html */
 export function zshScript(commands: readonly CompletedCommand[]): string {
@@ -13,14 +20,31 @@ _upkeep() {
   commands=(
 ${commands.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`).join('\n')}
   )
-  if (( CURRENT == 2 )); then
+  local command= option=
+  local -i at
+  for (( at = 2; at < CURRENT; at++ )); do
+    if [[ -n $option ]]; then
+      option=
+      continue
+    fi
+    case $words[at] in
+      ${flagsWithValue(commands).flatMap(spellingsOf).join('|')}) option=$words[at] ;;
+      -*) ;;
+      ${commands.map(({ name }) => name).join('|')})
+        command=$words[at]
+        words[at]=()
+        (( CURRENT-- ))
+        break ;;
+      *)
+        command=${withoutName}
+        break ;;
+    esac
+  done
+  if [[ -z $command && -z $option && $words[CURRENT] != -* ]]; then
     _describe -t commands command commands
     return
   fi
-  local command=$words[2]
-  shift words
-  (( CURRENT-- ))
-  case $command in
+  case \${command:-${withoutName}} in
 ${commands.map(commandCase).join('\n')}
   esac
 }
@@ -31,7 +55,7 @@ compdef _upkeep upkeep
 function commandCase({ name, flags, operands }: CompletedCommand): string {
   const rest = operands === 'containers' ? "'*:container:_upkeep_containers'" : wordsOf(operands);
   const specs = [...flags.flatMap(specsOf), ...(rest === '' ? [] : [rest])];
-  return `    ${name}) _arguments ${specs.join(' ')} ;;`;
+  return `    ${name}) ${specs.length === 0 ? '' : `_arguments ${specs.join(' ')} `};;`;
 }
 
 function wordsOf(operands: readonly string[]): string {

@@ -50,6 +50,10 @@ describe('helpText()', () => {
     expect(text).toMatch(/^ {2}2 .*\n {2}3 .*could not be checked/m);
   });
 
+  test('has only characters that take one column', () => {
+    for (const [name, isAll] of everyText) expect(helpText(name, { columns: 100, isAll })).toMatch(/^(?:[ -~…]*\n)*$/);
+  });
+
   test.each([40, 60, 80, 100])('keeps within %i columns, but for words that are longer', (columns) => {
     for (const [name, isAll] of everyText) {
       const long = helpText(name, { columns, isAll })

@@ -125,7 +125,7 @@ function entry(term: string, explanation: string, column: number, width: number)
   return [`  ${term}`.padEnd(column + 2) + (lines[0] ?? '').trimStart(), ...lines.slice(1)];
 }
 
-/** Help is ASCII. The library that wraps other text would double the time of `upkeep --help`. */
+/** Every character of the help takes one column. The library that wraps any text would double the time of `upkeep --help`. */
 function wrap(text: string, indent: number, width: number): string[] {
   const lines: string[] = [];
   let line = '';

@@ -22,10 +22,11 @@ export function imageLabelsIn(images: Pick<ImageIndex, 'byId'>): ImageLabelsOf {
 }
 
 export function labelsOfImage(image: ImageSummary | undefined): Labels | undefined {
-  return image && (image.labels ?? noLabels);
+  return image && (image.labels ?? noImageLabels);
 }
 
-const noLabels: Labels = {};
+/** Also for a service: this engine may not have its image, so all labels count as its own. */
+export const noImageLabels: Labels = {};
 
 export function indexImages(images: readonly ImageSummary[]): ImageIndex {
   const byId = new Map<string, ImageSummary>();

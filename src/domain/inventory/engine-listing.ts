@@ -92,9 +92,6 @@ export function everyEntry({ containers, services }: EngineListing): readonly Co
   return services === undefined ? containers : [...containers, ...services.map(({ summary }) => summary)];
 }
 
-/** All labels of a service count as its own: this engine may not have its image. */
-export const noImageLabels: Readonly<Record<string, string>> = {};
-
 /** Tasks start and end without a new version of their service. */
 function isSameService(one: SwarmService, other: SwarmService): boolean {
   const counts = [one, other].map(({ count, update }) => [count?.running, count?.wanted, update?.state].join(' '));

@@ -20,6 +20,12 @@ const inState = (state: SwarmUpdateStatus) => service({ update: { state, message
 test.each<[string, SwarmService, 'running' | 'restarting']>([
   ['whose tasks run', service({ count: { running: 1, wanted: 2 } }), 'running'],
   ['that is to have no tasks', service({ replicas: 0, count: { running: 0, wanted: 0 } }), 'running'],
+  ['that no node fits', service({ mode: 'global', replicas: undefined, count: { running: 0, wanted: 0 } }), 'running'],
+  [
+    'of each node, of which no task runs',
+    service({ mode: 'global', replicas: undefined, count: { running: 0, wanted: 1 } }),
+    'restarting',
+  ],
   ['whose tasks were not counted', service({ count: undefined }), 'running'],
   ['of which no task runs', service({}), 'restarting'],
   ['of which no task runs after an update', inState('completed'), 'restarting'],

@@ -24,9 +24,13 @@ export function summaryOfService(service: SwarmService): ContainerSummary {
   };
 }
 
-/** Whether its tasks end as soon as they start. During an update, no task may run for a moment. */
-function isRestarting({ count, replicas, update }: SwarmService): boolean {
+/**
+ * Whether its tasks end as soon as they start. During an update, no task may run for a moment. A global service that no
+ * node fits wants no task.
+ */
+function isRestarting({ count, mode, replicas, update }: SwarmService): boolean {
   if (count === undefined || count.running > 0 || replicas === 0) return false;
+  if (mode === 'global' && count.wanted === 0) return false;
   return update === undefined || update.state === 'completed' || update.state === 'rollback_completed';
 }
 

@@ -21,7 +21,10 @@ export type SwarmService = {
   readonly mode: ServiceMode;
   /** The number in the spec. Undefined for a mode without one. */
   readonly replicas: number | undefined;
-  /** The swarm's own count, which may include tasks on a lost node. Undefined where it was not requested. */
+  /**
+   * The swarm's own count, which may include tasks on a lost node, with the tasks of a global service that wait for
+   * their restart. Undefined where it was not requested.
+   */
   readonly count: { readonly running: number; readonly wanted: number } | undefined;
   /** Undefined: never updated, or changed since without a restart of its tasks. */
   readonly update: UpdateState | undefined;

@@ -29,7 +29,7 @@ const bash: Complete = async (words) =>
   linesOf(
     'bash',
     '-c',
-    `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _upkeep; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    `source "$0"; COMP_LINE="$*"; COMP_POINT=\${#COMP_LINE}; _upkeep; printf '%s\\n' "\${COMPREPLY[@]}"`,
     join(folder, 'bash'),
     ...words,
   );
@@ -78,6 +78,30 @@ describe.each([
     expect(await complete(['upkeep', 'update', 'w'])).toEqual(expect.arrayContaining(['web', 'worker']));
     expect(await complete(['upkeep', 'run', '--log-level', 'de'])).toContain('debug');
     expect(await complete(['upkeep', 'notify', 'pre'])).toContain('preview');
+  });
+
+  test('completes the value after an equals sign', async () => {
+    const values = (await complete(['upkeep', 'run', '--log-level=de'])).map((word) => word.replace(/^.*=/, ''));
+    expect(values).toEqual(['debug']);
+  });
+
+  test('knows a command after options, and does not take the value of an option for one', async () => {
+    expect(await complete(['upkeep', '--scope', 'check', 'up'])).toContain('update');
+    expect(await complete(['upkeep', '--scope', 'check', 'notify', 'pre'])).toContain('preview');
+    expect(await complete(['upkeep', '--log-level', 'de'])).toContain('debug');
+    const flags = await complete(['upkeep', '--scope', 'run', 'completion', '--']);
+    expect(flags.join(' ')).not.toContain('--http-api-port');
+  });
+
+  test('takes a first word that is no command for a container', async () => {
+    expect(await complete(['upkeep', 'web', 'wor'])).toEqual(['worker']);
+  });
+
+  test('completes help and version', async () => {
+    expect(await complete(['upkeep', 'hel'])).toEqual(['help']);
+    expect(await complete(['upkeep', 'vers'])).toEqual(['version']);
+    expect(await complete(['upkeep', 'help', 'rollb'])).toEqual(['rollback']);
+    expect((await complete(['upkeep', '--vers'])).join(' ')).toContain('--version');
   });
 });
 

@@ -154,7 +154,7 @@ function inDockersWords(raw: Inspected): Inspected {
   const { 'upkeep.tx.addresses': _note, ...Labels } = raw.Config.Labels;
   const told = {
     ...raw,
-    ...inDockerForm({ ...raw, Config: { ...raw.Config, Labels } }, { addresses: {}, hostName: '' }),
+    ...inDockerForm({ ...raw, Config: { ...raw.Config, Labels } }, { addresses: new Map(), hostName: '' }),
   };
   const sorted = Object.entries(told.HostConfig.PortBindings ?? {}).map(([port, bindings]) => [
     port,

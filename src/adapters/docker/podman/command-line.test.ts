@@ -15,7 +15,7 @@ describe('readCommandLine()', () => {
     ['podman run -d --name web nginx:latest --ip 10.0.0.2', {}],
     ['podman run --network front nginx', {}],
   ])('reads the addresses of %j', (line, addresses) => {
-    expect(read(line)).toEqual({ addresses, hidden: [] });
+    expect(read(line)).toEqual({ addresses: new Map(Object.entries(addresses)), hidden: [] });
   });
 
   test.each([

@@ -3,7 +3,7 @@ import { text, texts } from '../transport/json-fields.ts';
 /** Settings from a Podman command line that no API shows. */
 export type CommandLine = {
   /** Requested addresses by network; the key '' is the only or first network. */
-  readonly addresses: Readonly<Record<string, ChosenAddress>>;
+  readonly addresses: ReadonlyMap<string, ChosenAddress>;
   /** Flags with an effect that no API shows. A successor would lose the effect. */
   readonly hidden: readonly string[];
 };
@@ -17,7 +17,7 @@ export function readCommandLine(words: unknown, image: unknown): CommandLine | u
   if (verb === -1 || all.includes('service')) return undefined;
   const flags = flagsOf(all.slice(verb + 1), text(image));
   return {
-    addresses: Object.fromEntries([...flagAddresses(flags), ...networkAddresses(flags)]),
+    addresses: new Map([...flagAddresses(flags), ...networkAddresses(flags)]),
     hidden: [...new Set(flags.filter(isHidden).map(({ name }) => name))],
   };
 }

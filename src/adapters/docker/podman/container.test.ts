@@ -82,6 +82,12 @@ describe("inspectContainer() of Podman's containers", () => {
     expect(await read(answer, own)).not.toHaveProperty('obstacle');
   });
 
+  test.each(['constructor', 'toString'])('gives no address to a network called %s', async (network) => {
+    expect(await read(inspected(network), commandMade())).toMatchObject({
+      Networks: { [network]: { IPAMConfig: null } },
+    });
+  });
+
   test('takes a chosen address from the command line, and from the note on a container of our own making', async () => {
     const IPAMConfig = { IPv4Address: '10.7.0.9' };
     expect((await read(inspected('own'), commandMade('--ip', '10.7.0.9')))?.Networks['own']).toMatchObject({

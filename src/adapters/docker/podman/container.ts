@@ -33,7 +33,7 @@ export async function completeContainer(
   const commandLine = readCommandLine(CreateCommand, Image);
   const addresses = recordedAddresses(Labels) ?? commandLine?.addresses;
   return {
-    inspected: inDockerForm(inspected, { addresses: addresses ?? {}, hostName }),
+    inspected: inDockerForm(inspected, { addresses: addresses ?? new Map(), hostName }),
     obstacle:
       managedByOthers(fields(own), Labels) ??
       hiddenFlags(commandLine?.hidden ?? []) ??

@@ -16,14 +16,16 @@ describe('bodyForPodman()', () => {
       NetworkingConfig: { EndpointsConfig: { podman: {}, front: {} } },
       Labels: { mine: '1' },
     });
-    expect(recordedAddresses(body['Labels'])).toEqual({
-      front: { IPv4Address: '10.0.0.2' },
-      back: { IPv6Address: 'fd00::2' },
-    });
+    expect(recordedAddresses(body['Labels'])).toEqual(
+      new Map([
+        ['front', { IPv4Address: '10.0.0.2' }],
+        ['back', { IPv6Address: 'fd00::2' }],
+      ]),
+    );
   });
 
   test('notes also that none was', () => {
-    expect(recordedAddresses(bodyForPodman({ body: {}, laterEndpoints: [] })['Labels'])).toEqual({});
+    expect(recordedAddresses(bodyForPodman({ body: {}, laterEndpoints: [] })['Labels'])).toEqual(new Map());
   });
 });
 
@@ -36,9 +38,11 @@ describe('notedAddresses()', () => {
   );
 
   test('takes nothing but texts from a foreign label', () => {
-    expect(recordedAddresses({ 'upkeep.tx.addresses': '{"a":{"IPv4Address":7,"Other":"x"},"b":3}' })).toEqual({
-      a: {},
-      b: {},
-    });
+    expect(recordedAddresses({ 'upkeep.tx.addresses': '{"a":{"IPv4Address":7,"Other":"x"},"b":3}' })).toEqual(
+      new Map([
+        ['a', {}],
+        ['b', {}],
+      ]),
+    );
   });
 });

@@ -23,13 +23,13 @@ export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readon
 }
 
 /** Undefined for a container that we did not create. Labels are untrusted text. */
-export function recordedAddresses(labels: unknown): Readonly<Record<string, ChosenAddress>> | undefined {
+export function recordedAddresses(labels: unknown): ReadonlyMap<string, ChosenAddress> | undefined {
   const label = text(fields(labels)[addressesLabel]);
   if (label === '' || label.length > longestLabel) return undefined;
   try {
     const recorded: unknown = JSON.parse(label);
     if (!isFields(recorded)) return undefined;
-    return Object.fromEntries(Object.entries(recorded).map(([name, chosen]) => [name, addressOf(chosen)]));
+    return new Map(Object.entries(recorded).map(([name, chosen]) => [name, addressOf(chosen)]));
   } catch {
     return undefined;
   }

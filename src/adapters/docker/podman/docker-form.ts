@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { cleanPath } from '../../../domain/container/recipe/volumes/anonymous-volumes.ts';
 import { count, fields, items, text, texts, type Fields } from '../transport/json-fields.ts';
-import type { ChosenAddress } from './command-line.ts';
+import type { CommandLine } from './command-line.ts';
 
 /** Podman's name for Docker's `bridge` in inspections. */
 export const defaultNetwork = 'podman';
@@ -9,7 +9,7 @@ export const defaultNetwork = 'podman';
 /** Converts an inspection into Docker's form, without Podman's additions. */
 export function inDockerForm(
   inspected: Fields,
-  { addresses, hostName }: { readonly addresses: Readonly<Record<string, ChosenAddress>>; readonly hostName: string },
+  { addresses, hostName }: { readonly addresses: CommandLine['addresses']; readonly hostName: string },
 ): Fields {
   const hostConfig = fields(inspected['HostConfig']);
   const networks = networksOf(inspected, text(hostConfig['NetworkMode']), addresses);
@@ -89,7 +89,7 @@ function ulimitName(name: string): string {
 }
 
 /** The networks, the default network first. Podman gives a network's name as its id. */
-function networksOf(inspected: Fields, mode: string, addresses: Readonly<Record<string, ChosenAddress>>): Fields {
+function networksOf(inspected: Fields, mode: string, addresses: CommandLine['addresses']): Fields {
   if (mode !== 'bridge') return {};
   const networks = Object.entries(fields(fields(inspected['NetworkSettings'])['Networks']));
   const isDefault = (name: string) => Number(name === defaultNetwork);
@@ -97,7 +97,7 @@ function networksOf(inspected: Fields, mode: string, addresses: Readonly<Record<
   return Object.fromEntries(
     sorted.map(([podmansName, endpoint], index) => {
       const name = podmansName === defaultNetwork ? 'bridge' : podmansName;
-      const chosen = addresses[name] ?? addresses[podmansName] ?? (index === 0 ? addresses[''] : undefined);
+      const chosen = addresses.get(name) ?? addresses.get(podmansName) ?? (index === 0 ? addresses.get('') : undefined);
       return [name, { ...fields(endpoint), NetworkID: '', ...(chosen !== undefined && { IPAMConfig: chosen }) }];
     }),
   );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { logPayloads } from './command-output.ts';
+import { createTextTail, logPayloads } from './command-output.ts';
 
 type Frame = { readonly stream: number; readonly payload: Uint8Array };
 
@@ -47,5 +47,36 @@ describe('logPayloads()', () => {
 
   test('survives any bytes', async () => {
     await fc.assert(fc.asyncProperty(fc.array(fc.uint8Array()), async (chunks) => void (await decode(chunks))));
+  });
+});
+
+describe('createTextTail()', () => {
+  test('keeps the end of any pieces', () => {
+    const piece = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 200_000 });
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const tail = createTextTail();
+        for (const one of pieces) tail.add(Buffer.from(one));
+        expect(tail.text()).toBe(pieces.join('').slice(-65_536));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('holds none of its pieces, so that the memory does not grow with their number', () => {
+    const tail = createTextTail();
+    const piece = Buffer.alloc(1);
+    for (let count = 0; count < 200_000; count += 1) {
+      piece[0] = 97 + (count % 26);
+      tail.add(piece);
+    }
+    const alphabet = 'abcdefghijklmnopqrstuvwxyz';
+    expect(tail.text()).toBe(alphabet.repeat(7693).slice(0, 200_000).slice(-65_536));
+  });
+
+  test('begins with a whole character', () => {
+    const tail = createTextTail();
+    tail.add(Buffer.from(`€${'x'.repeat(65_535)}`));
+    expect(tail.text()).toBe('x'.repeat(65_535));
   });
 });

@@ -42,20 +42,22 @@ export type TextTail = {
 /** Most bytes that are kept. */
 const keptBytes = 65_536;
 
-/** Keeps the last 64 kB, in at most three times as much memory. */
+/** Keeps the last 64 kB in one buffer of twice that size. Chunks are copied, because each may be part of a large one. */
 export function createTextTail(): TextTail {
-  let kept: Uint8Array[] = [];
-  let keptLength = 0;
+  const kept = Buffer.alloc(2 * keptBytes);
+  let filled = 0;
   return {
     add(chunk) {
-      kept.push(chunk);
-      keptLength += chunk.length;
-      if (keptLength <= 2 * keptBytes) return;
-      kept = [Buffer.concat(kept).subarray(-keptBytes)];
-      keptLength = keptBytes;
+      const added = chunk.subarray(-keptBytes);
+      if (filled + added.length > kept.length) {
+        kept.copyWithin(0, filled - keptBytes, filled);
+        filled = keptBytes;
+      }
+      kept.set(added, filled);
+      filled += added.length;
     },
     text() {
-      const end = Buffer.concat(kept).subarray(-keptBytes);
+      const end = kept.subarray(Math.max(0, filled - keptBytes), filled);
       return end.subarray(startOfCharacter(end)).toString('utf8');
     },
   };

@@ -1,3 +1,4 @@
+import { isToRun } from '../../../domain/swarm/service-tasks.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
@@ -5,6 +6,7 @@ import { items, pathSegment } from '../transport/json-fields.ts';
 import { elementsAt, spanAt } from './json-spans.ts';
 import { readRaw, readRawList } from './read-raw.ts';
 import { readService } from './read-service.ts';
+import { listTasks } from './tasks.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceList */
 export async function listServices(client: Client, signal?: AbortSignal): Promise<readonly SwarmService[]> {
@@ -15,9 +17,29 @@ export async function listServices(client: Client, signal?: AbortSignal): Promis
     signal,
   });
   const spans = elementsAt(answer.text, 0) ?? [];
-  return items(answer.value).flatMap((value, index) => {
+  const services = items(answer.value).flatMap((value, index) => {
     const span = spans[index];
     return span === undefined ? [] : (readService(answer.text, span, value) ?? []);
+  });
+  return await withDelayedTasks(client, services, signal);
+}
+
+/**
+ * The swarm does not count the tasks of a global service that wait for their restart, so a service whose tasks keep
+ * failing has the count of one that no node fits. Only their tasks differ:
+ * https://github.com/moby/swarmkit/blob/master/manager/controlapi/service.go
+ */
+async function withDelayedTasks(
+  client: Client,
+  services: readonly SwarmService[],
+  signal: AbortSignal | undefined,
+): Promise<readonly SwarmService[]> {
+  const isInDoubt = ({ mode, count }: SwarmService) => mode === 'global' && count?.running === 0 && count.wanted === 0;
+  const inDoubt = services.filter(isInDoubt).map(({ id }) => id);
+  const toRun = (await listTasks(client, inDoubt, signal)).filter(isToRun);
+  return services.map((service) => {
+    const wanted = toRun.filter(({ serviceId }) => serviceId === service.id).length;
+    return wanted === 0 ? service : { ...service, count: { running: 0, wanted } };
   });
 }
 

@@ -51,6 +51,8 @@ async function guarded(
   return { registry, tokens, digest, revoke: () => (oldest = issued + 1) };
 }
 
+const scopesOf = ({ url }: SeenRequest) => new URL(url, 'http://tokens.test').searchParams.getAll('scope');
+
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 
 describe('with a token server', () => {
@@ -60,6 +62,20 @@ describe('with a token server', () => {
     expect(tokens.lines()).toEqual(['GET /token?service=test-registry&scope=repository%3Ateam%2Fapp%3Apull']);
     expect(tokens.seen[0]?.headers.authorization).toBeUndefined();
     expect(registry.seen.map(({ headers }) => headers.authorization)).toEqual([undefined, 'Bearer token-1']);
+  });
+
+  test.each([
+    ['', ['repository:team/app:pull']],
+    [' ', ['repository:team/app:pull']],
+    ['repository:team/app:pull  repository:base:pull', ['repository:team/app:pull', 'repository:base:pull']],
+  ])('the scopes of a challenge are its words: %j', async (scope, expected) => {
+    const tokens = await rig.serve(() => ({ body: '{"token":"t"}' }));
+    const challenge = `Bearer realm="${tokens.url}/token",scope="${scope}"`;
+    const registry = await rig.serve(() => ({ status: 401, headers: { 'www-authenticate': challenge } }), {
+      tls: true,
+    });
+    await failureOf(rig.registry().resolve(at(registry)));
+    expect(scopesOf(tokens.seen[0]!)).toEqual(expected);
   });
 
   test('only the first request of all is refused: the others bring a token, and one suffices for a repository', async () => {
@@ -81,8 +97,6 @@ describe('with a token server', () => {
     await oci.prepare?.(references);
     return Promise.all(references.map((reference) => oci.resolve(reference)));
   }
-
-  const scopesOf = ({ url }: SeenRequest) => new URL(url, 'http://tokens.test').searchParams.getAll('scope');
 
   test('a check of N images costs N + 2 requests over https: one refusal, one token, one answer for each', async () => {
     const { tokens, registry, digest } = await guarded((_, token) => ({ token }), { tls: true });

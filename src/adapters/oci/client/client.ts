@@ -59,6 +59,9 @@ export function createClient(options: ClientOptions): Client {
     const release = await host.meet(signal);
     const context: RequestContext = { host, endpoint, ask, release, signal };
     try {
+      // The engine may have removed the host from its insecure registries.
+      if (host.scheme === 'http' && endpoint.scheme === undefined && !(await isInsecure(endpoint.host, signal)))
+        host.scheme = undefined;
       const authorization = host.challenge && (await answerChallenge(context, host.challenge, defaultScopes(ask)));
       const answer = await send(context, authorization);
       if (!isDenial(answer)) return answer;
@@ -80,7 +83,12 @@ export function createClient(options: ClientOptions): Client {
     const { ask } = context;
     refused?.refused();
     const challenge = chooseChallenge(refusal.headers['www-authenticate']);
-    const scopes = challenge?.parameters.get('scope')?.split(' ') ?? defaultScopes(ask);
+    const named =
+      challenge?.parameters
+        .get('scope')
+        ?.split(' ')
+        .filter((scope) => scope !== '') ?? [];
+    const scopes = named.length === 0 ? defaultScopes(ask) : named;
     const authorization = challenge && (await answerChallenge(context, challenge, scopes));
     if (authorization === undefined || authorization.header === refused?.header)
       return handleDenial(context, refusal, refused);

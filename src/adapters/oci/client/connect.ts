@@ -44,6 +44,7 @@ export function connect(options: OciRegistryOptions) {
   const maySendPlainLogin = createInsecure({ clock, log, insecureRegistries });
   const isInsecure = tlsSkip ? () => Promise.resolve(true) : maySendPlainLogin;
   const agents = createAgents({
+    clock,
     isInsecure,
     contextFor: createAuthorities({ tlsMinVersion, extraCa, certsFolder }),
     proxyFor: createProxyChoice(options.proxy ?? {}),

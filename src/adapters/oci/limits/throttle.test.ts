@@ -311,6 +311,27 @@ test('one request is under way where none is left: some are not counted', async 
   expect([answers.length, most]).toEqual([3, 1]);
 });
 
+test('a host that reports no number of requests any more is asked as usual after a minute', async () => {
+  const clock = createFakeClock();
+  const throttle = create(clock);
+  await throttle(script(clock, answer(200, { 'ratelimit-remaining': '0' })).work, usualRetries);
+  let [most, now] = [0, 0];
+  const work = async (): Promise<WireAnswer> => {
+    now += 1;
+    most = Math.max(most, now);
+    await clock.sleep(20);
+    now -= 1;
+    return answer(200);
+  };
+  const askFive = () => clock.run(() => Promise.all([1, 2, 3, 4, 5].map(() => throttle(work, usualRetries))));
+  await askFive();
+  expect(most).toBe(1);
+  await clock.advance(61_000);
+  await throttle(script(clock, answer(200)).work, usualRetries);
+  await askFive();
+  expect(most).toBe(5);
+});
+
 test('who leaves the queue is not asked for, and takes no place', async () => {
   const clock = createFakeClock();
   const throttle = create(clock, 1);

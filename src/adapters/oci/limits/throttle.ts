@@ -89,11 +89,16 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     return judge(answer, retries);
   }
 
-  /** Ignores a higher number from a request that was sent before the last report. */
+  /**
+   * Ignores a higher number from a request that was sent before the last report. An answer without a number ends an old
+   * report, because the host may report none to a new login.
+   */
   function noteRemaining(answer: WireAnswer, sentAtMs: number): void {
-    const remaining = requestsLeft(answer);
+    const nowMs = clock.monotonicMs();
+    const isOld = nowMs - reported.atMs > reportMs;
+    const remaining = requestsLeft(answer) ?? (isOld ? Infinity : undefined);
     if (remaining === undefined || (remaining > reported.remaining && sentAtMs < reported.atMs)) return;
-    reported = { remaining, atMs: clock.monotonicMs() };
+    reported = { remaining, atMs: nowMs };
     slots.limit(remaining);
   }
 
@@ -145,6 +150,9 @@ type Outcome =
 
 /** Statuses of a proxy or registry in trouble; other statuses from 500 up are answers about the request. */
 const faultStatuses: ReadonlySet<number> = new Set([500, 502, 503, 504]);
+
+/** The time for which a number of remaining requests also counts for answers without one. */
+const reportMs = 60_000;
 
 /** Requests in the queue of one host: more than a check of all images of a machine. */
 const maxWaiting = 10_000;

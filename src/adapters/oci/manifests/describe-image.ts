@@ -112,7 +112,8 @@ const maxNameLength = 64;
 /** Reproducible builds write placeholder dates: 1970, or a second after the start of 1980 with buildpacks. */
 const earliestMs = Date.UTC(1980, 0, 2);
 
+/** Undefined for a time without a zone, which an engine cannot read either. */
 function readTime(text: string): number | undefined {
-  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = /^\d{4}-\d\d-\d\dT.+(?:Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
   return ms >= earliestMs ? ms : undefined;
 }

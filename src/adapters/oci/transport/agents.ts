@@ -1,6 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { SecureContext } from 'node:tls';
+import type { Clock } from '../../../domain/outside/outside.ts';
 import { splitHost } from './address-list.ts';
 import { RegistryFailure } from './failure.ts';
 import type { IsInsecure } from './insecure.ts';
@@ -25,6 +26,7 @@ export type Agents = {
 };
 
 export type AgentOptions = {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly isInsecure: IsInsecure;
   readonly contextFor: (host: string) => Promise<SecureContext>;
   readonly proxyFor: (url: URL) => URL | undefined;
@@ -34,8 +36,8 @@ export type AgentOptions = {
 
 /** Keeps connections alive between requests, per origin. */
 export function createAgents(options: AgentOptions): Agents {
-  const { isInsecure, contextFor, proxyFor, maxSocketsPerOrigin, deadlineMs } = options;
-  const routes = createLru<Promise<Route>>(maxOrigins);
+  const { clock, isInsecure, contextFor, proxyFor, maxSocketsPerOrigin, deadlineMs } = options;
+  const routes = createLru<{ readonly route: Promise<Route>; readonly untilMs: number }>(maxOrigins);
   let isClosed = false;
   const keeping = {
     keepAlive: true,
@@ -50,18 +52,18 @@ export function createAgents(options: AgentOptions): Agents {
     routeTo(url) {
       if (isClosed) return Promise.reject(new RegistryFailure('registry-unreachable', 'the service is stopping'));
       const known = routes.get(url.origin);
-      if (known !== undefined) return known;
+      if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.route;
       const route = url.protocol === 'https:' ? secureRoute(url) : plainRoute(url);
-      routes.set(url.origin, route);
+      routes.set(url.origin, { route, untilMs: clock.monotonicMs() + routeTtlMs });
       route.catch(() => {
-        if (routes.get(url.origin) === route) routes.delete(url.origin);
+        if (routes.get(url.origin)?.route === route) routes.delete(url.origin);
       });
       return route;
     },
     forget: (url) => routes.delete(url.origin),
     async close() {
       isClosed = true;
-      for (const route of await Promise.allSettled(routes.values()))
+      for (const route of await Promise.allSettled([...routes.values()].map(({ route }) => route)))
         if (route.status === 'fulfilled') route.value.options.agent.destroy();
       routes.clear();
     },
@@ -93,6 +95,9 @@ export function createAgents(options: AgentOptions): Agents {
 
 /** More registries, token servers and stores than any list of images needs. Also limits hostile redirects. */
 const maxOrigins = 256;
+
+/** Certificates may be removed, and a host may leave the engine's list of insecure registries. */
+const routeTtlMs = 60_000;
 
 /** A connection is closed after this idle time, because sockets take memory. */
 const idleMs = 15_000;

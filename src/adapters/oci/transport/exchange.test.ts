@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { startHttpServer } from '../../../../test/support/http/http-server.ts';
 import { createAgents, type Agents } from './agents.ts';
 import { createAuthorities } from './certificates.ts';
@@ -15,6 +16,7 @@ afterEach(async () => {
 
 function create(deadlineMs = 5000): { readonly exchange: Exchange; readonly agents: Agents } {
   const agents = createAgents({
+    clock: createFakeClock(),
     isInsecure: () => Promise.resolve(false),
     contextFor: createAuthorities({ tlsMinVersion: 'TLSv1.2', extraCa: [], certsFolder: undefined }),
     proxyFor: () => undefined,

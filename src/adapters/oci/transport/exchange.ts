@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Agents, Route } from './agents.ts';
+import { collectBytes } from './collected-bytes.ts';
 import { RegistryFailure } from './failure.ts';
 import { isTlsError, readNetworkError } from './network-errors.ts';
 import type { SentSecrets } from './sent-secrets.ts';
@@ -135,13 +136,13 @@ function collect(
   finish: (body: Buffer) => void,
   fail: (error: Error) => void,
 ): void {
-  const chunks: Buffer[] = [];
+  const { add, bytes } = collectBytes();
   let size = 0;
   response.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size <= maxBytes) chunks.push(chunk);
+    if (size <= maxBytes) add(chunk);
     else fail(new RegistryFailure('registry-invalid', `it answered with more than ${maxBytes} bytes`));
   });
-  response.on('end', () => finish(Buffer.concat(chunks, size)));
+  response.on('end', () => finish(bytes()));
   response.on('error', fail);
 }

@@ -39,6 +39,16 @@ test('a list that cannot be had is an empty one', async () => {
   expect([await isInsecure('10.2.3.4'), await isInsecure('localhost')]).toEqual([false, true]);
 });
 
+test('an abort ends the wait for the addresses of a name', async () => {
+  const isInsecure = createInsecure({
+    clock: createFakeClock(),
+    insecureRegistries: () => Promise.resolve(listed),
+  });
+  await isInsecure('10.2.3.4');
+  const reason = new Error('enough');
+  await expect(isInsecure('no-such-host.invalid', AbortSignal.abort(reason))).rejects.toBe(reason);
+});
+
 describe('with tlsSkip', () => {
   /**
    * A registry that requires the login of `auths` over plain HTTP. It is also the proxy, so that its name is not a
@@ -120,6 +130,35 @@ describe('with tlsSkip', () => {
     expect((await failureOf(oci.resolve(image))).code).toBe('registry-denied');
     expect(front.seen.length).toBeGreaterThan(0);
     expect(front.seen.map(({ headers }) => headers.authorization)).not.toContainEqual(expect.stringContaining('Basic'));
+  });
+});
+
+describe('a registry that the engine has removed from its insecure ones', () => {
+  test.each([true, false])('needs a valid certificate within two minutes (it speaks TLS: %s)', async (tls) => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1');
+    const serve = serveContent(content);
+    const server = await rig.serve(
+      (request) => serve({ ...request, url: request.url.replace(/^http:\/\/[^/]+/, '') }),
+      {
+        tls,
+      },
+    );
+    const front = await rig.serve(() => 'drop', { tunnelTo: server.port });
+    let names = ['registry.test'];
+    const clock = createFakeClock({ auto: true });
+    const oci = rig.registry({
+      clock,
+      proxy: { http: tls ? front.url : server.url, https: front.url },
+      insecureRegistries: () => Promise.resolve(names),
+    });
+    const image = parseImageReference('registry.test/team/app:1');
+    expect(await oci.resolve(image)).toBe(digest);
+    const asked = server.seen.length;
+    names = [];
+    await clock.sleep(120_000);
+    expect((await failureOf(oci.resolve(image))).code).toBe('registry-unreachable');
+    expect(server.seen.length).toBe(asked);
   });
 });
 

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAddressList, loopback, splitHost, type AddressList } from './address-list.ts';
 import { cachedFor } from '../async/cached-for.ts';
+import { orAborted } from '../async/or-aborted.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 
 export type InsecureOptions = {
@@ -31,7 +32,8 @@ export function createInsecure({ clock, log, insecureRegistries }: InsecureOptio
     const { hosts, ranges } = await listed(signal);
     if (hosts.has(host.toLowerCase())) return true;
     if (ranges.isEmpty) return false;
-    return (await addressesOf(name)).some((address) => ranges.contains(address));
+    const addresses = await orAborted(addressesOf(name), signal);
+    return addresses.some((address) => ranges.contains(address));
   };
 }
 

@@ -1,8 +1,8 @@
 import type { Container } from '../container.ts';
 import type { MountPoint } from '../container-settings.ts';
 import { bindTarget, cleanPath, volumeAt } from '../recipe/volumes/anonymous-volumes.ts';
-import { anonymousVolumeNames } from '../recipe/volumes/mounts.ts';
-import { compare, type Difference, ownValue, type Pair } from './difference.ts';
+import { anonymousVolumeNames, possibleOptions } from '../recipe/volumes/mounts.ts';
+import { compare, type Difference, type Pair } from './difference.ts';
 
 /**
  * Every path must have the same volume, folder or device with the same options. The new image may declare additional
@@ -72,21 +72,12 @@ export function bindsDifference(pair: Pair): readonly Difference[] {
   return compare('HostConfig.Binds', old, successor);
 }
 
-const optionsByType: Readonly<Record<string, string>> = {
-  bind: 'BindOptions',
-  volume: 'VolumeOptions',
-  tmpfs: 'TmpfsOptions',
-};
-
 function unnamed(mount: Readonly<Record<string, unknown>> | undefined): unknown {
   return mount === undefined ? undefined : { ...mount, Source: '' };
 }
 
-/** The mount with the name of its volume, without options of another type, which have no effect. */
+/** The mount with the name of its volume, without options of another type. */
 function named(container: Container, mount: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const type = String(mount['Type']);
-  const own = ownValue(optionsByType, type);
-  const foreign = Object.values(optionsByType).filter((options) => own !== undefined && options !== own);
-  const Source = mount['Source'] || (type === 'volume' ? volumeAt(container, String(mount['Target'])) : undefined);
-  return Object.fromEntries(Object.entries({ ...mount, Source }).filter(([field]) => !foreign.includes(field)));
+  const volume = mount['Type'] === 'volume' ? volumeAt(container, String(mount['Target'])) : undefined;
+  return possibleOptions({ ...mount, Source: mount['Source'] || volume });
 }

@@ -105,10 +105,11 @@ const optionsByType: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * Old engines silently stored options of another type, and no engine accepts them for a new container:
+ * The mount without options of another type. Old engines silently stored them, and no engine accepts them for a new
+ * container:
  * https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes
  */
-function possibleOptions(mount: Mount): Mount {
+export function possibleOptions(mount: Mount): Mount {
   const own = optionsByType.get(mount['Type']);
   if (own === undefined) return mount;
   const foreign = new Set([...optionsByType.values()].filter((options) => options !== own));
