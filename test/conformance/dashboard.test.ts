@@ -35,6 +35,10 @@ describe('the dashboard', () => {
     const { headers } = await scene.ask('/dashboard/page.js');
     const again = await scene.ask('/dashboard/page.js', { headers: { 'if-none-match': String(headers.etag) } });
     expect([again.status, again.text]).toEqual([304, '']);
+    for (const tags of [`"other", W/${headers.etag}`, '*']) {
+      const { status } = await scene.ask('/dashboard/page.js', { headers: { 'if-none-match': tags } });
+      expect(status).toBe(304);
+    }
   });
 
   test.each([

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { digestOf, idOf } from '../support/scene/builders.ts';
 import { type Reply, startHttp } from '../support/http/http-scene.ts';
@@ -225,6 +225,21 @@ describe('GET /v1/images', () => {
     const reply = await scene.ask(`/v1/images${query}`);
     expect(names(reply, 'images')).toEqual(expected);
     expect(reply.json().count).toBe(expected.length);
+  });
+
+  test('the begin of an id means the image of the engine that is named, whatever other engines have', async () => {
+    const service = createScriptedService();
+    const images = ['near', 'far'].map((engine, index) => trackedImage('nginx', { engine, imageId: ids[index] ?? '' }));
+    service.script.inventory = { revision: 1, containers: [], images };
+    const state = { address: '', kind: 'docker', version: '1', reachable: true, sinceMs: 0, error: undefined };
+    const counts = { containers: 0, updatesAvailable: 0, lastRunAtMs: undefined };
+    const engines = () => ['near', 'far'].map((name) => ({ name, ...state, ...counts }));
+    const { ask, stop } = await startHttp({ ...service, engines });
+    onTestFinished(stop);
+    expect((await ask('/v1/images?id=a')).json().images).toEqual([]);
+    expect((await ask('/v1/images?id=a&engine=far')).json().images).toMatchObject([
+      { engine: 'far', image_id: ids[1] },
+    ]);
   });
 });
 

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { startHttp } from '../support/http/http-scene.ts';
+import { type HttpScene, startHttp } from '../support/http/http-scene.ts';
 import { createScriptedService } from '../support/http/scripted-service.ts';
 
 describe('when the service stops', () => {
@@ -80,6 +81,43 @@ describe('when the service stops', () => {
     expect(performance.now() - beganMs).toBeLessThan(1000);
     agent.destroy();
     silent.destroy();
+  });
+
+  describe('a request whose body is still arriving', () => {
+    const head = 'POST /v1/check HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer api-token-for-tests\r\n';
+
+    /** Sends the first bytes of a request, and resolves when the server has read its head. */
+    async function begin({ http, port }: HttpScene, text: string) {
+      const arrived = once(http.server, 'request');
+      const socket = connect(port, '127.0.0.1', () => socket.write(text));
+      const chunks: string[] = [];
+      socket.on('data', (chunk) => chunks.push(chunk.toString()));
+      socket.on('error', () => undefined);
+      const closed = once(socket, 'close').then(() => chunks.join(''));
+      await arrived;
+      return { socket, closed };
+    }
+
+    test.each([
+      ['of a known length', 'Content-Length: 4\r\n\r\nab', 'cd'],
+      ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n', '2\r\ncd\r\n0\r\n\r\n'],
+    ])('gets its reply: %s', async (_, first, rest) => {
+      const scene = await startHttp(createScriptedService());
+      const { socket, closed } = await begin(scene, head + first);
+      const stopped = scene.stop();
+      socket.write(rest);
+      const reply = await closed;
+      expect(reply).toMatch(/^HTTP\/1\.1 200 /);
+      expect(reply).toMatch(/\r\nConnection: close\r\n/i);
+      await stopped;
+    });
+
+    test('is cut off after the grace where the rest does not come', async () => {
+      const scene = await startHttp(createScriptedService(), { limits: { graceMs: 50 } });
+      const { closed } = await begin(scene, `${head}Content-Length: 4\r\n\r\nab`);
+      await scene.stop();
+      expect(await closed).toBe('');
+    });
   });
 
   test('twice is once', async () => {

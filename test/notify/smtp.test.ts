@@ -79,12 +79,15 @@ describe('a mail', () => {
     expect([(await sink.mail()).to, (await sink.mail()).to]).toEqual([['a@example.com'], ['grey@example.com']]);
   });
 
-  test('has the text as HTML too, where that is wanted', async () => {
+  test.each([
+    ['with the markup of an own template', { text: '<b>web</b>', isFromTemplate: true }, '<pre><b>web</b></pre>'],
+    ['in which foreign text is no markup', { text: '<b>&amp;' }, '<pre>&lt;b&gt;&amp;amp;</pre>'],
+  ] as const)('has the text as HTML too, where that is wanted, %s', async (_, message, html) => {
     await using sink = await startSink();
-    await send(sink, `smtp://HOST/?${addresses}&usehtml=yes`, { text: '<b>web</b>' });
+    await send(sink, `smtp://HOST/?${addresses}&usehtml=yes`, message);
     const { raw } = await sink.mail();
     expect(raw).toMatch(/Content-Type: multipart\/alternative/);
-    expect(raw).toContain('<pre><b>web</b></pre>');
+    expect(raw).toContain(html);
   });
 });
 

@@ -32,8 +32,8 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
         progress.forget(message.id);
         return { kind: 'sent', answer: cut(answer) };
       } catch (error) {
-        if (signal.aborted) return unanswered('it was stopped before the service had answered');
-        if (late.aborted) return unanswered(`no answer within ${formatDuration(deadlineMs)}`);
+        if (signal.aborted) return failed('network', 'it was stopped before the service had answered');
+        if (late.aborted) return failed('network', `no answer within ${formatDuration(deadlineMs)}`);
         if (!(error instanceof Refused))
           return failed('rejected', `the request could not be made: ${cut(wordsOfError(error))}`);
         const said = error.said === '' ? '' : `: ${cut(error.said)}`;
@@ -41,11 +41,6 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
       }
     },
   };
-}
-
-/** The service may have accepted the message. */
-function unanswered(words: string): SendOutcome {
-  return { kind: 'failed', failure: 'network', reason: words, mayHaveArrived: true };
 }
 
 function failed(failure: Refused['failure'], words: string, retryAfterMs?: number): SendOutcome {

@@ -163,7 +163,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     // Only a message on hold is merged later, so only it keeps its sections.
     const { sections, ...whole } = boundedDraft(draft);
     const parts = release?.hold === undefined || sections === undefined ? {} : { sections };
-    const message: Message = { ...whole, ...parts, ...of, createdAtMs: clock.nowMs(), isRepeat: false };
+    const message: Message = { ...whole, ...parts, ...of, createdAtMs: clock.nowMs() };
     delivery.put({ target: target.name, message, ...release });
   }
 

@@ -1,6 +1,6 @@
 import { nextAttemptAtMs } from '../../domain/notification/outbox/back-off.ts';
 import { merge } from '../../domain/notification/outbox/merge.ts';
-import { messageToSend, type OutboxEntry } from '../../domain/notification/outbox/outbox.ts';
+import type { OutboxEntry } from '../../domain/notification/outbox/outbox.ts';
 import { nextStep, type QueueStep } from '../../domain/notification/outbox/queue.ts';
 import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import type { SendOutcome, Target } from '../../domain/notification/message.ts';
@@ -58,10 +58,9 @@ export function startSender({ target, outbox, counts, retryMs, clock, log, chanc
   async function attempt(entry: OutboxEntry): Promise<boolean> {
     const { id } = entry.message;
     const which = { target: target.name, id };
-    const message = messageToSend(entry);
     outbox.change([{ kind: 'try', ...which }]);
     await outbox.written();
-    const outcome = await send(message);
+    const outcome = await send(entry.message);
     outbox.change([afterAttempt(entry, outcome)]);
     return outcome.kind === 'sent';
   }
@@ -92,7 +91,7 @@ export function startSender({ target, outbox, counts, retryMs, clock, log, chanc
       log.debug('Notification sent', { ...which, answer: outcome.answer });
       return { kind: 'end', ...which, end: 'sent' };
     }
-    const { failure, reason, retryAfterMs, mayHaveArrived = false } = outcome;
+    const { failure, reason, retryAfterMs } = outcome;
     const attempts = entry.attempts + 1;
     const dueAtMs = nextAttemptAtMs({ failure, retryAfterMs, attempts, createdAtMs, nowMs, chance: chance() }, retryMs);
     if (dueAtMs === undefined) {
@@ -103,7 +102,7 @@ export function startSender({ target, outbox, counts, retryMs, clock, log, chanc
     counts.noteFailed(target.name, nowMs, reason, 'retry');
     const again = { ...which, failure, attempts, nextAttemptInMs: Math.max(0, dueAtMs - nowMs) };
     log[attempts === 1 ? 'warn' : 'debug'](`Cannot notify ${target.name}: ${reason}; it is tried again`, again);
-    return { kind: 'retry', ...which, attempts, dueAtMs, reason, mayHaveArrived };
+    return { kind: 'retry', ...which, attempts, dueAtMs, reason };
   }
 
   return {
@@ -135,5 +134,4 @@ const unanswered: SendOutcome = {
   kind: 'failed',
   failure: 'network',
   reason: 'there was no answer in time',
-  mayHaveArrived: true,
 };

@@ -6,7 +6,7 @@ export function boundedDraft(draft: Draft): Draft {
   const { text, markdown, lines, title, sections } = draft;
   return {
     ...draft,
-    title: title.slice(0, longestTitle),
+    title: beginning(title, longestTitle),
     text: cut(text),
     ...(markdown !== undefined && { markdown: cut(markdown) }),
     lines: cutLines(lines),
@@ -21,12 +21,18 @@ const longestTitle = 500;
 function cut(text: string): string {
   if (text.length <= longestText) return text;
   const end = text.lastIndexOf('\n', longestText);
-  const kept = text.slice(0, end > 0 ? end : longestText);
+  const kept = end > 0 ? text.slice(0, end) : beginning(text, longestText);
   const missing = text
     .slice(kept.length)
     .split('\n')
     .filter((line) => line.trim() !== '').length;
   return `${kept}\n… and ${missing} more ${missing === 1 ? 'line' : 'lines'}`;
+}
+
+/** Never ends within a surrogate pair. */
+function beginning(text: string, length: number): string {
+  const kept = text.slice(0, length);
+  return kept.length < text.length ? kept.replace(/[\ud800-\udbff]$/, '') : text;
 }
 
 function cutLines(lines: readonly MessageLine[]): readonly MessageLine[] {
@@ -41,7 +47,12 @@ function cutLines(lines: readonly MessageLine[]): readonly MessageLine[] {
 function cutSections(sections: readonly MessageSection[]): readonly MessageSection[] {
   let size = 0;
   return sections.map(({ heading, items }) => {
-    const kept = items.filter((item) => (size += item.text.length + item.markdown.length) <= 2 * longestText);
+    const kept = items.filter(({ text, markdown }) => {
+      const larger = size + text.length + markdown.length;
+      if (larger > 2 * longestText) return false;
+      size = larger;
+      return true;
+    });
     const missing = items.length - kept.length;
     const [first] = items;
     if (first === undefined || missing === 0) return { heading, items };

@@ -23,6 +23,8 @@ export type Message = {
   readonly text: string;
   /** The same content as CommonMark, for services that render it. Undefined for the text of a user's own template. */
   readonly markdown?: string;
+  /** The text comes from a user's own template, so its markup is intended. Markup in any other text is foreign. */
+  readonly isFromTemplate?: true;
   readonly level: MessageLevel;
   /**
    * The lines of the text with their levels and times, for services that colour each line (Discord embeds). Empty where
@@ -36,8 +38,6 @@ export type Message = {
   readonly sections?: readonly MessageSection[];
   /** In Unix milliseconds. */
   readonly createdAtMs: number;
-  /** An earlier attempt had no answer, so the receiver may already have the message. */
-  readonly isRepeat: boolean;
   /** For services that watch runs (healthchecks.io, Uptime Kuma). Undefined for an ordinary message. */
   readonly run?: RunOccasion;
   /** For webhooks that carry the event itself; its data is as in the HTTP API. */
@@ -90,8 +90,6 @@ export type SendOutcome =
       readonly failure: SendFailure;
       readonly reason: string;
       readonly retryAfterMs?: number | undefined;
-      /** The request was sent, and its answer was lost. */
-      readonly mayHaveArrived?: boolean;
     };
 
 /** One recipient of messages, parsed from a URL. Its secrets stay inside: only `shown` may be printed. */

@@ -4,6 +4,7 @@ import { containerOutcome } from '../../../test/support/scene/fake-application.t
 import { boundedDraft } from './bounded-draft.ts';
 import { releaseTimeOf } from './outbox/release-time.ts';
 import { findingOf, isNews } from './findings.ts';
+import type { MessageItem, MessageSection } from './message.ts';
 import { isFor, leastLevelOf, readRecipients } from './routing.ts';
 
 const hourMs = 3_600_000;
@@ -130,5 +131,33 @@ describe('boundedDraft()', () => {
       ),
       { numRuns: 50 },
     );
+  });
+
+  test('cuts a title and a long line between characters', () => {
+    const whole = (text: string) => Buffer.from(text).toString() === text;
+    for (const before of ['', 'x']) {
+      const draft = {
+        title: before + '🎉'.repeat(500),
+        text: before + '🎉'.repeat(50_000),
+        level: 'info',
+        lines: [],
+      } as const;
+      const { title, text } = boundedDraft(draft);
+      expect([whole(title), whole(text)]).toEqual([true, true]);
+      expect(title.length).toBeGreaterThanOrEqual(499);
+    }
+  });
+
+  test('leaves out an item that is too long, and keeps those around it', () => {
+    const item = (about: string, length: number): MessageItem => {
+      return { about, level: 'info', text: 'x'.repeat(length), markdown: '', atMs: 0 };
+    };
+    const sections: readonly MessageSection[] = [
+      { heading: 'Needs you', items: [item('a', 10), item('b', 200_000), item('c', 10)] },
+      { heading: 'Updated', items: [item('d', 10)] },
+    ];
+    const draft = boundedDraft({ title: '', text: '', level: 'info', lines: [], sections });
+    const shown = draft.sections?.map(({ items }) => items.map(({ about, text }) => (about === '' ? text : about)));
+    expect(shown).toEqual([['a', 'c', '… and 1 more'], ['d']]);
   });
 });

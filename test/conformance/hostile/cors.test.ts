@@ -12,9 +12,14 @@ async function start(corsOrigins: readonly string[]): Promise<HttpScene> {
   return scene;
 }
 
-const preflightHeaders = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' };
-const preflight = (origin: string, path = '/v1/update') =>
-  scene.ask(path, { method: 'OPTIONS', token: null, headers: { origin, ...preflightHeaders } });
+const preflight = (origin: string, path = '/v1/update', method = 'POST') => {
+  const headers = {
+    origin,
+    'access-control-request-method': method,
+    'access-control-request-headers': 'authorization',
+  };
+  return scene.ask(path, { method: 'OPTIONS', token: null, headers });
+};
 
 describe('CORS', () => {
   test('is off by default', async () => {
@@ -85,6 +90,16 @@ describe('CORS', () => {
       expect(reply.headers['access-control-allow-headers']).toContain('Authorization');
     },
   );
+
+  test('lets a page of an allowed origin end a decision', async () => {
+    await start(['https://a.test']);
+    const { status, headers } = await preflight('https://a.test', '/v1/decisions/1', 'DELETE');
+    expect(status).toBe(204);
+    expect(headers['access-control-allow-methods']?.split(', ')).toContain('DELETE');
+    expect(headers['access-control-allow-headers']?.split(', ')).toContain('Authorization');
+    const deleted = await scene.ask('/v1/decisions/1', { method: 'DELETE', headers: { origin: 'https://a.test' } });
+    expect([deleted.status, deleted.headers['access-control-allow-origin']]).toEqual([404, 'https://a.test']);
+  });
 
   test('answers a preflight from another origin without leave', async () => {
     await start(['https://a.test']);

@@ -24,6 +24,8 @@ describe('a request that is none', () => {
     ['a method in small letters', 'get /livez HTTP/1.1\r\nHost: x\r\n\r\n', 405],
     ['such a method without a version', 'FETCH /livez\r\n\r\n', 400],
     ['no host', 'GET /livez HTTP/1.1\r\n\r\n', 400],
+    ['two hosts', 'GET /livez HTTP/1.1\r\nHost: x\r\nX: 1\r\nhOST: y\r\n\r\n', 400],
+    ['one host twice, in HTTP/1.0', 'GET /livez HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n', 400],
     ['a header without a name', 'GET /livez HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400],
     ['a length that is no number', 'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: ten\r\n\r\n', 400],
     ['two lengths', 'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],

@@ -86,7 +86,6 @@ export function aMessage(changes: Partial<Message> = {}): Message {
     level: 'info',
     lines: [],
     createdAtMs: 1_795_330_813_000,
-    isRepeat: false,
     ...changes,
   };
 }

@@ -4,7 +4,7 @@ import type { OutboxRecord } from '../../../src/domain/notification/outbox/recor
 
 /** A short message; its default time is zero. */
 export function messageOf(id: string, parts: Partial<Message> = {}): Message {
-  return { id, title: 'T', text: `text ${id}`, level: 'info', lines: [], createdAtMs: 0, isRepeat: false, ...parts };
+  return { id, title: 'T', text: `text ${id}`, level: 'info', lines: [], createdAtMs: 0, ...parts };
 }
 
 const target = fc.constantFrom('a', 'b');
@@ -33,11 +33,11 @@ const anyPlainMessage = fc.record({
     maxLength: 2,
   }),
   createdAtMs: timeMs,
-  isRepeat: fc.constant(false),
 });
 
 const anyMessage = fc.oneof(
   anyPlainMessage,
+  anyPlainMessage.map((message) => ({ ...message, isFromTemplate: true as const })),
   fc.tuple(anyPlainMessage, anySections).map(([message, sections]) => ({ ...message, sections })),
 );
 
@@ -58,7 +58,6 @@ const anyRecord: fc.Arbitrary<OutboxRecord> = fc.oneof(
     attempts: fc.integer({ min: 1, max: 9 }),
     dueAtMs: timeMs,
     reason: fc.string(),
-    mayHaveArrived: fc.boolean(),
   }),
   fc.record({
     kind: fc.constant('end' as const),

@@ -7,7 +7,7 @@ import { createRedaction } from '../wire/redaction.ts';
 import { createCommands } from './commands.ts';
 import { wildcardLevel, slug, slugsOf, topicsOf } from './topics.ts';
 import { publicationsOf, removalsOf } from './payloads.ts';
-import { forEachConcurrently, delay } from './async.ts';
+import { forEachConcurrently, delay, oneAtATime } from './async.ts';
 import type { HomeAssistantSettings } from './url.ts';
 
 export type HomeAssistantDeps = {
@@ -94,16 +94,24 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     const shown = new Map<string, string>();
     const self = createDeferred<void>();
     let receivesCommands = false;
+    /** After starts of Home Assistant. The random delay spreads the load of many instances. */
+    const resend = oneAtATime(async () => {
+      await delay(waits.birthMs, stop.signal);
+      shown.clear();
+      wake();
+    });
     const handleCommand = createCommands({ ...deps, topics, containerOf: installable });
     const handleMessage = (message: Incoming): void => {
       const slugged = wildcardLevel(topics.anyConfig, message.topic);
       if (message.topic === topics.selfTest) self.resolve();
       else if (slugged !== undefined) learn(slugged, message.payload);
-      else if (message.topic === topics.birth) void handleBirth(message, shown);
-      else if (receivesCommands) handleCommand(message);
+      else if (message.topic === topics.birth) {
+        if (message.payload === 'online') resend();
+      } else if (receivesCommands) handleCommand(message);
     };
     const learn = (slugged: string, payload: string): void => {
-      if (payload === '' || knownSlugs.has(slugged)) return;
+      const isForeign = slugged.length > longestSlug;
+      if (payload === '' || isForeign || knownSlugs.has(slugged) || knownSlugs.size >= mostKnown) return;
       knownSlugs.add(slugged);
       wake();
     };
@@ -177,25 +185,16 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
         const removed = [...knownSlugs].filter((slugged) => !current.has(slugged));
         const changed = [...wanted.values()].filter(({ topic, payload }) => shown.get(topic) !== payload);
         const removals = removed.flatMap((slugged) => removalsOf(slugged, topics));
-        await forEachConcurrently([...removals, ...changed], mostInFlight, (publication) => open.publish(publication));
+        // Before the messages are confirmed, so that a start of Home Assistant meanwhile causes all of them again.
         for (const { topic, payload } of changed) shown.set(topic, payload);
         for (const { topic } of removals) shown.delete(topic);
+        await forEachConcurrently([...removals, ...changed], mostInFlight, (publication) => open.publish(publication));
         for (const slugged of removed) knownSlugs.delete(slugged);
         for (const slugged of current) knownSlugs.add(slugged);
       }
       const why = await Promise.race([isWoken, open.closed]);
       if (why !== undefined) throw why;
     }
-  }
-
-  /**
-   * After a start of Home Assistant, sends all messages again. The random delay spreads the load of many instances.
-   */
-  async function handleBirth({ payload }: Incoming, shown: Map<string, string>): Promise<void> {
-    if (payload !== 'online') return;
-    await delay(waits.birthMs, stop.signal);
-    shown.clear();
-    wake();
   }
 
   function installable(slugged: string): string | undefined {
@@ -205,6 +204,9 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   }
 }
 
+/** Entities of earlier processes, which any client of the broker can add. */
+const mostKnown = 10_000;
+const longestSlug = 300;
 /** Unconfirmed messages at a time. */
 const mostInFlight = 20;
 const closeMs = 2000;

@@ -69,7 +69,10 @@ async function connectAs(
   const opened = createDeferred<void>();
   const ended = createDeferred<Refused>();
   let lastId = 0;
+  let isAccepted = false;
   let isAnswered = true;
+  /** The oldest unconfirmed packet at the last ping. */
+  let unconfirmed: number | undefined;
 
   const end = (why: Refused): void => {
     clearInterval(ping);
@@ -82,7 +85,13 @@ async function connectAs(
   };
   const abort = (): void => end(new Refused('network', 'the connection was aborted'));
   const ping = setInterval(() => {
+    const [oldest] = waiting.keys();
+    if (!isAccepted) return end(new Refused('network', 'the broker did not accept the connection in time'));
     if (!isAnswered) return end(new Refused('network', 'the broker no longer answers'));
+    // A broker may answer pings alone.
+    if (oldest !== undefined && oldest === unconfirmed)
+      return end(new Refused('network', 'the broker no longer confirms messages'));
+    unconfirmed = oldest;
     isAnswered = false;
     socket.write(pingPacket);
   }, keepAliveSeconds * 1000);
@@ -129,7 +138,9 @@ async function connectAs(
     isAnswered = true;
     switch (packet.kind) {
       case 'connack':
-        return packet.reason === 0 ? opened.resolve() : end(refusedBy(version, packet.reason));
+        if (packet.reason !== 0) return end(refusedBy(version, packet.reason));
+        isAccepted = true;
+        return opened.resolve();
       case 'pubrec':
         if (packet.reason >= 0x80) return settle(packet.id, packet.reason);
         return void socket.write(acknowledgement(packetTypes.pubrel, packet.id));

@@ -30,7 +30,7 @@ function merged(entries: readonly OutboxEntry[], { hold, message: last }: Outbox
   const distinct = [...new Map(messages.map((message) => [message.text, message])).values()];
   const occasion = hold === 'quiet' ? 'In quiet hours' : 'Since the last digest';
   const draft = boundedDraft({ title: last.title, ...(digestOf(messages, occasion) ?? joined(distinct)) });
-  return { ...draft, createdAtMs: last.createdAtMs, isRepeat: false };
+  return { ...draft, createdAtMs: last.createdAtMs };
 }
 
 /**
@@ -89,6 +89,7 @@ function joined(messages: readonly Message[]): Omit<Draft, 'title'> {
   const gap = messages.every(({ lines }) => lines.length > 0) ? '\n' : '\n\n';
   return {
     text: messages.map(({ text }) => text.trimEnd()).join(gap),
+    ...(messages.every(({ isFromTemplate }) => isFromTemplate) && { isFromTemplate: true }),
     level: mostSevereLevel(messages),
     lines: messages.flatMap(({ lines }) => lines),
   };

@@ -4,7 +4,7 @@ import { anyRecords, messageOf } from '../../../../test/support/notify/outbox-ar
 import { nextAttemptAtMs } from './back-off.ts';
 import type { Heading } from '../message.ts';
 import { merge } from './merge.ts';
-import { applyRecords, emptyOutbox, messageToSend, recordsOf } from './outbox.ts';
+import { applyRecords, emptyOutbox, recordsOf } from './outbox.ts';
 import { overflowOf } from './overflow.ts';
 import { nextStep } from './queue.ts';
 import { type OutboxRecord, readRecord } from './record.ts';
@@ -67,28 +67,6 @@ describe('the outbox', () => {
     expect(stepAt(1000)).toMatchObject({ kind: 'send' });
     expect(stepAt(1500)).toEqual({ kind: 'wait', ms: 500 });
     expect(stepAt(1000 + 10 * 86_400_000)).toMatchObject({ kind: 'send' });
-  });
-
-  test('marks a message as a repeat when an attempt has no answer, or an answer was lost', () => {
-    const put: OutboxRecord = { kind: 'put', target: 'a', message: messageOf('1'), dueAtMs: 0 };
-    const attempt: OutboxRecord = { kind: 'try', target: 'a', id: '1' };
-    const refused: OutboxRecord = {
-      kind: 'retry',
-      target: 'a',
-      id: '1',
-      attempts: 1,
-      dueAtMs: 5,
-      reason: 'no',
-      mayHaveArrived: false,
-    };
-    const isRepeat = (...records: OutboxRecord[]) => {
-      const [entry] = applyRecords(emptyOutbox, records).entries.values();
-      return entry && messageToSend(entry).isRepeat;
-    };
-    expect(isRepeat(put)).toBe(false);
-    expect(isRepeat(put, attempt)).toBe(true);
-    expect(isRepeat(put, attempt, refused)).toBe(false);
-    expect(isRepeat(put, attempt, { ...refused, mayHaveArrived: true })).toBe(true);
   });
 });
 
@@ -222,6 +200,17 @@ Started:
     const entries = [...applyRecords(emptyOutbox, quiet).entries.values()];
     expect(merge(entries, 100)[0]).toMatchObject({ message: { text: 'In quiet hours: 2 updated\n\nUpdated:\nw\nw' } });
     expect(merge(entries.slice(0, 1), 100)[0]).toMatchObject({ message: { id: '1-due', text: 'text 1' } });
+  });
+
+  test('is from a template, whose markup is meant, only if all of them are', () => {
+    const [template, own] = [held('1', { isFromTemplate: true }), held('2')];
+    const isFromTemplate = (...records: OutboxRecord[]) => {
+      const [put] = merge([...applyRecords(emptyOutbox, records).entries.values()], 100);
+      return put?.kind === 'put' ? put.message.isFromTemplate : undefined;
+    };
+    expect(isFromTemplate(template, held('2', { isFromTemplate: true }))).toBe(true);
+    expect(isFromTemplate(template, own)).toBeUndefined();
+    expect(isFromTemplate(own, template)).toBeUndefined();
   });
 
   test('of thousands of long messages is one of bounded length, which says how much is missing', () => {

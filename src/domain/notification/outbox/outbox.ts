@@ -13,8 +13,6 @@ export type OutboxEntry = {
   readonly hold?: Hold;
   /** An attempt has begun and has no answer yet. */
   readonly isUnanswered: boolean;
-  /** A failed attempt left open whether the message arrived. */
-  readonly mayHaveArrived: boolean;
   /** The reason of the last failed attempt; empty: none. */
   readonly lastFailure: string;
 };
@@ -58,23 +56,14 @@ export function applyRecords(outbox: Outbox, records: readonly OutboxRecord[]): 
 const mostFound = 2000;
 
 function newEntry({ target, message, dueAtMs, hold }: OutboxRecord & { kind: 'put' }): OutboxEntry {
-  const entry = { target, message, attempts: 0, dueAtMs, isUnanswered: false, mayHaveArrived: false, lastFailure: '' };
+  const entry = { target, message, attempts: 0, dueAtMs, isUnanswered: false, lastFailure: '' };
   return hold === undefined ? entry : { ...entry, hold };
 }
 
 function changed(entry: OutboxEntry, record: OutboxRecord & { kind: 'try' | 'retry' }): OutboxEntry {
-  // After an attempt without an answer, the message may have arrived.
-  if (record.kind === 'try')
-    return { ...entry, isUnanswered: true, mayHaveArrived: entry.mayHaveArrived || entry.isUnanswered };
-  const { attempts, dueAtMs, reason, mayHaveArrived } = record;
-  return {
-    ...entry,
-    attempts,
-    dueAtMs,
-    isUnanswered: false,
-    mayHaveArrived: entry.mayHaveArrived || mayHaveArrived,
-    lastFailure: reason,
-  };
+  if (record.kind === 'try') return { ...entry, isUnanswered: true };
+  const { attempts, dueAtMs, reason: lastFailure } = record;
+  return { ...entry, attempts, dueAtMs, isUnanswered: false, lastFailure };
 }
 
 /** The smallest list of records with the same result, for a file that has grown. */
@@ -82,16 +71,10 @@ export function recordsOf({ entries, found }: Outbox): readonly OutboxRecord[] {
   const records: OutboxRecord[] = [...found].map(([key, atMs]) => ({ kind: 'found', key, atMs }));
   for (const { target, message, dueAtMs, hold, ...state } of entries.values()) {
     const { id } = message;
-    const { attempts, lastFailure: reason, mayHaveArrived } = state;
+    const { attempts, lastFailure: reason } = state;
     records.push({ kind: 'put', target, message, dueAtMs, ...(hold && { hold }) });
-    if (attempts > 0 || mayHaveArrived)
-      records.push({ kind: 'retry', target, id, attempts, dueAtMs, reason, mayHaveArrived });
+    if (attempts > 0) records.push({ kind: 'retry', target, id, attempts, dueAtMs, reason });
     if (state.isUnanswered) records.push({ kind: 'try', target, id });
   }
   return records;
-}
-
-/** The message in the form that the target gets. */
-export function messageToSend({ message, isUnanswered, mayHaveArrived }: OutboxEntry): Message {
-  return { ...message, isRepeat: isUnanswered || mayHaveArrived };
 }

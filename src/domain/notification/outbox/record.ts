@@ -21,7 +21,6 @@ export type OutboxRecord =
   | {
       readonly kind: 'put';
       readonly target: string;
-      /** `isRepeat` is false here; the outbox derives it. */
       readonly message: Message;
       readonly dueAtMs: number;
       readonly hold?: Hold;
@@ -36,8 +35,6 @@ export type OutboxRecord =
       readonly dueAtMs: number;
       /** Without secrets of the target. */
       readonly reason: string;
-      /** The receiver may have the message. */
-      readonly mayHaveArrived: boolean;
     }
   | { readonly kind: 'end'; readonly target: string; readonly id: string; readonly end: EntryEnd }
   /** A finding was reported for the first time: see `findings.ts`. */
@@ -80,9 +77,9 @@ function readPut(value: JsonObject, target: string): OutboxRecord | undefined {
 }
 
 function readRetry(value: JsonObject, target: string, id: string): OutboxRecord | undefined {
-  const { attempts, dueAtMs, reason, mayHaveArrived } = value;
+  const { attempts, dueAtMs, reason } = value;
   if (!isNumber(attempts) || !isNumber(dueAtMs) || typeof reason !== 'string') return undefined;
-  return { kind: 'retry', target, id, attempts, dueAtMs, reason, mayHaveArrived: mayHaveArrived === true };
+  return { kind: 'retry', target, id, attempts, dueAtMs, reason };
 }
 
 function readMessage(value: unknown): Message | undefined {
@@ -91,11 +88,12 @@ function readMessage(value: unknown): Message | undefined {
   const level = readLevel(value['level']);
   if (!isText(id) || typeof title !== 'string' || typeof text !== 'string') return undefined;
   if (level === undefined || !isNumber(createdAtMs) || !Array.isArray(lines)) return undefined;
-  const message = { id, title, text, level, lines: lines.flatMap(readLine), createdAtMs, isRepeat: false };
+  const message = { id, title, text, level, lines: lines.flatMap(readLine), createdAtMs };
   const [run, event, sections] = [readRun(value['run']), readEvent(value['event']), readSections(value['sections'])];
   return {
     ...message,
     ...(typeof markdown === 'string' && { markdown }),
+    ...(value['isFromTemplate'] === true && { isFromTemplate: true }),
     ...(run && { run }),
     ...(event && { event }),
     ...(sections && { sections }),

@@ -217,6 +217,16 @@ describe('a template of the user', () => {
     expect(failures).toEqual([expect.stringContaining(`Cannot render the template: line 1, column`)]);
   });
 
+  test.each([
+    ['a text of its own', '<b>{{len .Entries}}</b>', true],
+    ['a text of its own with a report', '{{with .Report}}<b>{{len .Updated}}</b>{{end}}', true],
+    ['the name of a built-in template', 'json.v1', undefined],
+    ['a text that fails', '{{.Missing}}', undefined],
+    ['nothing', undefined, undefined],
+  ])('marks its messages, so that its markup stays markup: %s', (_, template, expected) => {
+    expect(composer({ template, report: true }).run(run([web]), 'info')?.isFromTemplate).toBe(expected);
+  });
+
   test('can be a name', () => {
     const draft = composer({ template: 'porcelain.json', report: true }).run(run([web]), 'info');
     expect(JSON.parse(draft?.text ?? '')).toEqual({

@@ -29,26 +29,28 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
   const standard = builtIn(options.report ? 'default' : 'default-legacy');
   const samples = [runData(exampleRun(0), 'debug', options), startData(exampleStart(0, '0.0.0'), 'debug', options)];
   const own = readOwnTemplate(options.template, samples.map(dataOf), options.onTemplateFailure);
-  if (own !== undefined && samples.every((content) => renderText(content).trim() === '')) {
+  const isNamed = builtInTemplates.has(options.template?.trim() ?? '');
+  if (own !== undefined && samples.every((content) => renderText(content).text.trim() === '')) {
     const why = options.report ? '' : ': without --notification-report, .Report is empty';
     options.onTemplateFailure(`It says nothing about a run with an update and a failure${why}`);
   }
 
   function compose(content: MessageData): Draft | undefined {
-    const text = renderText(content);
+    const { text, isOwn } = renderText(content);
     if (text.trim() === '') return undefined;
     const level =
       content.report !== undefined && content.report.failed > 0 ? 'error' : mostSevereLevel(content.entries);
-    const isOwnText = own === undefined && !options.report;
-    return { title: messageTitle(options), text, level, lines: isOwnText ? linesOf(content.entries, options) : [] };
+    const hasLines = own === undefined && !options.report;
+    const lines = hasLines ? linesOf(content.entries, options) : [];
+    return { title: messageTitle(options), text, ...(isOwn && { isFromTemplate: isOwn }), level, lines };
   }
 
-  function renderText(content: MessageData): string {
+  function renderText(content: MessageData): { readonly text: string; readonly isOwn: boolean } {
     const { data, now } = dataOf(content);
     const result = own?.(data, now);
-    if (result?.kind === 'text') return result.text;
+    if (result?.kind === 'text') return { text: result.text, isOwn: !isNamed };
     const text = render(standard, data, now);
-    return result === undefined ? text : `${text.trimEnd()}\n${result.reason}`;
+    return { text: result === undefined ? text : `${text.trimEnd()}\n${result.reason}`, isOwn: false };
   }
 
   function dataOf(content: MessageData): { readonly data: Struct; readonly now: Moment } {

@@ -33,7 +33,7 @@ export type EventStreamsParts = {
 export function createEventStreams(parts: EventStreamsParts): EventStreams {
   const { eventLog, runOptions, limits, clock, log, epoch } = parts;
   const streams = new Set<Stream>();
-  const isDue = createPullThrottle(clock);
+  const { isDue } = createPullThrottle(clock);
   let pending: Frame[] = [];
   let lastPlace = 0;
   let isPumping = false;

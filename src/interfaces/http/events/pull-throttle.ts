@@ -1,18 +1,36 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { StepEvent } from '../service/parts.ts';
 
-/** Accepts every step, except pull progress: at most four a second for each container. */
-export function createPullThrottle(clock: Pick<Clock, 'monotonicMs'>): (event: StepEvent) => boolean {
+export type PullThrottle = {
+  /** Whether a step is to be sent: always, except pull progress, at most four times a second for each container. */
+  readonly isDue: (event: StepEvent) => boolean;
+  /** The number of containers that it remembers. */
+  readonly containers: () => number;
+};
+
+export function createPullThrottle(clock: Pick<Clock, 'monotonicMs'>): PullThrottle {
+  /** The last `shortestMs`, oldest first. */
   const sentAtMs = new Map<string, number>();
-  return (event) => {
-    const key = `${event.engine ?? ''}/${event.container}`;
-    if (event.kind === 'phase_entered') sentAtMs.delete(key);
-    if (event.kind !== 'pull_progress') return true;
-    const nowMs = clock.monotonicMs();
-    const lastMs = sentAtMs.get(key);
-    if (lastMs !== undefined && nowMs - lastMs < shortestMs) return false;
-    sentAtMs.set(key, nowMs);
-    return true;
+
+  function forgetExpired(nowMs: number): void {
+    for (const [key, atMs] of sentAtMs) {
+      if (nowMs - atMs < shortestMs) return;
+      sentAtMs.delete(key);
+    }
+  }
+
+  return {
+    isDue(event) {
+      const key = `${event.engine ?? ''}/${event.container}`;
+      if (event.kind === 'phase_entered') sentAtMs.delete(key);
+      if (event.kind !== 'pull_progress') return true;
+      const nowMs = clock.monotonicMs();
+      forgetExpired(nowMs);
+      if (sentAtMs.has(key)) return false;
+      sentAtMs.set(key, nowMs);
+      return true;
+    },
+    containers: () => sentAtMs.size,
   };
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { describeError } from '../../../domain/errors.ts';
 
@@ -35,8 +35,17 @@ export function watchFiles<Content>(
 function versionOf(paths: readonly string[]): string {
   return paths
     .map((path) => {
-      const stat = statSync(path, { throwIfNoEntry: false });
+      const stat = statOf(path);
       return stat === undefined ? 'none' : `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`;
     })
     .join(' ');
+}
+
+/** Undefined also for a file that may not be looked at: its reading then fails, which is handled. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HttpError } from '../replies/errors.ts';
 import type { RouteReply } from '../replies/route-reply.ts';
+import { hasTag } from '../requests/if-none-match.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
 
@@ -63,8 +64,7 @@ function readFile(path: string, type: string, groups: readonly string[]): File {
 function send(file: File | undefined, { raw }: RouteRequest, reply: RouteReply): RouteReply {
   if (file === undefined) throw new HttpError(404, 'not found');
   reply.headers({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache', ETag: file.tag });
-  // https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match
-  if (raw.headers['if-none-match'] === file.tag) return reply.code(304).send();
+  if (hasTag(raw.headers['if-none-match'], file.tag)) return reply.code(304).send();
   return reply.header('Content-Type', file.type).send(file.body);
 }
 

@@ -29,7 +29,8 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
       const { name, id } = query;
       const engines = enginesIn(query, service);
       if (name === undefined && id === undefined && engines.length === 0) return list(reply);
-      const wanted = id === undefined ? undefined : imageIdMeant(id, service.inventory().images);
+      const images = service.inventory().images.filter((image) => isOnOneOf(engines, image));
+      const wanted = id === undefined ? undefined : imageIdMeant(id, images);
       return list(
         reply,
         (image) =>

@@ -49,7 +49,8 @@ export function createDoor(parts: DoorParts): Door {
     register(request, response, address);
     if (isPreflight) return end(response, 204);
     if (!passesRateLimit(response, address)) return;
-    if (isWithoutHost(request)) return writeProblem(response, noHost, clock.nowMs());
+    const hostProblem = hostProblemOf(request);
+    if (hostProblem !== undefined) return writeProblem(response, hostProblem, clock.nowMs());
     const found = routes.find(request.method ?? '', request.url ?? '');
     if (found.kind === 'route' && found.route.body !== undefined) bufferBody(request);
     passBody(request, response, { nowMs: clock.nowMs, next: () => answerFound(request, response, found) });
@@ -94,12 +95,18 @@ export function requestIdOf(given: string | readonly string[] | undefined): stri
   return typeof given === 'string' && /^[\x20-\x7e]{1,256}$/.test(given) ? given : randomUUID();
 }
 
-/** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node's own answer would have no body. */
-function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host === undefined && httpVersion === '1.1';
+/** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node's own answer has no body, and Node accepts several hosts. */
+function hostProblemOf({ headers, rawHeaders, httpVersion }: IncomingMessage): Problem | undefined {
+  if (headers.host === undefined) return httpVersion === '1.1' ? noHost : undefined;
+  let hosts = 0;
+  // Names and values alternate.
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
+  return hosts > 1 ? severalHosts : undefined;
 }
 
 const noHost: Problem = { status: 400, message: 'the request names no host' };
+const severalHosts: Problem = { status: 400, message: 'the request names several hosts' };
 
 function addRateHeaders(headers: string[], limit: number, { remaining, resetMs }: RateVerdict): void {
   headers.push('X-RateLimit-Limit', String(limit));

@@ -162,16 +162,40 @@ describe('Telegram gets', () => {
         ],
       },
       {
-        name: 'HTML as it is',
+        name: 'the HTML of a template as it is',
         url: `${target}?chats=5&parsemode=HTML`,
-        message: { text: '<i>x</i>' },
+        message: { text: '<i>x</i>', isFromTemplate: true },
         requests: [{ url, json: { chat_id: '5', text: `<b>${title}</b>\n<i>x</i>`, parse_mode: 'HTML', ...usual } }],
       },
       {
-        name: 'Markdown without the title',
+        name: 'the Markdown of a template without the title',
         url: `${target}?chats=5&parsemode=markdownv2`,
-        message: { text: '*x*' },
+        message: { text: '*x*', isFromTemplate: true },
         requests: [{ url, json: { chat_id: '5', text: '*x*', parse_mode: 'MarkdownV2', ...usual } }],
+      },
+      ...['HTML', 'Markdown', 'MarkdownV2'].map((mode) => ({
+        name: `no markup from a text that is no template, for parsemode=${mode}`,
+        url: `${target}?chats=5&parsemode=${mode}`,
+        message: { text: '<a href="https://evil.example">[x](https://evil.example)' },
+        requests: [
+          {
+            url,
+            json: {
+              chat_id: '5',
+              text: `<b>${title}</b>\n&lt;a href=&#34;https://evil.example&#34;&gt;[x](https://evil.example)`,
+              parse_mode: 'HTML',
+              ...usual,
+            },
+          },
+        ],
+      })),
+      {
+        name: 'a long title without half a character',
+        url: `${target}?chats=5`,
+        message: { title: `${'x'.repeat(254)}🎉🎉`, text: 'y' },
+        requests: [
+          { url, json: { chat_id: '5', text: `<b>${'x'.repeat(254)}…</b>\ny`, parse_mode: 'HTML', ...usual } },
+        ],
       },
     ],
     ok,
@@ -181,7 +205,7 @@ describe('Telegram gets', () => {
       {
         name: 'Markdown that it refuses a second time as mere text',
         url: `${target}?chats=5&parsemode=Markdown`,
-        message: { text: '*x' },
+        message: { text: '*x', isFromTemplate: true },
         requests: [
           { url, json: { chat_id: '5', text: '*x', parse_mode: 'Markdown', ...usual } },
           { url, json: { chat_id: '5', text: '*x', ...usual } },

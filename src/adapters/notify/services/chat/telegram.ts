@@ -1,9 +1,10 @@
 import type { Message } from '../../../../domain/notification/message.ts';
+import { escapeHtml } from '../../../../domain/notification/template/format/escape.ts';
 import { choice, flag, list, text } from '../../url/parameters.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import type { HttpAnswer } from '../../wire/exchange.ts';
 import { expectField } from '../../wire/check-answer.ts';
-import { piecesOf } from '../../wire/split.ts';
+import { cutLine, piecesOf } from '../../wire/split.ts';
 import { answerText } from '../../wire/answer-text.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
@@ -13,7 +14,11 @@ const parameters = {
   chats: list('numbers of chats, `@channel`, or `CHAT:TOPIC`', { aliases: ['channels'], isRequired: true }),
   preview: flag('previews of links', true),
   notification: flag('a sound', true),
-  parsemode: choice('how the text is marked up', ['None', 'Markdown', 'HTML', 'MarkdownV2'], 'None'),
+  parsemode: choice(
+    'how the text of your own template is marked up',
+    ['None', 'Markdown', 'HTML', 'MarkdownV2'],
+    'None',
+  ),
   title: text('the first line, in bold'),
 };
 
@@ -57,12 +62,12 @@ export const telegram = defineService({
 
     function textsOf(message: Message): readonly Marked[] {
       const title = titleOf(message, values.title);
-      const mode = values.parsemode;
+      const mode = message.isFromTemplate === true ? values.parsemode : 'None';
       if (mode === 'Markdown' || mode === 'MarkdownV2') return inPieces(message.text, mode, '');
       if (mode === 'HTML') return inPieces(message.text, 'HTML', heading(title));
       return title === ''
         ? inPieces(message.text, 'None', '')
-        : inPieces(escaped(message.text), 'HTML', heading(title));
+        : inPieces(escapeHtml(message.text), 'HTML', heading(title));
     }
   },
 });
@@ -84,17 +89,7 @@ function whole(piece: string): string {
 }
 
 function heading(title: string): string {
-  return title === '' ? '' : `<b>${escaped(title.slice(0, 256))}</b>\n`;
+  return title === '' ? '' : `<b>${escapeHtml(cutLine(title, titleLimit))}</b>\n`;
 }
 
-/** Like Go's `html.EscapeString`: https://pkg.go.dev/html#EscapeString */
-function escaped(text: string): string {
-  const entities: Readonly<Record<string, string>> = {
-    '&': '&amp;',
-    '<': '&lt;',
-    '>': '&gt;',
-    "'": '&#39;',
-    '"': '&#34;',
-  };
-  return text.replaceAll(/[&<>'"]/g, (character) => entities[character] ?? character);
-}
+const titleLimit = { max: 256, unit: 'units' } as const;

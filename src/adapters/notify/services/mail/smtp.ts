@@ -1,3 +1,5 @@
+import type { Message } from '../../../../domain/notification/message.ts';
+import { escapeHtml } from '../../../../domain/notification/template/format/escape.ts';
 import { parseDuration } from '../../../../domain/text/duration.ts';
 import { choice, define, flag, list, text, type Parameter } from '../../url/parameters.ts';
 import { InvalidUrlError } from '../../url/invalid-url-error.ts';
@@ -68,7 +70,7 @@ export const smtp = defineService({
           from: { name: values.fromname, address: values.fromaddress },
           subject: titleOf(message, values.subject),
           text: message.text,
-          html: values.usehtml ? `<pre>${message.text}</pre>` : undefined,
+          html: values.usehtml ? htmlOf(message) : undefined,
           atMs: message.createdAtMs,
         };
         const job = { server, mail, to, accepted: progress.of(message.id), contextFor: deps.contextFor };
@@ -79,6 +81,11 @@ export const smtp = defineService({
     };
   },
 });
+
+/** The HTML of a user's own template stays as it is. */
+function htmlOf({ text, isFromTemplate }: Message): string {
+  return `<pre>${isFromTemplate === true ? text : escapeHtml(text)}</pre>`;
+}
 
 /** A `+` in the query means a space, but an address contains no space. */
 function withPlus(written: string): string {

@@ -64,6 +64,5 @@ function testMessage({ clock, setup, settings }: NotifyContext): Message {
     level: 'info',
     lines: [{ level: 'info', text, atMs }],
     createdAtMs: atMs,
-    isRepeat: false,
   };
 }

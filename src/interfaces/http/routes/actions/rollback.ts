@@ -2,6 +2,7 @@ import { ServiceError } from '../../../../domain/errors.ts';
 import type { Clock } from '../../../../domain/outside/outside.ts';
 import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultSchema } from '../../replies/update-result.ts';
+import { startDeadline } from '../../requests/deadline.ts';
 import { flag, text } from '../../requests/query.ts';
 import { engineParameter, enginesIn, timeoutUpTo } from '../../requests/selection.ts';
 import type { HttpParts, Service } from '../../service/parts.ts';
@@ -68,11 +69,15 @@ async function problemWith(
 ): Promise<unknown> {
   if (error instanceof ServiceError && error.code === 'invalid-input') return new HttpError(400, error.message);
   if (!(error instanceof ServiceError) || error.code !== 'not-found') return error;
-  const deadline = new AbortController();
-  const late = clock.sleep(namesTimeoutMs, deadline.signal).then(() => deadline.abort());
-  late.catch(() => undefined);
-  const names = await service.containerNames(deadline.signal).finally(() => deadline.abort());
-  return new HttpError(names.includes(name) ? 409 : 404, error.message);
+  const deadline = startDeadline(clock, namesTimeoutMs, 'list the containers');
+  try {
+    const names = await Promise.race([service.containerNames(deadline.signal), deadline.passed]);
+    return new HttpError(names.includes(name) ? 409 : 404, error.message);
+  } catch (reason) {
+    return deadline.hasPassed() ? new HttpError(408, 'the containers were not listed in time') : reason;
+  } finally {
+    deadline.clear();
+  }
 }
 
 const namesTimeoutMs = 10_000;
