@@ -24,10 +24,8 @@ export function hideSecrets(text: string, env: readonly string[]): string {
 function hideInLine(line: string): string {
   const read = line.slice(0, longestRead);
   const shown = line.length > longestRead ? read.replace(cutPassword, `$1${hidden}`) : read;
-  return [passwordInUrl, headerSecret, labelledSecret].reduce(
-    (text, pattern) => text.replace(pattern, `$1${hidden}`),
-    shown,
-  );
+  const masked = `$1${hidden}`;
+  return shown.replace(passwordInUrl, masked).replace(headerSecret, masked).replace(labelledSecret, masked);
 }
 
 const hidden = '***';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 /** Node as the image of Upkeep starts it: its version, and the options of the `ENTRYPOINT`. `npm run bench` installs it. */
 export function imageNode(): { readonly node: string; readonly nodeOptions: readonly string[] } {
   return {
-    node: fileURLToPath(new URL('../../nodes/node_modules/node-24/bin/node', import.meta.url)),
+    node: `${fileURLToPath(new URL('../../nodes', import.meta.url))}/node_modules/node-24/bin/node`,
     nodeOptions: entrypointOptions(),
   };
 }

@@ -110,10 +110,17 @@ export function engineClient(socket: string): EngineClient {
       }
     },
     clear: async () => {
-      // Podman keeps a container until its dependents are removed.
-      for (let round = 0; round < 3; round += 1)
-        for (const { Id } of await list('/containers/json?all=1'))
-          await call('DELETE', `/containers/${String(Id)}?force=1&v=1`);
+      // Podman keeps a container until its dependents are removed, and a busy Docker refuses a removal for a while.
+      const deadlineMs = performance.now() + 60_000;
+      for (let round = 0; ; round += 1) {
+        const left = await list('/containers/json?all=1');
+        if (left.length === 0) break;
+        const answers = [];
+        for (const { Id } of left) answers.push(await call('DELETE', `/containers/${String(Id)}?force=1&v=1`));
+        if (performance.now() > deadlineMs)
+          throw new Error(`Cannot clear the engine: ${JSON.stringify([left, answers])}`);
+        if (round > 2) await sleep(200);
+      }
       for (const { Id, Name } of await list('/networks'))
         if (!['bridge', 'host', 'none'].includes(String(Name))) await call('DELETE', `/networks/${String(Id)}`);
       const volumes = (await must('GET', '/volumes')) as { Volumes: readonly Open[] | null };
