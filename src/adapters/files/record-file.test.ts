@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
-  closeSync,
   existsSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
-  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -45,13 +43,6 @@ async function itemsAt(path: string): Promise<readonly Item[]> {
   const items = await store.load();
   await store.close();
   return items;
-}
-
-/** Every later call on the open file fails, the close too. */
-function closeDescriptorOf(path: string): void {
-  const folder = '/proc/self/fd';
-  const isOpen = (fd: string) => existsSync(join(folder, fd)) && readlinkSync(join(folder, fd)) === path;
-  closeSync(Number(readdirSync(folder).find(isOpen)));
 }
 
 describe('a record file', () => {
@@ -163,18 +154,6 @@ describe('a record file', () => {
     expect(await store.append([{ n: 1 }])).toBe('not-kept');
     await store.close();
     expect(log.lines).toHaveLength(1);
-  });
-
-  test('whose descriptor cannot be used or closed any more is opened anew', async () => {
-    const path = freshPath();
-    const store = storeAt(path);
-    await store.append([{ n: 1 }]);
-    closeDescriptorOf(path);
-    expect(await store.append([{ n: 2 }])).toBe('not-kept');
-    expect(await store.append([{ n: 3 }])).toBe('kept');
-    closeDescriptorOf(path);
-    await store.close();
-    expect(await itemsAt(path)).toEqual([{ n: 1 }, { n: 3 }]);
   });
 
   test('that somebody removes is made anew', async () => {
