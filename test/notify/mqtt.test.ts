@@ -1,25 +1,15 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Broker, connectMqtt, type Incoming } from '../../src/adapters/notify/mqtt/connection.ts';
+import { connectMqtt, type Incoming } from '../../src/adapters/notify/mqtt/connection.ts';
 import { createDeferred } from '../../src/adapters/notify/mqtt/deferred.ts';
 import { startRig } from '../support/notify/notify-rig.ts';
+import { brokerAt } from '../support/notify/scripted-broker.ts';
 import { startBroker } from './broker.ts';
 import { describeWithReceivers as describe } from './describe-with-receivers.ts';
 import type { Program } from './program.ts';
 
 const password = 'br0ker-Pa55word';
 const never = new AbortController().signal;
-const broker = (port: number, more: Partial<Broker> = {}): Broker => ({
-  host: '127.0.0.1',
-  port,
-  clientId: 'test',
-  user: '',
-  password: '',
-  cleanSession: true,
-  secureContext: undefined,
-  skipsVerification: false,
-  ...more,
-});
 /** The next message that the watcher has seen. */
 const next = (watcher: Program): Promise<string> => watcher.line((line) => /^\S+ [01] [012] /.test(line));
 
@@ -106,12 +96,12 @@ describe('a connection', () => {
     await using server = await startBroker();
     const watcher = await server.watch();
     const will = { topic: 'status', payload: 'offline', qos: 1, retain: true } as const;
-    const polite = await connectMqtt(broker(server.port, { will }), never);
+    const polite = await connectMqtt(brokerAt(server.port, { will }), never);
     await polite.publish({ ...will, payload: 'bye' });
     await polite.close();
     expect(await next(watcher)).toBe('status 0 0 bye');
     const cut = new AbortController();
-    const broken = await connectMqtt(broker(server.port, { will, clientId: 'other' }), cut.signal);
+    const broken = await connectMqtt(brokerAt(server.port, { will, clientId: 'other' }), cut.signal);
     cut.abort();
     expect((await broken.closed).failure).toBe('network');
     expect(await next(watcher)).toBe('status 0 0 offline');
@@ -121,7 +111,7 @@ describe('a connection', () => {
     await using server = await startBroker();
     const heard: Incoming[] = [];
     const both = createDeferred<void>();
-    const connection = await connectMqtt(broker(server.port), never, (message) => {
+    const connection = await connectMqtt(brokerAt(server.port), never, (message) => {
       heard.push(message);
       if (heard.length === 2) both.resolve();
     });
@@ -137,7 +127,7 @@ describe('a connection', () => {
 
   test('has many messages under way at once', async () => {
     await using server = await startBroker({ more: ['max_inflight_messages 0', 'max_queued_messages 0'] });
-    const connection = await connectMqtt(broker(server.port), never);
+    const connection = await connectMqtt(brokerAt(server.port), never);
     const numbers = Array.from({ length: 300 }, (_, number) => number);
     await Promise.all(
       numbers.map((number) =>
@@ -156,7 +146,7 @@ describe('a connection', () => {
         socket.write(Buffer.from([0x20, 2, 0, chunk[8] === 5 ? 1 : 0]));
       }),
     );
-    const connection = await connectMqtt(broker(port), never);
+    const connection = await connectMqtt(brokerAt(port), never);
     expect(versions).toEqual([5, 4]);
     await connection.close();
   });
@@ -168,14 +158,14 @@ describe('a connection', () => {
         if (chunk[0] === 0x82) socket.write(Buffer.from([0x90, 4, chunk[2]!, chunk[3]!, 0, 0x87]));
       }),
     );
-    const connection = await connectMqtt(broker(port), never);
+    const connection = await connectMqtt(brokerAt(port), never);
     await expect(connection.subscribe('a')).rejects.toMatchObject({ failure: 'auth' });
     await connection.close();
   });
 
   test('is over when the broker goes', async () => {
     await using server = await startBroker();
-    const connection = await connectMqtt(broker(server.port), never);
+    const connection = await connectMqtt(brokerAt(server.port), never);
     await server.restart();
     expect((await connection.closed).failure).toBe('network');
     await expect(connection.publish({ topic: 'a', payload: '', qos: 1, retain: false })).rejects.toThrow('closed');

@@ -1,4 +1,20 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Broker } from '../../../src/adapters/notify/mqtt/connection.ts';
+
+/** A broker on this machine, as the MQTT adapter connects to it. */
+export function brokerAt(port: number, more: Partial<Broker> = {}): Broker {
+  return {
+    host: '127.0.0.1',
+    port,
+    clientId: 'test',
+    user: '',
+    password: '',
+    cleanSession: true,
+    secureContext: undefined,
+    skipsVerification: false,
+    ...more,
+  };
+}
 
 /** A packet of MQTT: its type with flags, and its body. */
 export type RawPacket = { readonly head: number; readonly body: Buffer };

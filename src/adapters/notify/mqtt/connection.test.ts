@@ -1,19 +1,15 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { acceptance, pong, publication, startScriptedBroker } from '../../../../test/support/notify/scripted-broker.ts';
-import { type Broker, connectMqtt } from './connection.ts';
+import {
+  acceptance,
+  brokerAt,
+  pong,
+  publication,
+  startScriptedBroker,
+} from '../../../../test/support/notify/scripted-broker.ts';
+import { connectMqtt } from './connection.ts';
 import { createDeferred } from './deferred.ts';
 import { keepAliveSeconds } from './packets.ts';
 
-const toBroker = (port: number): Broker => ({
-  host: '127.0.0.1',
-  port,
-  clientId: 'test',
-  user: '',
-  password: '',
-  cleanSession: true,
-  secureContext: undefined,
-  skipsVerification: false,
-});
 const never = new AbortController().signal;
 
 /** Lets the time between two pings pass at once. */
@@ -33,7 +29,7 @@ test('a broker that answers pings but never accepts the connection is left', asy
     socket.write(pong);
     asked.resolve();
   });
-  const connected = expect(connectMqtt(toBroker(broker.port), never)).rejects.toMatchObject({
+  const connected = expect(connectMqtt(brokerAt(broker.port), never)).rejects.toMatchObject({
     failure: 'network',
     message: 'the broker did not accept the connection in time',
   });
@@ -51,7 +47,7 @@ test('a broker that answers pings but confirms no message is left', async () => 
     if (packet.head === 0xc0) socket.write(publication('pinged', ''));
   });
   let isPinged = createDeferred<void>();
-  const connection = await connectMqtt(toBroker(broker.port), never, () => isPinged.resolve());
+  const connection = await connectMqtt(brokerAt(broker.port), never, () => isPinged.resolve());
   for (let pings = 0; pings < 3; pings += 1) {
     isPinged = createDeferred();
     pass();
@@ -76,7 +72,7 @@ test('a broker that confirms messages late, but each in time, is kept', async ()
     confirm = () => socket.write(answer);
     arrivals.shift()?.();
   });
-  const connection = await connectMqtt(toBroker(broker.port), never);
+  const connection = await connectMqtt(brokerAt(broker.port), never);
   for (let messages = 0; messages < 4; messages += 1) {
     const arrived = new Promise<void>((resolve) => arrivals.push(resolve));
     const published = connection.publish({ topic: 'a', payload: 'b', qos: 1, retain: false });

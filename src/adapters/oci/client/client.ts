@@ -83,11 +83,7 @@ export function createClient(options: ClientOptions): Client {
     const { ask } = context;
     refused?.refused();
     const challenge = chooseChallenge(refusal.headers['www-authenticate']);
-    const named =
-      challenge?.parameters
-        .get('scope')
-        ?.split(' ')
-        .filter((scope) => scope !== '') ?? [];
+    const named = challenge?.parameters.get('scope')?.split(' ').filter(Boolean) ?? [];
     const scopes = named.length === 0 ? defaultScopes(ask) : named;
     const authorization = challenge && (await answerChallenge(context, challenge, scopes));
     if (authorization === undefined || authorization.header === refused?.header)
