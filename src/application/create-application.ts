@@ -181,12 +181,11 @@ export function createApplication(
 
   async function plan(request: InRun<PlanRequest>, runId: string, signal: AbortSignal | undefined) {
     const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
-    const listing = await listAll(outside, signal);
-    const selected = await select(listing, { ...filtersOf(request), runId }, signal);
+    const selected = await select(await listAll(outside, signal), { ...filtersOf(request), runId }, signal);
     const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, part: request.part };
     const report = await judge(selected, order, signal);
-    const { plan: made } = await planner(staleIn(report, settings), listing, signal);
-    const services = planServices(report, listing, world.instance);
+    const { plan: made } = await planner(staleIn(report, settings), selected.listing, signal);
+    const services = planServices(report, selected.listing, world.instance);
     return { report, plan: { ...made, ...(services.length > 0 && { services }) } };
   }
 

@@ -261,6 +261,29 @@ describe('createCheck()', () => {
     expect(containers.find(({ name }) => name === 'good')?.status).toBe('fresh');
   });
 
+  test('a container that was replaced after the listing is checked as the new one', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'moved', 'app:1');
+    scene.sandbox.control.addImage('app:1', { version: 'mine' });
+    const real = scene.sandbox.engine;
+    let replacement = '';
+    const engine: Engine = {
+      ...real,
+      inspectContainer: async (id) => {
+        if (replacement === '') {
+          await real.removeContainer(id);
+          replacement = await run(scene, 'moved', 'app:1');
+        }
+        return real.inspectContainer(id);
+      },
+    };
+    const { check } = checkIn(scene, {}, { engine });
+    const { containers, unmatched } = await check({ ...everything, containers: ['moved'] });
+    expect(containers).toMatchObject([{ id: replacement, image: 'app:1' }]);
+    expect(containers[0]?.status).not.toBe('unknown');
+    expect(unmatched).toEqual([]);
+  });
+
   test('asks about so many references at once and no more', async () => {
     const scene = createSandboxScene();
     for (let index = 0; index < 12; index += 1) await run(scene, `c${index}`, `app:${index}`);

@@ -15,13 +15,14 @@ import type { ImageReference } from '../../domain/reference/image-reference.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
-import type { Listing } from '../engine/list-all.ts';
+import { type Listing, listAll } from '../engine/list-all.ts';
 import { type ContainerReferences, createReferenceReader } from './container-references.ts';
 import { createLabelWarnings, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
 import { ServiceError } from '../../domain/errors.ts';
 
 /** The containers of one request, from one listing. */
 export type SelectedContainers = {
+  /** A newer one than the given one, if a container was removed after that. */
   readonly listing: Listing;
   /** References of the watched containers of the listing. */
   readonly references: ContainerReferences;
@@ -55,7 +56,8 @@ export function createSelectContainers(
   const warnAboutServices = createServiceWarnings(outside.log);
   const imageRule = createImageRule(settings);
 
-  return async (listing, { runId, ...filters }, signal) => {
+  /** The watched containers of a listing, and of its interrupted updates. */
+  async function watchedIn(listing: Listing, signal: AbortSignal | undefined) {
     const { images } = listing;
     const services = listing.services?.services ?? [];
     const containers = [...listing.containers, ...services.map(summaryOfService)];
@@ -69,7 +71,14 @@ export function createSelectContainers(
       { ...settings, scope },
       imageLabelsOf,
     );
-    const references = await readReferences([...watched, ...held.watched], images, signal);
+    const read = await readReferences([...watched, ...held.watched], images, signal);
+    return { listing, services, watched, unwatched, updates, held, ...read };
+  }
+
+  return async (listed, { runId, ...filters }, signal) => {
+    const first = await watchedIn(listed, signal);
+    const newest = first.isOutdated ? await watchedIn(await listAll(outside, signal), signal) : first;
+    const { listing, services, watched, unwatched, updates, held, references } = newest;
     const choose = (from: Selection) => selectByImage(from, imageRule, (id) => readableReference(references, id));
     const selection = choose({ watched, unwatched });
     warnAboutLabels(selection);

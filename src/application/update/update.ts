@@ -51,15 +51,14 @@ export function createUpdate(parts: UpdateParts): Update {
     try {
       const update = async (runId: string) => {
         request.onBegin?.(runId);
-        const listing = await listRepaired(signal);
-        const selected = await select(listing, { ...request, runId }, signal);
+        const selected = await select(await listRepaired(signal), { ...request, runId }, signal);
         if (request.refuseUnmatched) refuseUnmatched(selected, 'update');
         await runPreCheckHooks(outside, settings, selected.watched, signal);
         const { part } = request;
         const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, part };
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
-        const checked = { report, listing, runId };
+        const checked = { report, listing: selected.listing, runId };
         const replaceContainers = () => replaceBetweenHooks(checked, signal);
         const { replaced, services } = await updateBesideServices(
           outside,
