@@ -10,6 +10,14 @@ export function handsOn({ engine, image, versions }: Stage, original: Inspected)
     const reply = await engine.call(method, path, body);
     if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
   };
+  // Docker refuses an update during which the process of the container ends.
+  const setPolicy = async (id: string, Name: string, MaximumRetryCount = 0) => {
+    const change = () => must('POST', `/containers/${id}/update`, { RestartPolicy: { Name, MaximumRetryCount } });
+    await change().catch((error: unknown) => {
+      if (!String(error).includes('deleted process')) throw error;
+      return change();
+    });
+  };
   const recreate = (container: Inspected) => async (imageId?: string) => {
     if (imageId === newImageId) await engine.pull(image);
     else if (imageId !== undefined) await tag(must, imageId, image);
@@ -22,8 +30,7 @@ export function handsOn({ engine, image, versions }: Stage, original: Inspected)
     oldImageId: imageIdOf(versions.old),
     look: () => look(engine),
     stop: (id) => must('POST', `/containers/${id}/stop`),
-    setPolicy: (id, Name, MaximumRetryCount = 0) =>
-      must('POST', `/containers/${id}/update`, { RestartPolicy: { Name, MaximumRetryCount } }),
+    setPolicy,
     rename: (id, name) => must('POST', `/containers/${id}/rename?name=${name}`),
     remove: (id) => must('DELETE', `/containers/${id}?force=1`),
     prune: () => must('POST', '/containers/prune'),
