@@ -114,6 +114,8 @@ async function replaceContainers(
     const outcome = outcomeOf(member, { result, index, transaction });
     return rolledBack.has(outcome.name) ? { ...outcome, isTakenBack: true } : outcome;
   });
+  // Until the rollback is complete, links have the names of containers that are not back yet.
+  if (result.result !== 'undone') return reached;
   return Promise.all(reached.map((outcome, index) => withLostLinks(outside, outcome, prepared.members[index])));
 }
 
