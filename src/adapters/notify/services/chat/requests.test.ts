@@ -248,6 +248,26 @@ describe('Slack gets', () => {
         ],
       },
       {
+        name: 'text that means nothing to Slack: no mention, no link',
+        url,
+        message: { text: 'web: refused by <!channel> & <https://evil.test|us>' },
+        requests: [
+          {
+            url,
+            json: {
+              text: title,
+              attachments: [{ text: 'web: refused by &lt;!channel&gt; &amp; &lt;https://evil.test|us&gt;' }],
+            },
+          },
+        ],
+      },
+      {
+        name: 'the markup of an own template',
+        url,
+        message: { text: '<!here> <https://example.com|more>', isFromTemplate: true },
+        requests: [{ url, json: { text: title, attachments: [{ text: '<!here> <https://example.com|more>' }] } }],
+      },
+      {
         name: 'the same for the old form',
         url: `slack://bot@${a}/${b}/${c}?icon=https://p.example.com/i.png`,
         requests: [
@@ -348,6 +368,17 @@ describe('Teams gets', () => {
     ],
     () => ({ status: 202 }),
   );
+
+  test('a card of at most 28 kB, even if the text has many short lines', async () => {
+    const rig = await startRig(() => ({ status: 202 }));
+    const lines = Array.from({ length: 1000 }, (_, index) => `- c${index} ("a:1"): Fresh`);
+    await rig.send(workflow, aMessage({ text: lines.join('\n') }));
+    const { body } = rig.received[0]!;
+    expect(Buffer.byteLength(body)).toBeLessThan(28 * 1024);
+    const blocks = (JSON.parse(body) as ReturnType<typeof card>).attachments[0]!.content.body as { text: string }[];
+    expect(blocks[1]!.text).toBe(lines[0]);
+    expect(blocks.at(-1)!.text).toBe(`… ${1000 - (blocks.length - 2)} more lines`);
+  });
 });
 
 describe('Matrix gets', () => {
