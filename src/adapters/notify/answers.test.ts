@@ -51,7 +51,11 @@ const refusals: readonly (readonly [service: string, reply: Reply, outcome: obje
     says(200, { code: 11_232, msg: 'frequency limited psm[lark.oapi.app_platform_runtime]appID[1500]' }),
     { failure: 'rate' },
   ],
-  ['wecom', says(200, { errcode: 45_009, errmsg: 'api freq out of limit, hint: [1] from ip: 1.2.3.4' }), { failure: 'rate' }],
+  [
+    'wecom',
+    says(200, { errcode: 45_009, errmsg: 'api freq out of limit, hint: [1] from ip: 1.2.3.4' }),
+    { failure: 'rate' },
+  ],
   ['wecom', says(200, { errcode: 93_000, errmsg: 'invalid webhook url' }), { failure: 'rejected' }],
   ['pushbullet', says(200, { active: false }), { failure: 'rejected' }],
   ['join', says(200, { success: false, errorMessage: 'User not found' }), { failure: 'rejected' }],

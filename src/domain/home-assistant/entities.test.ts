@@ -8,7 +8,15 @@ const stale: Partial<TrackedContainer> = { staleness: 'stale', stale: true, upda
 
 function versions(changes: Partial<TrackedContainer>) {
   const containers = [aTrackedContainer({ ...stale, ...changes })];
-  const inventory = { revision: 1, known: true, scope: '', containers, unfinished: [], images: [], updatesAvailable: 1 };
+  const inventory = {
+    revision: 1,
+    known: true,
+    scope: '',
+    containers,
+    unfinished: [],
+    images: [],
+    updatesAvailable: 1,
+  };
   const [entity] = entitiesOf(inventory, new Set())?.containers ?? [];
   return [entity?.installedVersion, entity?.latestVersion];
 }
