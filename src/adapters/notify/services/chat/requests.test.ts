@@ -383,7 +383,8 @@ describe('Teams gets', () => {
 
 describe('Matrix gets', () => {
   const api = 'https://matrix.example.com/_matrix/client/v3';
-  const said = { msgtype: 'm.text', body: `${title}\n\n${text}` };
+  // Without the key, the words `@room` in the body would notify everyone.
+  const said = { msgtype: 'm.text', body: `${title}\n\n${text}`, 'm.mentions': {} };
   const authorization = 'Bearer syt_token';
   const answers = ({ url }: { readonly url: string }) => {
     if (url.endsWith('/login')) return { body: '{"access_token":"syt_token"}' };
@@ -653,4 +654,22 @@ describe('Zulip gets', () => {
     expect(forms.map((form) => form.get('content')?.length)).toEqual([40, 40, 20, 40, 40, 20]);
     for (const form of forms) expect(form.get('topic')).toBe(`${'T'.repeat(19)}…`);
   });
+});
+
+test.each([
+  ['discord://tkn-A1_b@123456?splitlines=no', 'content'],
+  ['mattermost://chat.example.com/abcdefghijklmnopqrstuvwxyz', 'text'],
+  ['rocketchat://chat.example.com/tokenA/tokenB', 'text'],
+  ['googlechat://chat.googleapis.com/v1/spaces/S/messages?key=k1234&token=t1234', 'text'],
+])('%s: only an own template can notify everyone', async (url, field) => {
+  const words = 'web: @everyone, @channel, @here and @ALL; <users/all>; ops@example.com';
+  const sent = async (message: Parameters<typeof aMessage>[0]) => {
+    const rig = await startRig(() => ({ body: '{}' }));
+    await rig.send(url, { title: '', ...message });
+    return (JSON.parse(rig.received[0]!.body) as Readonly<Record<string, unknown>>)[field];
+  };
+  expect(await sent({ text: words, isFromTemplate: true })).toBe(words);
+  const shown = await sent({ text: words });
+  expect(shown).not.toMatch(/@(?:everyone|channel|here|all)|<users/i);
+  expect(String(shown).replaceAll('\u200b', '')).toBe(words);
 });
