@@ -45,7 +45,17 @@ const refusals: readonly (readonly [service: string, reply: Reply, outcome: obje
   ['matrix', says(429, { errcode: 'M_LIMIT_EXCEEDED', retry_after_ms: 2300 }), { failure: 'rate', retryAfterMs: 2300 }],
   ['bark', says(200, { code: 400, message: 'failed to get device token' }), { failure: 'rejected' }],
   ['lark', says(200, { code: 9499, msg: 'Bad Request' }), { failure: 'rejected' }],
-  ['lark', says(200, { code: 11_232, msg: 'frequency limited: rate limit' }), { failure: 'rate' }],
+  ['lark', says(200, { code: 9499, msg: 'too many request' }), { failure: 'rate' }],
+  [
+    'lark',
+    says(200, { code: 11_232, msg: 'frequency limited psm[lark.oapi.app_platform_runtime]appID[1500]' }),
+    { failure: 'rate' },
+  ],
+  [
+    'wecom',
+    says(200, { errcode: 45_009, errmsg: 'api freq out of limit, hint: [1] from ip: 1.2.3.4' }),
+    { failure: 'rate' },
+  ],
   ['wecom', says(200, { errcode: 93_000, errmsg: 'invalid webhook url' }), { failure: 'rejected' }],
   ['pushbullet', says(200, { active: false }), { failure: 'rejected' }],
   ['join', says(200, { success: false, errorMessage: 'User not found' }), { failure: 'rejected' }],

@@ -104,6 +104,15 @@ test.each([
   expect(error.message).toMatch(/^Cannot check .{20,400}$/);
 });
 
+test.each(['registry.test:99999', '256.256.256.256', 'registry.123', 'xn--a.test'])(
+  'a registry of the name %s is a failure that says so',
+  async (host) => {
+    const error = await failureOf(rig.registry().resolve(parseImageReference(`${host}/team/app:1`)));
+    expect(error.code).toBe('registry-unreachable');
+    expect(error.message).toBe(`Cannot check "${host}/team/app:1" at "${host}": no host can have that name or port`);
+  },
+);
+
 /** A server that sends the same text to every request, and then waits. */
 async function serveRaw(text: string): Promise<string> {
   const sockets = new Set<Socket>();

@@ -1,9 +1,8 @@
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { RemoteImage } from '../../domain/outside/registry.ts';
-import { runsOn } from '../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { ImageReference } from '../../domain/reference/image-reference.ts';
-import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
+import { formatPlatform, type Platform, sameArchitecture } from '../../domain/reference/platform.ts';
 import { remember } from '../async/remember.ts';
 
 type OnceOptions = { readonly outside: ReadOnlyOutside; readonly signal?: AbortSignal | undefined };
@@ -20,7 +19,7 @@ export function createDescriber(reference: ImageReference, { outside, signal }: 
 
 export type PlatformReader = (imageId: string) => Promise<Platform>;
 
-/** A container's platform is its engine's. An emulated image keeps its own. */
+/** A container's platform is its engine's. An image of another architecture keeps its own, as its successor must. */
 export function createPlatformReader({ outside: { engine }, signal }: OnceOptions): PlatformReader {
   const engineInfo = remember(
     () => engine.info(signal),
@@ -29,7 +28,7 @@ export function createPlatformReader({ outside: { engine }, signal }: OnceOption
   return remember(
     async (imageId: string) => {
       const [{ platform }, image] = await Promise.all([engineInfo(), engine.inspectImage(imageId, signal)]);
-      if (image === undefined || runsOn(image, platform)) return platform;
+      if (image === undefined || sameArchitecture(image, platform)) return platform;
       return { os: image.os, architecture: image.architecture, variant: image.variant };
     },
     (imageId) => imageId,

@@ -10,6 +10,39 @@ import { createTagSightings } from './newer/tag-sightings.ts';
 
 const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };
 
+test.each([
+  ['386', 'amd64'],
+  ['amd64', 'amd64'],
+  ['arm64', 'amd64'],
+])('an image for %s on an engine of %s is asked about for its own architecture', async (architecture) => {
+  const { registry, sandbox, startProcess, clock } = createSandboxScene();
+  const platforms = ['amd64', '386', 'arm64'].map((each) => ({ os: 'linux', architecture: each, variant: '' }));
+  const platform = platforms.find((each) => each.architecture === architecture)!;
+  registry.store.publish('app:1', { version: '1', platforms });
+  await sandbox.engine.pullImage({ reference: 'app:1', platform });
+  const { id: imageId } = (await sandbox.engine.inspectImage('app:1'))!;
+  registry.store.publish('app:1', { version: '2', platforms });
+  const { outside } = startProcess();
+  const verdicts: Verdict[] = [];
+  const subject = {
+    imageId,
+    image: undefined,
+    reference: parseImageReference('app:1'),
+    inForce: defaultSettings,
+    failedVersions: [],
+    retryFailed: false,
+  };
+  const options = {
+    outside,
+    images: indexImages([]),
+    tags: createTagSightings({ clock: outside.clock, store: undefined }),
+    limit: 1,
+    find: createCandidateFinder(outside.registry),
+  };
+  await clock.run(() => askRegistries([{ subject, settle: (verdict) => void verdicts.push(verdict) }], options));
+  expect(verdicts).toMatchObject([{ status: 'stale', newest: { platform: { architecture } } }]);
+});
+
 test('a service of a swarm is asked about for the platform of its nodes, and stays with its tag', async () => {
   const { registry, startProcess, clock } = createSandboxScene();
   const name = 'registry.test/app';

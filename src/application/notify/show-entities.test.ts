@@ -1,37 +1,13 @@
 import { expect, test } from 'vitest';
 import { createFakeApplication, containerOutcome } from '../../../test/support/scene/fake-application.ts';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { aTrackedContainer } from '../../../test/support/scene/tracked-container.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Entities } from '../../domain/home-assistant/entities.ts';
 import { showEntities } from './show-entities.ts';
 
 const digest = (letter: string) => `sha256:${letter.repeat(64)}`;
-const web: TrackedContainer = {
-  id: 'c1',
-  name: 'web',
-  image: 'nginx:1.27',
-  imageId: digest('i'),
-  digest: digest('a'),
-  running: true,
-  status: 'running',
-  health: 'none',
-  createdAtMs: 0,
-  self: false,
-  monitorOnly: false,
-  noPull: false,
-  enabled: true,
-  scope: '',
-  dependsOn: [],
-  labelsInEffect: {},
-  settings: [],
-  canRollBack: false,
-  staleness: undefined,
-  stale: false,
-  updateAvailable: false,
-  latestDigest: '',
-  reason: '',
-  checkedAtMs: undefined,
-};
+const web = aTrackedContainer();
 
 test('containers are shown when they are known, and again when one of them is otherwise', async () => {
   const clock = createFakeClock();

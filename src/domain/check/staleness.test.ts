@@ -225,6 +225,11 @@ describe('judgeContent()', () => {
     expect(judge(subject(), content(), pulled, next).latestImageId).toBe(next.id);
   });
 
+  test('does not name an image for another platform that the engine has pulled by the same digest', () => {
+    const foreign = imageSummary(digestOf('config for arm64'), { digests: [`app@${digestOf('index 2')}`] });
+    expect(judge(subject(), content(), pulled, foreign).latestImageId).toBeUndefined();
+  });
+
   test('an image that is gone from the engine is judged by its id', () => {
     expect(judge(subject({ image: undefined }), content({ configDigest: digestOf('config 1') })).status).toBe('fresh');
     expect(judge(subject({ image: undefined }), content()).status).toBe('stale');

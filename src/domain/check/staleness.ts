@@ -54,7 +54,8 @@ export function judgeContent(subject: CheckSubject, content: Content, images: Im
     return unknownVerdict(`The image of the tag is made for ${made}, not for ${formatPlatform(platform)}`, subject);
   }
   const names = [latest.digest, latest.manifestDigest, latest.configDigest];
-  const [present] = names.flatMap((one) => images.byDigest(one) ?? []);
+  // Images for other platforms have the same index digest, but another id.
+  const [present] = names.flatMap((one) => images.byId(one) ?? []);
   const failedVersion = failureOf(subject, names);
   return {
     ...judgeNewer(subject, content, failedVersion),

@@ -19,12 +19,6 @@ describe('indexImages()', () => {
     expect(images.byTag(parseImageReference('nginx'))).toBeUndefined();
   });
 
-  test('byDigest() finds by registry digest and by id', () => {
-    expect(images.byDigest(digestOf('index'))).toBe(nginx);
-    expect(images.byDigest(digestOf('config'))).toBe(nginx);
-    expect(images.byDigest(digestOf('nothing'))).toBeUndefined();
-  });
-
   test('digestsOf() leaves out what is no digest', () => {
     expect(digestsOf(nginx)).toEqual([digestOf('index')]);
   });

@@ -3,15 +3,12 @@ import type { ContainerSummary, ImageSummary } from './container.ts';
 import { type Digest, parseDigest } from '../reference/digest.ts';
 import { formatReference, type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
 
-/** The engine's images by id, tag and digest. */
+/** The engine's images by id and tag. */
 export type ImageIndex = {
+  /** An id is the digest of a config, a manifest or an index, as the engine's image store chooses. */
   readonly byId: (id: string) => ImageSummary | undefined;
   /** Image that the reference's tag points at in the engine now. */
   readonly byTag: (reference: ImageReference) => ImageSummary | undefined;
-  /**
-   * Finds an image by a digest that it was pulled with, or by its id, which is the digest of its config or manifest.
-   */
-  readonly byDigest: (digest: Digest) => ImageSummary | undefined;
 };
 
 /** The labels of a listed container's image. Undefined when the engine no longer has it. */
@@ -31,19 +28,16 @@ export const noImageLabels: Labels = {};
 export function indexImages(images: readonly ImageSummary[]): ImageIndex {
   const byId = new Map<string, ImageSummary>();
   const byTag = new Map<string, ImageSummary>();
-  const byDigest = new Map<string, ImageSummary>();
   for (const image of images) {
     byId.set(image.id, image);
     for (const tag of image.tags) {
       const reference = tryParseImageReference(tag);
       if (reference !== undefined) byTag.set(formatReference(reference), image);
     }
-    for (const digest of digestsOf(image)) byDigest.set(digest, image);
   }
   return {
     byId: (id) => byId.get(id),
     byTag: (reference) => byTag.get(formatReference({ ...reference, digest: undefined })),
-    byDigest: (digest) => byId.get(digest) ?? byDigest.get(digest),
   };
 }
 

@@ -9,7 +9,7 @@ export type ContainerEntity = {
   readonly name: string;
   /** The name of the software, such as `nginx`. */
   readonly title: string;
-  /** `1.27 (01d110000000)`, or `1.27.3` if both versions have that form. Undefined: unknown. */
+  /** `1.27 (01d110000000)`. Undefined: unknown. */
   readonly installedVersion: string | undefined;
   readonly latestVersion: string | undefined;
   /** The release page of the newer image, or its source. */
@@ -39,12 +39,12 @@ export function entitiesOf(inventory: Inventory, updating: ReadonlySet<string>):
 }
 
 function entityOf(container: TrackedContainer, updating: ReadonlySet<string>): ContainerEntity {
-  const { engine, image, imageId, digest, latestDigest, updateAvailable, reason, checkedAtMs, sourceUrl } = container;
-  const { monitorOnly, staleness, status, self } = container;
+  const { engine, image, imageId, digest, reason, checkedAtMs, sourceUrl } = container;
+  const { monitorOnly, staleness, status, self, updateAvailable } = container;
   const name = engine === undefined ? container.name : `${engine}/${container.name}`;
   const reference = tryParseImageReference(image);
   const installed = versionOf(reference?.tag, digest === '' ? imageId : digest);
-  const newest = updateAvailable && latestDigest !== '' ? versionOf(reference?.tag, latestDigest) : installed;
+  const newest = updateAvailable ? newestOf(container) : installed;
   const isChecked = staleness !== undefined && staleness !== 'unknown';
   const releaseUrl = sourceUrl === undefined ? undefined : releasePageOf(sourceUrl);
   return {
@@ -65,6 +65,11 @@ function entityOf(container: TrackedContainer, updating: ReadonlySet<string>): C
       ...(checkedAtMs !== undefined && { checked_at_ms: checkedAtMs }),
     },
   };
+}
+
+/** Without a digest in a registry, its image is in the engine only. */
+function newestOf({ image, candidate = image, latestDigest, candidateDigest = '' }: TrackedContainer) {
+  return versionOf(tryParseImageReference(candidate)?.tag, latestDigest || candidateDigest);
 }
 
 /** The tag is always included, because a digest of digits only looks like a version number. */

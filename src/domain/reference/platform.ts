@@ -32,6 +32,13 @@ export function samePlatform(a: ForeignPlatform, b: ForeignPlatform): boolean {
   return formatPlatform(normalisePlatform(a)) === formatPlatform(normalisePlatform(b));
 }
 
+/** Whether the system and the architecture are the same, in any variant. A field that is not declared matches any. */
+export function sameArchitecture(a: ForeignPlatform, b: ForeignPlatform): boolean {
+  if (!a.os || !a.architecture || !b.os || !b.architecture) return true;
+  const [one, other] = [normalisePlatform(a), normalisePlatform(b)];
+  return one.os === other.os && one.architecture === other.architecture;
+}
+
 type Machine = { readonly architecture: string; readonly variant?: string };
 
 const aliases: ReadonlyMap<string, Machine> = new Map<string, Machine>([

@@ -25,3 +25,12 @@ test('slugsOf() leaves a name that is a slug as it is, whoever else comes', () =
     MY_APP: expect.stringMatching(/^my_app_[0-9a-f]{6}$/),
   });
 });
+
+test('Home Assistant discovers the entities of a base with several levels', () => {
+  // https://github.com/home-assistant/core/blob/dev/homeassistant/components/mqtt/discovery.py
+  const discovered = /^homeassistant\/\w+\/(?:[a-zA-Z0-9_-]+\/)?[a-zA-Z0-9_-]+\/config$/;
+  const topics = topicsOf('homeassistant', 'home/upkeep', 'h1');
+  for (const topic of [topics.config('web'), topics.sensorConfig('updates'), topics.buttonConfig('check')])
+    expect(topic).toMatch(discovered);
+  expect(topics.state('web')).toBe('home/upkeep/h1/web/update');
+});

@@ -30,7 +30,8 @@ export type Topics = ReturnType<typeof topicsOf>;
 
 export function topicsOf(prefix: string, base: string, node: string) {
   const own = `${base}/${node}`;
-  const device = `${base}_${node}`;
+  // Home Assistant discovers no id with a slash.
+  const device = `${base.replaceAll('/', '_')}_${node}`;
   return {
     device,
     status: `${own}/status`,

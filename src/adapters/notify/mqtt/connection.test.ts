@@ -83,3 +83,45 @@ test('a broker that confirms messages late, but each in time, is kept', async ()
   }
   await connection.close();
 });
+
+/** The answer to CONNECT with a text and other properties before the ones of the test. */
+function accepting(...properties: readonly number[]): Buffer {
+  const all = [0x1f, 0, 1, 0x78, 0x26, 0, 1, 0x61, 0, 1, 0x62, 0x25, 1, ...properties];
+  return Buffer.from([0x20, 3 + all.length, 0, 0, all.length, ...all]);
+}
+
+test('at most as many messages are unconfirmed as the broker allows', async () => {
+  const unconfirmed: Buffer[] = [];
+  let [most, all] = [0, 0];
+  await using broker = await startScriptedBroker((packet, socket) => {
+    if ((packet.head & 0xf0) === 0x10) return void socket.write(accepting(0x21, 0, 2));
+    const answer = acceptance(packet);
+    if (answer === undefined) return;
+    unconfirmed.push(answer);
+    all += 1;
+    most = Math.max(most, unconfirmed.length);
+    // Messages beyond the allowance would arrive before the answers.
+    if (unconfirmed.length >= 2 || all === 7)
+      setImmediate(() => unconfirmed.splice(0).forEach((each) => socket.write(each)));
+  });
+  const connection = await connectMqtt(brokerAt(broker.port), never);
+  const message = { topic: 'a', payload: 'b', qos: 1, retain: false } as const;
+  await Promise.all(Array.from({ length: 7 }, () => connection.publish(message)));
+  expect(most).toBe(2);
+  const last = Array.from({ length: 3 }, () => connection.publish(message));
+  await broker[Symbol.asyncDispose]();
+  for (const each of last) await expect(each).rejects.toMatchObject({ failure: 'network' });
+});
+
+test('the broker is pinged as often as it asks', async () => {
+  stopPings();
+  const pinged = createDeferred<void>();
+  await using broker = await startScriptedBroker((packet, socket) => {
+    if (packet.head === 0xc0) pinged.resolve();
+    socket.write((packet.head & 0xf0) === 0x10 ? accepting(0x13, 0, 10) : pong);
+  });
+  const connection = await connectMqtt(brokerAt(broker.port), never);
+  vi.advanceTimersByTime(10_000);
+  await pinged.promise;
+  await connection.close();
+});

@@ -15,6 +15,7 @@ import {
   publishPacket,
   subscribePacket,
 } from './packets.ts';
+import type { Allowance } from './connack.ts';
 import { refusedBy } from './reasons.ts';
 import { createPacketReader, type ReceivedPacket } from './read-packets.ts';
 import { createDeferred } from './deferred.ts';
@@ -71,6 +72,9 @@ async function connectAs(
   let lastId = 0;
   let isAccepted = false;
   let isAnswered = true;
+  let mostUnconfirmed = 0xffff;
+  let sent = 0;
+  const queue: (() => void)[] = [];
   /** The oldest unconfirmed packet at the last ping. */
   let unconfirmed: number | undefined;
 
@@ -84,7 +88,7 @@ async function connectAs(
     ended.resolve(why);
   };
   const abort = (): void => end(new Refused('network', 'the connection was aborted'));
-  const ping = setInterval(() => {
+  const checkAndPing = (): void => {
     const [oldest] = waiting.keys();
     if (!isAccepted) return end(new Refused('network', 'the broker did not accept the connection in time'));
     if (!isAnswered) return end(new Refused('network', 'the broker no longer answers'));
@@ -94,8 +98,8 @@ async function connectAs(
     unconfirmed = oldest;
     isAnswered = false;
     socket.write(pingPacket);
-  }, keepAliveSeconds * 1000);
-  ping.unref();
+  };
+  let ping = setInterval(checkAndPing, keepAliveSeconds * 1000).unref();
   signal.addEventListener('abort', abort, { once: true });
 
   const read = createPacketReader(version);
@@ -116,7 +120,7 @@ async function connectAs(
   return {
     publish(publication) {
       if (publication.qos === 0) return written(publishPacket(version, publication, 0));
-      return confirmed((id) => publishPacket(version, publication, id));
+      return inTurn(() => confirmed((id) => publishPacket(version, publication, id)));
     },
     subscribe: (topic) => confirmed((id) => subscribePacket(version, topic, id)),
     closed: ended.promise,
@@ -140,6 +144,7 @@ async function connectAs(
       case 'connack':
         if (packet.reason !== 0) return end(refusedBy(version, packet.reason));
         isAccepted = true;
+        applyAllowance(packet.allows);
         return opened.resolve();
       case 'pubrec':
         if (packet.reason >= 0x80) return settle(packet.id, packet.reason);
@@ -157,6 +162,27 @@ async function connectAs(
       }
       case 'pong':
         return undefined;
+    }
+  }
+
+  function applyAllowance({ receiveMaximum, keepAliveSeconds: wanted = 0 }: Allowance): void {
+    mostUnconfirmed = receiveMaximum;
+    if (wanted === 0 || wanted >= keepAliveSeconds) return;
+    clearInterval(ping);
+    ping = setInterval(checkAndPing, wanted * 1000).unref();
+  }
+
+  /** A broker ends the connection of a client that sends more unconfirmed messages than it allows. */
+  async function inTurn(send: () => Promise<void>): Promise<void> {
+    if (sent >= mostUnconfirmed) await new Promise<void>((resolve) => queue.push(resolve));
+    else sent += 1;
+    try {
+      await send();
+    } finally {
+      // The next message takes over the place of this one.
+      const next = queue.shift();
+      if (next === undefined) sent -= 1;
+      else next();
     }
   }
 

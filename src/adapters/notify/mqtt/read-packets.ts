@@ -1,8 +1,10 @@
+import { type Allowance, readAllowance } from './connack.ts';
 import { packetTypes, type MqttVersion, type Qos } from './packets.ts';
+import { readVariable } from './variable-length.ts';
 
 /** The packets that Upkeep handles. A reason code below 0x80 is a success. */
 export type ReceivedPacket =
-  | { readonly kind: 'connack'; readonly reason: number }
+  | { readonly kind: 'connack'; readonly reason: number; readonly allows: Allowance }
   /** PUBACK, PUBCOMP or SUBACK: the broker has processed the packet with this id. */
   | { readonly kind: 'ack'; readonly id: number; readonly reason: number }
   | { readonly kind: 'pubrec'; readonly id: number; readonly reason: number }
@@ -43,7 +45,7 @@ function readPacket(version: MqttVersion, head: number, body: Buffer): ReceivedP
   const id = body.length >= 2 ? body.readUInt16BE(0) : 0;
   switch (head >> 4) {
     case packetTypes.connack:
-      return { kind: 'connack', reason: body[1] ?? 0xff };
+      return { kind: 'connack', reason: body[1] ?? 0xff, allows: readAllowance(version, body) };
     case packetTypes.puback:
     case packetTypes.pubcomp:
       return { kind: 'ack', id, reason: body[2] ?? 0 };
@@ -83,16 +85,4 @@ function afterProperties(version: MqttVersion, body: Buffer, at: number): number
   if (version === 4) return at;
   const length = readVariable(body, at);
   return length === undefined ? body.length : length.end + length.value;
-}
-
-/** Undefined: the packet is incomplete. */
-function readVariable(from: Buffer, at: number): { readonly value: number; readonly end: number } | undefined {
-  let value = 0;
-  for (let index = 0; index < 4; index += 1) {
-    const digit = from[at + index];
-    if (digit === undefined) return undefined;
-    value += (digit & 0x7f) * 128 ** index;
-    if ((digit & 0x80) === 0) return { value, end: at + index + 1 };
-  }
-  throw new Error('it does not speak MQTT');
 }

@@ -57,7 +57,7 @@ function failureOf(status: number, words: string): SendFailure {
   return status === 408 || status === 425 || status >= 500 ? 'network' : 'rejected';
 }
 
-const rateWords = /rate.?limit|too many requests|M_LIMIT_EXCEEDED/i;
+const rateWords = /rate.?limit|too many request|frequency limited|freq out of limit|M_LIMIT_EXCEEDED/i;
 const authWords =
   /unauthori[sz]ed|invalid_auth|not_authed|invalid token|token_revoked|M_UNKNOWN_TOKEN|M_MISSING_TOKEN|application token is invalid|invalid api key/i;
 const goneWords =

@@ -147,7 +147,7 @@ export function createClient(options: ClientOptions): Client {
       const isSent =
         authorization !== undefined && (!authorization.isSecret || (await maySend(scheme, endpoint, signal)));
       const headers = isSent ? { ...ask.headers, authorization: authorization.header } : ask.headers;
-      return exchange({ method, url: new URL(`${scheme}://${place}`), headers, maxBytes }, signal);
+      return exchange({ method, url: urlOf(scheme, place), headers, maxBytes }, signal);
     };
     return host.throttle(() => inItsScheme(context, sendIn), patience, signal);
   }
@@ -193,6 +193,13 @@ type RequestContext = {
 };
 
 type SendInScheme = (scheme: Scheme) => Promise<WireAnswer>;
+
+/** Engines accept more names and ports in a reference than a URL can have. */
+function urlOf(scheme: Scheme, place: string): URL {
+  const text = `${scheme}://${place}`;
+  if (URL.canParse(text)) return new URL(text);
+  throw new RegistryFailure('registry-unreachable', 'no host can have that name or port');
+}
 
 async function sendAndLearnScheme(host: HostState, scheme: Scheme, sendIn: SendInScheme): Promise<WireAnswer> {
   try {

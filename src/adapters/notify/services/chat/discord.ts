@@ -6,7 +6,7 @@ import { cutLine, cutText, messagePieces, piecesOf } from '../../wire/split.ts';
 import { fieldOf, jsonOf } from '../../wire/answer-text.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, titleOf } from '../../service/texts.ts';
+import { markdownOrText, titleOf, withoutMentions } from '../../service/texts.ts';
 
 const parameters = {
   title: text('of the embeds'),
@@ -45,7 +45,8 @@ export const discord = defineService({
     const isRaw = values.json || parts.segments[0] === 'raw';
     return {
       judge: isGone,
-      requests(message) {
+      requests(written) {
+        const message = withoutMentions(written);
         if (isRaw) return [{ ...jsonPost(url, {}), body: message.text }];
         const isGrouped = !values.splitlines || (message.markdown !== undefined && !given.has('splitlines'));
         const title = titleOf(message, values.title);

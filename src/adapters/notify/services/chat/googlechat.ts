@@ -3,7 +3,7 @@ import { jsonPost } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { titleOf } from '../../service/texts.ts';
+import { titleOf, withoutMentions } from '../../service/texts.ts';
 
 /** https://developers.google.com/workspace/chat/quickstart/webhooks */
 export const googlechat = defineService({
@@ -23,7 +23,8 @@ export const googlechat = defineService({
   open({ address: { server, path }, values }) {
     const login = new URLSearchParams({ key: values.key, token: values.token }).toString();
     return {
-      requests(message) {
+      requests(written) {
+        const message = withoutMentions(written);
         const title = titleOf(message, values.title);
         const shown = title === '' ? message.text : `*${title}*\n${message.text}`;
         return messagePieces(shown, textLimit).map((piece) =>

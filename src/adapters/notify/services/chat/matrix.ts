@@ -67,6 +67,7 @@ export const matrix = defineService({
     async function sendToRooms(message: Message, ask: Ask): Promise<void> {
       const title = titleOf(message, values.title);
       const pieces = messagePieces(title === '' ? message.text : `${title}\n\n${message.text}`, textLimit);
+      const mentions = message.isFromTemplate === true ? {} : nobody;
       const rooms = values.rooms.length > 0 ? values.rooms : await joinedRooms(ask);
       const refusals: Refused[] = [];
       for (const room of rooms) {
@@ -76,7 +77,7 @@ export const matrix = defineService({
             // Each attempt has the same id, so the server recognises a repeat.
             const transaction = encodeURIComponent(`${message.id}-${index}`);
             const path = `/rooms/${encodeURIComponent(id)}/send/m.room.message/${transaction}`;
-            expectAccepted(await ask('PUT', path, { msgtype: 'm.text', body }));
+            expectAccepted(await ask('PUT', path, { msgtype: 'm.text', body, ...mentions }));
           }
         } catch (error) {
           if (!(error instanceof Refused)) throw error;
@@ -88,6 +89,9 @@ export const matrix = defineService({
     }
   },
 });
+
+/** Words in the text notify nobody: https://spec.matrix.org/latest/client-server-api/#user-and-room-mentions */
+const nobody = { 'm.mentions': {} };
 
 type Ask = (method: 'GET' | 'POST' | 'PUT', path: string, body: unknown) => Promise<HttpAnswer>;
 

@@ -248,6 +248,26 @@ describe('Slack gets', () => {
         ],
       },
       {
+        name: 'text that means nothing to Slack: no mention, no link',
+        url,
+        message: { text: 'web: refused by <!channel> & <https://evil.test|us>' },
+        requests: [
+          {
+            url,
+            json: {
+              text: title,
+              attachments: [{ text: 'web: refused by &lt;!channel&gt; &amp; &lt;https://evil.test|us&gt;' }],
+            },
+          },
+        ],
+      },
+      {
+        name: 'the markup of an own template',
+        url,
+        message: { text: '<!here> <https://example.com|more>', isFromTemplate: true },
+        requests: [{ url, json: { text: title, attachments: [{ text: '<!here> <https://example.com|more>' }] } }],
+      },
+      {
         name: 'the same for the old form',
         url: `slack://bot@${a}/${b}/${c}?icon=https://p.example.com/i.png`,
         requests: [
@@ -348,11 +368,23 @@ describe('Teams gets', () => {
     ],
     () => ({ status: 202 }),
   );
+
+  test('a card of at most 28 kB, even if the text has many short lines', async () => {
+    const rig = await startRig(() => ({ status: 202 }));
+    const lines = Array.from({ length: 1000 }, (_, index) => `- c${index} ("a:1"): Fresh`);
+    await rig.send(workflow, aMessage({ text: lines.join('\n') }));
+    const { body } = rig.received[0]!;
+    expect(Buffer.byteLength(body)).toBeLessThan(28 * 1024);
+    const blocks = (JSON.parse(body) as ReturnType<typeof card>).attachments[0]!.content.body as { text: string }[];
+    expect(blocks[1]!.text).toBe(lines[0]);
+    expect(blocks.at(-1)!.text).toBe(`… ${1000 - (blocks.length - 2)} more lines`);
+  });
 });
 
 describe('Matrix gets', () => {
   const api = 'https://matrix.example.com/_matrix/client/v3';
-  const said = { msgtype: 'm.text', body: `${title}\n\n${text}` };
+  // Without the key, the words `@room` in the body would notify everyone.
+  const said = { msgtype: 'm.text', body: `${title}\n\n${text}`, 'm.mentions': {} };
   const authorization = 'Bearer syt_token';
   const answers = ({ url }: { readonly url: string }) => {
     if (url.endsWith('/login')) return { body: '{"access_token":"syt_token"}' };
@@ -622,4 +654,22 @@ describe('Zulip gets', () => {
     expect(forms.map((form) => form.get('content')?.length)).toEqual([40, 40, 20, 40, 40, 20]);
     for (const form of forms) expect(form.get('topic')).toBe(`${'T'.repeat(19)}…`);
   });
+});
+
+test.each([
+  ['discord://tkn-A1_b@123456?splitlines=no', 'content'],
+  ['mattermost://chat.example.com/abcdefghijklmnopqrstuvwxyz', 'text'],
+  ['rocketchat://chat.example.com/tokenA/tokenB', 'text'],
+  ['googlechat://chat.googleapis.com/v1/spaces/S/messages?key=k1234&token=t1234', 'text'],
+])('%s: only an own template can notify everyone', async (url, field) => {
+  const words = 'web: @everyone, @channel, @here and @ALL; <users/all>; ops@example.com';
+  const sent = async (message: Parameters<typeof aMessage>[0]) => {
+    const rig = await startRig(() => ({ body: '{}' }));
+    await rig.send(url, { title: '', ...message });
+    return (JSON.parse(rig.received[0]!.body) as Readonly<Record<string, unknown>>)[field];
+  };
+  expect(await sent({ text: words, isFromTemplate: true })).toBe(words);
+  const shown = await sent({ text: words });
+  expect(shown).not.toMatch(/@(?:everyone|channel|here|all)|<users/i);
+  expect(String(shown).replaceAll('\u200b', '')).toBe(words);
 });

@@ -41,7 +41,7 @@ export const slack = defineService({
           text: titleOf(message, values.title),
           username: orNone(values.botname === '' ? botName : values.botname),
           attachments: attachmentsOf(message.text).map((line) => ({
-            text: line,
+            text: message.isFromTemplate === true ? line : escaped(line),
             color: values.color === undefined ? undefined : `#${hexColour(values.color)}`,
           })),
           thread_ts: orNone(values.thread_ts),
@@ -64,6 +64,11 @@ function attachmentsOf(text: string): readonly string[] {
   const lines = cutText(text.replace(/\n$/, ''), textLimit).split('\n');
   if (lines.length <= mostAttachments) return lines;
   return [...lines.slice(0, mostAttachments - 1), lines.slice(mostAttachments - 1).join('\n')];
+}
+
+/** Without it, a text could mention everyone: https://docs.slack.dev/messaging/formatting-message-text#escaping */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 const saysOk: AnswerCheck = (answer) => {

@@ -43,18 +43,26 @@ export const teams = defineService({
       requests(message) {
         const title = titleOf(message, values.title);
         const heading = { type: 'TextBlock', text: title, weight: 'Bolder', size: 'Medium', color };
-        const lines = cutText(message.text, textLimit)
-          .split('\n')
-          .filter((line) => line.trim() !== '')
-          .map((line) => ({ type: 'TextBlock', text: line, wrap: true }));
+        const lines = blocksOf(message.text);
         return [jsonPost(address.href, cardMessage(title === '' ? lines : [heading, ...lines]))];
       },
     };
   },
 });
 
-/** A message may have 28 kB, and the card adds some bytes to each line. */
-const textLimit = { max: 12_000, unit: 'bytes' } as const;
+/** A message may have 28 kB, with the frame of the card. */
+const mostInBlocks = 26_000;
+
+/** A block for each line. The card adds 45 bytes to each, so the room for text depends on the lines. */
+function blocksOf(text: string): readonly object[] {
+  for (let max = 12_000; ; max -= 1000) {
+    const blocks = cutText(text, { max, unit: 'bytes' })
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+      .map((line) => ({ type: 'TextBlock', text: line, wrap: true }));
+    if (max === 1000 || Buffer.byteLength(JSON.stringify(blocks)) <= mostInBlocks) return blocks;
+  }
+}
 
 /** https://adaptivecards.io/explorer/TextBlock.html */
 function cardMessage(body: readonly object[]): object {

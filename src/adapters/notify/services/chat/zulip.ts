@@ -8,7 +8,7 @@ import { cutLine, messagePieces, type TextLimit } from '../../wire/split.ts';
 import { fieldOf, jsonOf } from '../../wire/answer-text.ts';
 import { requiredMatch, required, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, titledText, titleOf } from '../../service/texts.ts';
+import { markdownOrText, titledText, titleOf, withoutMentions } from '../../service/texts.ts';
 
 const parameters = {
   stream: text('channel that gets the message'),
@@ -44,7 +44,8 @@ export const zulip = defineService({
     const login = { authorization: basicLogin(mail, key) };
     let limits: Limits | undefined;
     return {
-      async requests(message, exchange, signal) {
+      async requests(written, exchange, signal) {
+        const message = withoutMentions(written);
         limits ??= limitsIn(await exchange(limitsQuestion(server, login), signal));
         const title = titleOf(message, values.title);
         const usesTitle = !isDirect && values.topic === '';

@@ -6,7 +6,7 @@ import { defineService } from '../../service/service.ts';
 import { titleOf } from '../../service/texts.ts';
 
 const parameters = {
-  alias: text('alerts with the same alias are one'),
+  alias: text('alerts with the same alias are one; by default each message is an alert'),
   description: text('replaces the text'),
   responders: list('`team:name`, `user:mail`, or with an id'),
   visibleto: list('teams and users that see the alert, in the form of `responders`'),
@@ -38,7 +38,8 @@ export const opsgenie = defineService({
         const body = {
           message: cutLine(title === '' ? message.text : title, titleLimit),
           description: cutText(values.description === '' ? message.text : values.description, textLimit),
-          alias: orNone(values.alias),
+          // The service takes an alert that is sent again for the same one.
+          alias: values.alias === '' ? message.id : values.alias,
           responders: orNone(values.responders.map(responder)),
           visibleTo: orNone(values.visibleto.map(responder)),
           actions: orNone(values.actions),

@@ -12,7 +12,7 @@ const parameters = {
   severity: choice('of the event', ['critical', 'error', 'warning', 'info'], 'error'),
   source: text('origin of the event', { fallback: 'default' }),
   action: choice('of the event', ['trigger', 'acknowledge', 'resolve'], 'trigger'),
-  dedup_key: text('events with the same key are one alert'),
+  dedup_key: text('events with the same key are one alert; by default each message is an alert'),
   details: jsonObject('of the event'),
   contexts: text('`link:URL,image:URL`, or a list in JSON'),
   client: text('name of the monitoring client'),
@@ -39,14 +39,15 @@ export const pagerduty = defineService({
       const whole = titledText(message);
       const summary = cutLine(whole, summaryLimit);
       // The rest of a text that is too long for the summary.
-      const text = summary === whole ? {} : { custom_details: { text: cutText(message.text, detailsLimit) } };
+      const text = summary === whole ? undefined : { text: cutText(message.text, detailsLimit) };
+      const details = text === undefined ? values.details : { ...text, ...values.details };
       const body = {
         routing_key: key,
         event_action: values.action,
-        payload: { summary, severity: values.severity, source: values.source, ...text },
-        dedup_key: orNone(values.dedup_key),
-        details: values.details,
-        contexts,
+        payload: { summary, severity: values.severity, source: values.source, custom_details: details },
+        // The service takes an event that is sent again for the same alert.
+        dedup_key: values.dedup_key === '' ? message.id : values.dedup_key,
+        ...contexts,
         client: orNone(values.client),
         client_url: orNone(values.client_url),
       };
@@ -60,9 +61,20 @@ const summaryLimit = { max: 1024, unit: 'characters' } as const;
 /** An event may have 512 kB. */
 const detailsLimit = { max: 100_000, unit: 'bytes' } as const;
 
-function readContexts(written: string): readonly unknown[] | undefined {
-  if (written === '') return undefined;
-  if (written.trimStart().startsWith('[')) return parsedList(written);
+/** Undefined fields are omitted. */
+type Contexts = { readonly links: readonly object[] | undefined; readonly images: readonly object[] | undefined };
+
+/** Shoutrrr has one list of both kinds, as in the first version of the API. */
+function readContexts(written: string): Contexts {
+  const all = written.trimStart().startsWith('[') ? parsedList(written) : shortList(written);
+  const of = (kind: string) => orNone(all.flatMap(({ type, ...context }) => (type === kind ? [context] : [])));
+  return { links: of('link'), images: of('image') };
+}
+
+type Context = { readonly type?: unknown };
+
+function shortList(written: string): readonly Context[] {
+  if (written === '') return [];
   return written.split(/,(?=(?:link|image):)/).map((each) => {
     const [, kind, address] = /^(link|image):(\S+)$/.exec(each.trim()) ?? [];
     if (kind === undefined) throw new InvalidUrlError('the key "contexts"', 'is no list of link:URL and image:URL');
@@ -70,8 +82,9 @@ function readContexts(written: string): readonly unknown[] | undefined {
   });
 }
 
-function parsedList(written: string): readonly unknown[] {
+function parsedList(written: string): readonly Context[] {
   const value = parsedOrUndefined(written);
-  if (Array.isArray(value)) return value;
+  if (Array.isArray(value) && value.every((one): one is Context => typeof one === 'object' && one !== null))
+    return value;
   throw new InvalidUrlError('the key "contexts"', 'is no list in JSON');
 }

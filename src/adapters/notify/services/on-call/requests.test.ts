@@ -9,9 +9,16 @@ describe('Opsgenie gets', () => {
   describeRequests(
     [
       {
+        // Without an alias of the user's, a message that is sent again is the same alert.
         name: 'an alert',
         url: 'opsgenie://api.opsgenie.com/key-1',
-        requests: [{ url: 'https://api.opsgenie.com/v2/alerts', headers, json: { message: title, description: text } }],
+        requests: [
+          {
+            url: 'https://api.opsgenie.com/v2/alerts',
+            headers,
+            json: { message: title, description: text, alias: 'msg-1' },
+          },
+        ],
       },
       {
         name: 'an alert with all that the query says, in Europe',
@@ -53,7 +60,8 @@ describe('Opsgenie gets', () => {
 describe('PagerDuty gets', () => {
   const key = '7b3f9a1c5e8d4f6092a4b6c8d0e1f2a3';
   const url = 'https://events.pagerduty.com/v2/enqueue';
-  const usual = { routing_key: key, event_action: 'trigger' };
+  // Without a key of the user's, a message that is sent again is the same alert.
+  const usual = { routing_key: key, event_action: 'trigger', dedup_key: 'msg-1' };
   const payload = { summary: `${title} ${text}`, severity: 'error', source: 'default', custom_details: { text } };
   describeRequests(
     [
@@ -74,15 +82,29 @@ describe('PagerDuty gets', () => {
             json: {
               routing_key: key,
               event_action: 'resolve',
-              payload: { summary: text, severity: 'warning', source: 'h1' },
+              payload: { summary: text, severity: 'warning', source: 'h1', custom_details: { a: 1 } },
               dedup_key: 'd',
-              details: { a: 1 },
-              contexts: [
-                { type: 'link', href: 'https://l.example.com' },
-                { type: 'image', src: 'https://i.example.com' },
-              ],
+              links: [{ href: 'https://l.example.com' }],
+              images: [{ src: 'https://i.example.com' }],
               client: 'c',
               client_url: 'https://c.example.com',
+            },
+          },
+        ],
+      },
+      {
+        name: 'the links and images of a list in JSON, and the whole of a long text beside the details',
+        url: `pagerduty://${key}?details=%7B%22a%22%3A1%7D&contexts=${encodeURIComponent(
+          '[{"type":"link","href":"https://l.example.com","text":"more"},{"type":"image","src":"https://i.example.com","alt":"i"}]',
+        )}`,
+        requests: [
+          {
+            url,
+            json: {
+              ...usual,
+              payload: { ...payload, custom_details: { text, a: 1 } },
+              links: [{ href: 'https://l.example.com', text: 'more' }],
+              images: [{ src: 'https://i.example.com', alt: 'i' }],
             },
           },
         ],

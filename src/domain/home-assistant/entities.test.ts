@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { aTrackedContainer } from '../../../test/support/scene/tracked-container.ts';
+import type { TrackedContainer } from '../inventory/inventory.ts';
+import { entitiesOf } from './entities.ts';
+
+const newer = `sha256:${'b'.repeat(64)}`;
+const stale: Partial<TrackedContainer> = { staleness: 'stale', stale: true, updateAvailable: true };
+
+function versions(changes: Partial<TrackedContainer>) {
+  const containers = [aTrackedContainer({ ...stale, ...changes })];
+  const inventory = {
+    revision: 1,
+    known: true,
+    scope: '',
+    containers,
+    unfinished: [],
+    images: [],
+    updatesAvailable: 1,
+  };
+  const [entity] = entitiesOf(inventory, new Set())?.containers ?? [];
+  return [entity?.installedVersion, entity?.latestVersion];
+}
+
+test('the newest version of a container that moves to a higher tag has that tag', () => {
+  const moving = { candidate: 'nginx:1.28', candidateKind: 'minor', latestDigest: newer } as const;
+  expect(versions(moving)).toEqual(['1.27 (aaaaaaaaaaaa)', '1.28 (bbbbbbbbbbbb)']);
+});
+
+test('an image that only the engine has is a newer version too', () => {
+  expect(versions({ noPull: true, digest: '', candidateDigest: newer })).toEqual([
+    '1.27 (iiiiiiiiiiii)',
+    '1.27 (bbbbbbbbbbbb)',
+  ]);
+});
