@@ -1,9 +1,8 @@
 import { defined } from '../../../domain/text/defined.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
-import { runsOn } from '../../../domain/reference/choose-platform.ts';
 import type { Image } from '../../../domain/container/container.ts';
 import { formatReference, parseImageReference, withDigest } from '../../../domain/reference/image-reference.ts';
-import type { Platform } from '../../../domain/reference/platform.ts';
+import { type Platform, sameArchitecture } from '../../../domain/reference/platform.ts';
 import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
@@ -12,12 +11,13 @@ export type FetchContext = {
   readonly outside: Outside;
   readonly settings: ServiceSettings;
   readonly runId: string;
+  readonly info: EngineInfo;
   readonly signal: AbortSignal | undefined;
 };
 
 /** The image of the planned digest: from the engine if it has it, else pulled. Undefined if it is gone after the pull. */
 export async function fetchImage(
-  { outside, settings, runId, signal }: FetchContext,
+  { outside, settings, runId, info, signal }: FetchContext,
   planned: PlannedMember,
   platform: Platform | undefined,
 ): Promise<Image | undefined> {
@@ -28,7 +28,8 @@ export async function fetchImage(
   const reference = withDigest(parseImageReference(planned.reference), planned.digest);
   const exact = formatReference(reference);
   const present = await engine.inspectImage(exact, signal);
-  if (present !== undefined) return present;
+  // An index has one digest for all platforms.
+  if (present !== undefined && sameArchitecture(present, platform ?? info.platform)) return present;
   const credentials = await registry.credentialsFor(reference, signal);
   await engine.pullImage(
     {
@@ -42,9 +43,9 @@ export async function fetchImage(
   return engine.inspectImage(exact, signal);
 }
 
-/** A container that runs under emulation keeps its platform. */
+/** A container of another architecture than the engine's keeps its own. */
 export function foreignPlatform(oldImage: Image | undefined, { platform }: EngineInfo): Platform | undefined {
-  if (oldImage === undefined || runsOn(oldImage, platform)) return undefined;
+  if (oldImage === undefined || sameArchitecture(oldImage, platform)) return undefined;
   const { os, architecture, variant } = oldImage;
   return { os, architecture, variant };
 }

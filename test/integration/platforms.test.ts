@@ -1,0 +1,64 @@
+import { afterEach, expect, test } from 'vitest';
+import { describeInLab } from '../lab/describe-in-lab.ts';
+import { webServer } from '../lab/registry/catalogue.ts';
+import type { Inspected } from '../lab/engine/engine-client.ts';
+import { pushIndex } from '../lab/registry/push.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
+
+describeInLab('containers of one tag for several architectures', (lab) => {
+  const { engine, registry } = lab;
+  const own = process.arch === 'arm64' ? 'arm64' : 'amd64';
+  const other = process.arch === 'arm64' ? 'arm' : '386';
+  const platforms = [own, other].map((architecture) => ({ os: 'linux', architecture }));
+  const image = `${registry.host}/main/platforms:stable`;
+  afterEach(() => engine.clear());
+
+  async function run(name: string, platform: string): Promise<void> {
+    await engine.call('POST', `/images/create?fromImage=${encodeURIComponent(image)}&platform=${platform}`);
+    const created = await engine.call('POST', `/containers/create?name=${name}&platform=${platform}`, { Image: image });
+    expect(created.status, JSON.stringify(created.body)).toBe(201);
+    await engine.call('POST', `/containers/${name}/start`);
+  }
+
+  async function architectureOf(name: string): Promise<unknown> {
+    const container = (await engine.inspect(name)) as (Inspected & ContainersPlatform) | undefined;
+    const { body } = await engine.call('GET', `/images/${container?.Image}/json`);
+    const { Architecture } = body as { readonly Architecture?: string };
+    return container?.ImageManifestDescriptor?.platform?.architecture ?? Architecture;
+  }
+
+  const push = (version: string) => pushIndex(registry, 'main/platforms', 'stable', webServer(version), { platforms });
+
+  async function update() {
+    const { stdout } = await runUpkeep(['update', '--json', '--health-window', '1s'], { socket: engine.socket });
+    const { containers } = JSON.parse(stdout) as {
+      readonly containers: readonly { readonly name: string; readonly outcome: string; readonly reason: string }[];
+    };
+    return containers.map(({ name, outcome, reason }) => `${name}: ${outcome} ${reason}`.trim());
+  }
+
+  test('a container of another architecture than the engine keeps its own', async () => {
+    await push('v1');
+    await run('other', `linux/${other}`);
+    await push('v2');
+    expect(await update()).toEqual(['other: updated']);
+    expect(await architectureOf('other')).toBe(other);
+  });
+
+  // Docker's own image store keeps one image for each digest, so it may refuse the second pull.
+  test('beside one of the own architecture, none gets the image of the other', async () => {
+    await push('v1');
+    await run('other', `linux/${other}`);
+    await push('v2');
+    await run('own', `linux/${own}`);
+    await push('v3');
+    await update();
+    expect(await architectureOf('other')).toBe(other);
+    expect(await architectureOf('own')).toBe(own);
+  });
+});
+
+/** With containerd's image store, one image id means all platforms. */
+type ContainersPlatform = {
+  readonly ImageManifestDescriptor?: { readonly platform?: { readonly architecture?: string } };
+};
