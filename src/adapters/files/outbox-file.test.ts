@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -17,7 +17,7 @@ const put = (id: string): OutboxRecord => ({ kind: 'put', target: 'a', message: 
 describe('the outbox file', () => {
   test('holds what was appended, in order, for its owner alone', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyRecords, { maxLength: 4 }), async (batches) => {
+      fc.asyncProperty(fc.array(anyRecords, { minLength: 1, maxLength: 4 }), async (batches) => {
         const folder = join(freshFolder(), 'not', 'there', 'yet');
         const file = createOutboxFile(folder, createTestLog());
         for (const batch of batches) await file.append(batch);
@@ -87,5 +87,32 @@ describe('the outbox file', () => {
     const folder = freshFolder();
     expect(await createOutboxFile(folder, createTestLog()).peek()).toEqual([]);
     expect(() => readFileSync(join(folder, 'outbox.jsonl'))).toThrow(/ENOENT/);
+  });
+
+  test('that a person removes is made anew', async () => {
+    const folder = freshFolder();
+    const file = createOutboxFile(folder, createTestLog());
+    await file.append([put('1')]);
+    rmSync(join(folder, 'outbox.jsonl'));
+    await file.append([put('2')]);
+    await file.close();
+    expect(await file.peek()).toEqual([put('2')]);
+  });
+
+  test('of several gigabytes is read in part, which is said', async () => {
+    const folder = freshFolder();
+    const path = join(folder, 'outbox.jsonl');
+    writeFileSync(path, '');
+    // Takes no room on the disk.
+    truncateSync(path, 3 * 1024 ** 3);
+    appendFileSync(path, `\n${JSON.stringify(put('1'))}\n`);
+    const log = createTestLog();
+    const file = createOutboxFile(folder, log);
+    expect(await file.peek()).toEqual([put('1')]);
+    expect(await file.load()).toEqual([put('1')]);
+    await file.close();
+    expect(log.lines.map(({ message }) => message)).toContain(
+      'The outbox of notifications is too large, and only its end is read',
+    );
   });
 });

@@ -1,11 +1,9 @@
-import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import { type OutboxRecord, type OutboxStore, readRecord } from '../../domain/notification/outbox/record.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { codeOf } from '../../domain/text/error-code.ts';
-import { mostBytes, readBetween, replaceLines, syncFolder } from './line-file.ts';
+import { appendLines, closeLines, type OpenFile, readLines, replaceLines } from './line-file.ts';
 
 export type OutboxFile = OutboxStore & {
   /** The current records, possibly of another process. Read-only. Throws if the file cannot be read. */
@@ -18,34 +16,23 @@ export type OutboxFile = OutboxStore & {
  */
 export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): OutboxFile {
   const path = join(folder, 'outbox.jsonl');
-  let handle: FileHandle | undefined;
+  let file: OpenFile | undefined;
 
-  async function opened(): Promise<FileHandle> {
-    if (handle === undefined) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      handle = await open(path, 'a+', 0o600);
-      await syncFolder(folder);
-    }
-    return handle;
+  async function readAll(): Promise<readonly OutboxRecord[]> {
+    const { first, lines, isCut } = await readLines(path);
+    if (isCut) log.warn('The outbox of notifications is too large, and only its end is read', { path });
+    return recordsIn(isCut || first === undefined ? lines : [first, ...lines], path, log);
   }
 
   async function close(): Promise<void> {
-    const closing = handle;
-    handle = undefined;
-    await closing?.close();
+    await closeLines(file);
+    file = undefined;
   }
 
   return {
     async load() {
       try {
-        const file = await opened();
-        const { size } = await file.stat();
-        const text = await readBetween(file, 0, Math.min(size, mostBytes));
-        if (size > mostBytes)
-          log.warn('The outbox of notifications is too large, and only its beginning is read', { path });
-        // Ends a line that a crash cut, so that it does not damage the next one.
-        if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
-        return recordsIn(text, path, log);
+        return await readAll();
       } catch (error) {
         log.warn('Notifications of earlier runs cannot be read', { error: describe('read', path, error).message });
         return [];
@@ -53,11 +40,9 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
     },
     async append(records) {
       try {
-        const file = await opened();
-        await file.appendFile(records.map((record) => `${lineOf(record)}\n`).join(''));
-        await file.datasync();
+        file = await appendLines(file, path, { lines: records.map(lineOf) });
       } catch (error) {
-        await close().catch(() => undefined);
+        await close();
         throw describe('write', path, error);
       }
     },
@@ -70,11 +55,11 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
       }
     },
     async peek() {
-      const text = await readFile(path, 'utf8').catch((error: unknown) => {
-        if (codeOf(error) === 'ENOENT') return '';
+      try {
+        return await readAll();
+      } catch (error) {
         throw describe('read', path, error);
-      });
-      return recordsIn(text.slice(0, mostBytes), path, log);
+      }
     },
     close,
   };
@@ -84,8 +69,7 @@ function lineOf(record: OutboxRecord): string {
   return JSON.stringify(record);
 }
 
-function recordsIn(text: string, path: string, log: Pick<Log, 'warn'>): readonly OutboxRecord[] {
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
+function recordsIn(lines: readonly string[], path: string, log: Pick<Log, 'warn'>): readonly OutboxRecord[] {
   const records = lines.flatMap((line) => readRecord(line) ?? []);
   const unreadable = lines.length - records.length;
   // A process that was killed during a write leaves one cut line.
