@@ -1,4 +1,15 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -8,7 +19,8 @@ import { anyRecords, messageOf } from '../../../test/support/notify/outbox-arbit
 import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import { createOutboxFile } from './outbox-file.ts';
 
-const parent = mkdtempSync(join(tmpdir(), 'upkeep-outbox-'));
+/** In memory if possible, because a sync on a busy disk is slow. */
+const parent = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'upkeep-outbox-'));
 afterAll(() => rmSync(parent, { recursive: true }));
 
 const freshFolder = () => mkdtempSync(join(parent, 'state-'));
@@ -114,5 +126,26 @@ describe('the outbox file', () => {
     expect(log.lines.map(({ message }) => message)).toContain(
       'The outbox of notifications is too large, and only its end is read',
     );
+  });
+
+  test('on a disk that does not answer delays nobody for longer than the deadline, and is written again later', async () => {
+    const folder = freshFolder();
+    const path = join(folder, 'outbox.jsonl');
+    // Its reading waits for a writer.
+    execFileSync('mkfifo', [path]);
+    const log = createTestLog();
+    const file = createOutboxFile(folder, log, 200);
+    try {
+      expect(await file.load()).toEqual([]);
+      expect(JSON.stringify(log.lines)).toMatch(/Cannot read the outbox .*: the disk does not answer/);
+      await expect(file.append([put('1')])).rejects.toThrow(/^Cannot write the outbox ".*": the disk does not answer/);
+      await expect(file.replace([put('1')])).rejects.toThrow(/the disk does not answer/);
+      await file.close();
+    } finally {
+      await (await open(path, 'r+')).close();
+    }
+    rmSync(path);
+    await expect.poll(() => file.replace([put('2')]).catch(() => 'late'), { timeout: 10_000 }).toBeUndefined();
+    expect(await createOutboxFile(folder, log).peek()).toEqual([put('2')]);
   });
 });

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
 import { type OutboxRecord, type OutboxStore, readRecord } from '../../domain/notification/outbox/record.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { appendLines, closeLines, type OpenFile, readLines, replaceLines } from './line-file.ts';
+import { withDeadline } from './queue.ts';
 
 export type OutboxFile = OutboxStore & {
   /** The current records, possibly of another process. Read-only. Throws if the file cannot be read. */
@@ -12,11 +13,27 @@ export type OutboxFile = OutboxStore & {
 
 /**
  * Stores an outbox in `outbox.jsonl` of the folder, one record per line. `append` syncs its lines; `replace` writes a
- * new file and renames it. The file contains texts of messages but no target URLs. Only its owner can read it.
+ * new file and renames it. The file contains texts of messages but no target URLs. Only its owner can read it. A call
+ * fails after the deadline, because a network file system may never answer. Further calls then fail until it has ended.
  */
-export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): OutboxFile {
+export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>, deadlineMs = 10_000): OutboxFile {
   const path = join(folder, 'outbox.jsonl');
   let file: OpenFile | undefined;
+  let isBusy = false;
+
+  async function inTime<Result>(doing: 'read' | 'write', work: () => Promise<Result>): Promise<Result> {
+    try {
+      if (isBusy) throw noAnswer;
+      isBusy = true;
+      const done = work().finally(() => (isBusy = false));
+      const answer = await withDeadline<Result | typeof noAnswer>(done, deadlineMs, noAnswer);
+      if (answer === noAnswer) throw noAnswer;
+      // Only the deadline resolves to that error.
+      return answer as Result;
+    } catch (error) {
+      throw describe(doing, path, error);
+    }
+  }
 
   async function readAll(): Promise<readonly OutboxRecord[]> {
     const { first, lines, isCut } = await readLines(path);
@@ -29,41 +46,37 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): Outbox
     file = undefined;
   }
 
+  async function appendAll(records: readonly OutboxRecord[]): Promise<void> {
+    try {
+      file = await appendLines(file, path, { lines: records.map(lineOf) });
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
+  async function replaceAll(records: readonly OutboxRecord[]): Promise<void> {
+    await close();
+    await replaceLines(path, records.map(lineOf));
+  }
+
   return {
     async load() {
       try {
-        return await readAll();
+        return await inTime('read', readAll);
       } catch (error) {
-        log.warn('Notifications of earlier runs cannot be read', { error: describe('read', path, error).message });
+        log.warn('Notifications of earlier runs cannot be read', { error: describeError(error) });
         return [];
       }
     },
-    async append(records) {
-      try {
-        file = await appendLines(file, path, { lines: records.map(lineOf) });
-      } catch (error) {
-        await close();
-        throw describe('write', path, error);
-      }
-    },
-    async replace(records) {
-      try {
-        await close();
-        await replaceLines(path, records.map(lineOf));
-      } catch (error) {
-        throw describe('write', path, error);
-      }
-    },
-    async peek() {
-      try {
-        return await readAll();
-      } catch (error) {
-        throw describe('read', path, error);
-      }
-    },
-    close,
+    append: (records) => inTime('write', () => appendAll(records)),
+    replace: (records) => inTime('write', () => replaceAll(records)),
+    peek: () => inTime('read', readAll),
+    close: () => inTime('write', close).catch(() => undefined),
   };
 }
+
+const noAnswer = new Error('the disk does not answer');
 
 function lineOf(record: OutboxRecord): string {
   return JSON.stringify(record);
