@@ -26,7 +26,7 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>, deadlin
       if (isBusy) throw noAnswer;
       isBusy = true;
       const done = work().finally(() => (isBusy = false));
-      const answer = await withDeadline<Result | typeof noAnswer>(done, deadlineMs, noAnswer);
+      const answer = await withDeadline(done, deadlineMs, noAnswer);
       if (answer === noAnswer) throw noAnswer;
       // Only the deadline resolves to that error.
       return answer as Result;
