@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
@@ -323,6 +324,15 @@ describe('readers', () => {
     expect(scene.http.streams.count()).toBe(10);
     for (const reader of all) reader.end();
     while (scene.http.streams.count() > 0) await sleep(2);
+  });
+
+  test('that wait behind another reply of their connection are forgotten with it, and logged', async () => {
+    const socket = connect(scene.port, '127.0.0.1');
+    socket.write(`GET /v1/events?access_token=${eventsToken} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(5));
+    while (scene.http.streams.count() < 5) await sleep(2);
+    socket.destroy();
+    await expect.poll(() => scene.http.streams.count()).toBe(0);
+    await expect.poll(() => scene.lines.filter(({ message }) => message === 'Request')).toHaveLength(5);
   });
 
   test('one that never reads is disconnected, and the others hear everything in time', async () => {

@@ -244,6 +244,8 @@ describe('bodies', () => {
       'POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: 100-continue\r\nConnection: close\r\n\r\nx',
     );
     expect(small).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 404 /);
+    const old = await exchange(scene.port, 'POST /nope HTTP/1.0\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\nx');
+    expect(old).toMatch(/^HTTP\/1\.1 404 /);
   });
 
   test('an expectation that nobody knows is passed over', async () => {

@@ -92,6 +92,9 @@ describe('which containers', () => {
     ['?containers=web', 'did you mean "container"?'],
     ['?images=', 'did you mean "image"?'],
     ['?image=nginx&containers=web', 'did you mean "container"?'],
+    ['?image[]=nginx', 'did you mean "image"?'],
+    ['?container%5B%5D=web&container%5B%5D=db', 'did you mean "container"?'],
+    ['?name=web', 'did you mean "container"?'],
   ])('%s is refused, because otherwise all would be updated', async (query, hint) => {
     for (const path of ['/v1/update', '/v1/check']) {
       const reply = await scene.ask(`${path}${query}`, { method: 'POST' });

@@ -33,15 +33,15 @@ export async function readLines(path: string): Promise<Lines> {
 
 /**
  * Appends lines and syncs them. Returns the file for the next lines. An incomplete last line is ended first. A new file
- * starts with the head, also after a removal of the open file.
+ * starts with the head, if there is one, also after a removal of the open file.
  */
 export async function appendLines(
   file: OpenFile | undefined,
   path: string,
-  { head, lines }: { readonly head: string; readonly lines: readonly string[] },
+  { head, lines }: { readonly head?: string; readonly lines: readonly string[] },
 ): Promise<OpenFile> {
   const isGone = file !== undefined && (await file.handle.stat()).nlink === 0;
-  if (isGone) await file.handle.close();
+  if (isGone) await closeLines(file);
   const { handle, bytes, before } =
     file === undefined || isGone ? await openAtEnd(path, head) : { ...file, before: '' };
   try {
@@ -50,9 +50,14 @@ export async function appendLines(
     await handle.datasync();
     return { handle, bytes: bytes + Buffer.byteLength(text) };
   } catch (error) {
-    await handle.close().catch(() => undefined);
+    await closeLines({ handle });
     throw error;
   }
+}
+
+/** Lines are synced before, so a failure of the close loses none. */
+export async function closeLines(file: { readonly handle: Pick<FileHandle, 'close'> } | undefined): Promise<void> {
+  await file?.handle.close().catch(() => undefined);
 }
 
 /** Writes a new file next to the old one and renames it. Returns its size in bytes. */
@@ -73,7 +78,7 @@ export async function replaceLines(path: string, lines: readonly string[]): Prom
 }
 
 /** Limits the memory for the file of another program. */
-export const mostBytes = 64 * 1024 * 1024;
+const mostBytes = 64 * 1024 * 1024;
 
 const longestHead = 200;
 
@@ -97,7 +102,7 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
 }
 
 /** Bytes of a file as text. Shorter if the file ends earlier. */
-export async function readBetween(handle: FileHandle, fromByte: number, untilByte: number): Promise<string> {
+async function readBetween(handle: FileHandle, fromByte: number, untilByte: number): Promise<string> {
   const buffer = Buffer.alloc(untilByte - fromByte);
   let filled = 0;
   while (filled < buffer.length) {
@@ -108,17 +113,18 @@ export async function readBetween(handle: FileHandle, fromByte: number, untilByt
   return buffer.subarray(0, filled).toString();
 }
 
-async function openAtEnd(path: string, head: string): Promise<OpenFile & { readonly before: string }> {
+async function openAtEnd(path: string, head: string | undefined): Promise<OpenFile & { readonly before: string }> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const handle = await open(path, 'a+', 0o600);
   try {
     await syncFolder(dirname(path));
     const { size } = await handle.stat();
     const end = size === 0 ? '' : await readBetween(handle, size - 1, size);
-    const before = size === 0 ? `${head}\n` : end === '\n' ? '' : '\n';
+    const isWhole = size === 0 || end === '\n';
+    const before = size === 0 && head !== undefined ? `${head}\n` : isWhole ? '' : '\n';
     return { handle, bytes: size, before };
   } catch (error) {
-    await handle.close().catch(() => undefined);
+    await closeLines({ handle });
     throw error;
   }
 }

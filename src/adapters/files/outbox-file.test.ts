@@ -1,4 +1,15 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -8,7 +19,8 @@ import { anyRecords, messageOf } from '../../../test/support/notify/outbox-arbit
 import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import { createOutboxFile } from './outbox-file.ts';
 
-const parent = mkdtempSync(join(tmpdir(), 'upkeep-outbox-'));
+/** In memory if possible, because a sync on a busy disk is slow. */
+const parent = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'upkeep-outbox-'));
 afterAll(() => rmSync(parent, { recursive: true }));
 
 const freshFolder = () => mkdtempSync(join(parent, 'state-'));
@@ -17,7 +29,7 @@ const put = (id: string): OutboxRecord => ({ kind: 'put', target: 'a', message: 
 describe('the outbox file', () => {
   test('holds what was appended, in order, for its owner alone', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyRecords, { maxLength: 4 }), async (batches) => {
+      fc.asyncProperty(fc.array(anyRecords, { minLength: 1, maxLength: 4 }), async (batches) => {
         const folder = join(freshFolder(), 'not', 'there', 'yet');
         const file = createOutboxFile(folder, createTestLog());
         for (const batch of batches) await file.append(batch);
@@ -87,5 +99,53 @@ describe('the outbox file', () => {
     const folder = freshFolder();
     expect(await createOutboxFile(folder, createTestLog()).peek()).toEqual([]);
     expect(() => readFileSync(join(folder, 'outbox.jsonl'))).toThrow(/ENOENT/);
+  });
+
+  test('that a person removes is made anew', async () => {
+    const folder = freshFolder();
+    const file = createOutboxFile(folder, createTestLog());
+    await file.append([put('1')]);
+    rmSync(join(folder, 'outbox.jsonl'));
+    await file.append([put('2')]);
+    await file.close();
+    expect(await file.peek()).toEqual([put('2')]);
+  });
+
+  test('of several gigabytes is read in part, which is said', async () => {
+    const folder = freshFolder();
+    const path = join(folder, 'outbox.jsonl');
+    writeFileSync(path, '');
+    // Takes no room on the disk.
+    truncateSync(path, 3 * 1024 ** 3);
+    appendFileSync(path, `\n${JSON.stringify(put('1'))}\n`);
+    const log = createTestLog();
+    const file = createOutboxFile(folder, log);
+    expect(await file.peek()).toEqual([put('1')]);
+    expect(await file.load()).toEqual([put('1')]);
+    await file.close();
+    expect(log.lines.map(({ message }) => message)).toContain(
+      'The outbox of notifications is too large, and only its end is read',
+    );
+  });
+
+  test('on a disk that does not answer delays nobody for longer than the deadline, and is written again later', async () => {
+    const folder = freshFolder();
+    const path = join(folder, 'outbox.jsonl');
+    // Its reading waits for a writer.
+    execFileSync('mkfifo', [path]);
+    const log = createTestLog();
+    const file = createOutboxFile(folder, log, 200);
+    try {
+      expect(await file.load()).toEqual([]);
+      expect(JSON.stringify(log.lines)).toMatch(/Cannot read the outbox .*: the disk does not answer/);
+      await expect(file.append([put('1')])).rejects.toThrow(/^Cannot write the outbox ".*": the disk does not answer/);
+      await expect(file.replace([put('1')])).rejects.toThrow(/the disk does not answer/);
+      await file.close();
+    } finally {
+      await (await open(path, 'r+')).close();
+    }
+    rmSync(path);
+    await expect.poll(() => file.replace([put('2')]).catch(() => 'late'), { timeout: 10_000 }).toBeUndefined();
+    expect(await createOutboxFile(folder, log).peek()).toEqual([put('2')]);
   });
 });

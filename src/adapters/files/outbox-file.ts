@@ -1,11 +1,10 @@
-import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
 import { type OutboxRecord, type OutboxStore, readRecord } from '../../domain/notification/outbox/record.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { codeOf } from '../../domain/text/error-code.ts';
-import { mostBytes, readBetween, replaceLines, syncFolder } from './line-file.ts';
+import { appendLines, closeLines, type OpenFile, readLines, replaceLines } from './line-file.ts';
+import { withDeadline } from './queue.ts';
 
 export type OutboxFile = OutboxStore & {
   /** The current records, possibly of another process. Read-only. Throws if the file cannot be read. */
@@ -14,78 +13,76 @@ export type OutboxFile = OutboxStore & {
 
 /**
  * Stores an outbox in `outbox.jsonl` of the folder, one record per line. `append` syncs its lines; `replace` writes a
- * new file and renames it. The file contains texts of messages but no target URLs. Only its owner can read it.
+ * new file and renames it. The file contains texts of messages but no target URLs. Only its owner can read it. A call
+ * fails after the deadline, because a network file system may never answer. Further calls then fail until it has ended.
  */
-export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): OutboxFile {
+export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>, deadlineMs = 10_000): OutboxFile {
   const path = join(folder, 'outbox.jsonl');
-  let handle: FileHandle | undefined;
+  let file: OpenFile | undefined;
+  let isBusy = false;
 
-  async function opened(): Promise<FileHandle> {
-    if (handle === undefined) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      handle = await open(path, 'a+', 0o600);
-      await syncFolder(folder);
+  async function inTime<Result>(doing: 'read' | 'write', work: () => Promise<Result>): Promise<Result> {
+    try {
+      if (isBusy) throw noAnswer;
+      isBusy = true;
+      const done = work().finally(() => (isBusy = false));
+      const answer = await withDeadline(done, deadlineMs, noAnswer);
+      if (answer === noAnswer) throw noAnswer;
+      // Only the deadline resolves to that error.
+      return answer as Result;
+    } catch (error) {
+      throw describe(doing, path, error);
     }
-    return handle;
+  }
+
+  async function readAll(): Promise<readonly OutboxRecord[]> {
+    const { first, lines, isCut } = await readLines(path);
+    if (isCut) log.warn('The outbox of notifications is too large, and only its end is read', { path });
+    return recordsIn(isCut || first === undefined ? lines : [first, ...lines], path, log);
   }
 
   async function close(): Promise<void> {
-    const closing = handle;
-    handle = undefined;
-    await closing?.close();
+    await closeLines(file);
+    file = undefined;
+  }
+
+  async function appendAll(records: readonly OutboxRecord[]): Promise<void> {
+    try {
+      file = await appendLines(file, path, { lines: records.map(lineOf) });
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
+  async function replaceAll(records: readonly OutboxRecord[]): Promise<void> {
+    await close();
+    await replaceLines(path, records.map(lineOf));
   }
 
   return {
     async load() {
       try {
-        const file = await opened();
-        const { size } = await file.stat();
-        const text = await readBetween(file, 0, Math.min(size, mostBytes));
-        if (size > mostBytes)
-          log.warn('The outbox of notifications is too large, and only its beginning is read', { path });
-        // Ends a line that a crash cut, so that it does not damage the next one.
-        if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
-        return recordsIn(text, path, log);
+        return await inTime('read', readAll);
       } catch (error) {
-        log.warn('Notifications of earlier runs cannot be read', { error: describe('read', path, error).message });
+        log.warn('Notifications of earlier runs cannot be read', { error: describeError(error) });
         return [];
       }
     },
-    async append(records) {
-      try {
-        const file = await opened();
-        await file.appendFile(records.map((record) => `${lineOf(record)}\n`).join(''));
-        await file.datasync();
-      } catch (error) {
-        await close().catch(() => undefined);
-        throw describe('write', path, error);
-      }
-    },
-    async replace(records) {
-      try {
-        await close();
-        await replaceLines(path, records.map(lineOf));
-      } catch (error) {
-        throw describe('write', path, error);
-      }
-    },
-    async peek() {
-      const text = await readFile(path, 'utf8').catch((error: unknown) => {
-        if (codeOf(error) === 'ENOENT') return '';
-        throw describe('read', path, error);
-      });
-      return recordsIn(text.slice(0, mostBytes), path, log);
-    },
-    close,
+    append: (records) => inTime('write', () => appendAll(records)),
+    replace: (records) => inTime('write', () => replaceAll(records)),
+    peek: () => inTime('read', readAll),
+    close: () => inTime('write', close).catch(() => undefined),
   };
 }
+
+const noAnswer = new Error('the disk does not answer');
 
 function lineOf(record: OutboxRecord): string {
   return JSON.stringify(record);
 }
 
-function recordsIn(text: string, path: string, log: Pick<Log, 'warn'>): readonly OutboxRecord[] {
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
+function recordsIn(lines: readonly string[], path: string, log: Pick<Log, 'warn'>): readonly OutboxRecord[] {
   const records = lines.flatMap((line) => readRecord(line) ?? []);
   const unreadable = lines.length - records.length;
   // A process that was killed during a write leaves one cut line.

@@ -8,10 +8,18 @@ export function createQueue(): <Result>(work: () => Promise<Result>) => Promise<
   };
 }
 
-/** Returns `late` after the deadline, because a network file system may never answer. The work itself continues. */
-export async function withDeadline<Result>(work: Promise<Result>, deadlineMs: number, late: Result): Promise<Result> {
+/**
+ * Returns `late` after the deadline, because a network file system may never answer. The work itself continues.
+ * `Infinity`: the caller has its own deadline.
+ */
+export async function withDeadline<Result, Late = Result>(
+  work: Promise<Result>,
+  deadlineMs: number,
+  late: Late,
+): Promise<Result | Late> {
+  if (deadlineMs === Infinity) return await work;
   let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<Result>((resolve) => {
+  const deadline = new Promise<Late>((resolve) => {
     timer = setTimeout(() => resolve(late), deadlineMs);
   });
   try {

@@ -1,7 +1,7 @@
 import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { RecordStore } from '../../domain/outside/record-store.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { appendLines, readLines, replaceLines, type OpenFile } from './line-file.ts';
+import { appendLines, closeLines, readLines, replaceLines, type OpenFile } from './line-file.ts';
 import { createQueue, withDeadline } from './queue.ts';
 
 export type RecordFileOptions<Item> = {
@@ -79,9 +79,8 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     }
   }
 
-  /** Items are synced before, so a failure of the close loses none. */
   async function closeFile(): Promise<void> {
-    await file?.handle.close().catch(() => undefined);
+    await closeLines(file);
     file = undefined;
   }
 

@@ -1,8 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { createTestLog } from '../../../test/support/test-log.ts';
+import { lockFolder } from './folder-lock.ts';
 import { createSharedRecords } from './shared-records.ts';
 
 type Item = { readonly n: number };
@@ -13,7 +16,7 @@ afterAll(() => rmSync(parent, { recursive: true }));
 const freshPath = () => join(mkdtempSync(join(parent, 'state-')), 'things.jsonl');
 
 /** One process's view of the file; several processes share it. */
-function open(path: string) {
+function open(path: string, deadlineMs?: number) {
   const log = createTestLog();
   const read = (value: unknown): Item | undefined =>
     typeof value === 'object' && value !== null && 'n' in value && typeof value.n === 'number'
@@ -26,6 +29,7 @@ function open(path: string) {
     read,
     compact: (items) => items.slice(-50),
     log,
+    ...(deadlineMs !== undefined && { deadlineMs }),
   });
   return { ...records, log };
 }
@@ -80,4 +84,19 @@ test('where the folder is none nothing is kept, and reading is empty', async () 
   const { read, append } = open(join(path, 'things.jsonl'));
   expect(await append([{ n: 1 }])).toBe('not-kept');
   expect(await read()).toEqual([]);
+});
+
+test('a disk that does not answer delays nobody, and the lock is held until the write ends', async () => {
+  const path = freshPath();
+  // Its reading waits for a writer.
+  execFileSync('mkfifo', [path]);
+  const { append } = open(path, 20);
+  const folder = join(dirname(path), 'things.lock');
+  try {
+    expect(await append([{ n: 1 }])).toBe('not-kept');
+    expect(await lockFolder(folder, 1)).toEqual({ kind: 'taken' });
+  } finally {
+    await (await openFile(path, 'r+')).close();
+  }
+  await expect.poll(async () => (await lockFolder(folder, 1)).kind).toBe('held');
 });

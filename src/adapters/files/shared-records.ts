@@ -7,14 +7,16 @@ import { createQueue, withDeadline } from './queue.ts';
 
 /**
  * Records that several processes write. A process holds a lock during each write. Without the lock in time, it logs a
- * warning and does not write. On file systems without locks it writes without a lock.
+ * warning and does not write. On file systems without locks it writes without a lock. The lock is held until the write
+ * has ended, however long a network file system takes: the deadlines are for the callers only.
  */
 export function createSharedRecords<Item>(options: RecordFileOptions<Item>): SharedRecords<Item> {
-  const { path, what, log } = options;
-  const file = createRecordFile(options);
+  const { path, what, log, deadlineMs } = options;
+  const file = createRecordFile({ ...options, deadlineMs: Infinity });
   let known: readonly Item[] = [];
   let version: string | undefined;
   const inTurn = createQueue();
+  let waiting = 0;
 
   async function readAll(): Promise<readonly Item[]> {
     const now = await versionOf(path);
@@ -41,16 +43,21 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
     }
   }
 
+  async function answer<Result>(work: () => Promise<Result>, ms: number, late: Result): Promise<Result> {
+    if (waiting >= mostWaiting) return late;
+    waiting += 1;
+    const done = inTurn(work).finally(() => (waiting -= 1));
+    return await withDeadline(done, deadlineMs ?? ms, late);
+  }
+
   return {
-    read: () => withDeadline(inTurn(readAll), readDeadlineMs, known),
-    append: (items) =>
-      withDeadline(
-        inTurn(() => appendAll(items)),
-        writeDeadlineMs,
-        'not-kept',
-      ),
+    read: () => answer(readAll, readDeadlineMs, known),
+    append: (items) => answer(() => appendAll(items), writeDeadlineMs, 'not-kept'),
   };
 }
+
+/** Limit of pending reads and writes. */
+const mostWaiting = 1000;
 
 const readDeadlineMs = 5000;
 const writeDeadlineMs = 20_000;

@@ -10,6 +10,7 @@ describe('parseOriginPattern()', () => {
     'http://[::1]:8080',
     'HTTPS://Example.COM/',
     'http://10.0.0.1',
+    'http://my_nas:3000',
   ])('reads %s', (text) => expect(parseOriginPattern(text)).toBeDefined());
 
   test.each([
@@ -33,6 +34,8 @@ describe('isAllowedOrigin()', () => {
   test.each([
     ['https://example.com', 'https://example.com', true],
     ['https://example.com', 'https://EXAMPLE.com', true],
+    ['http://my_nas:3000', 'http://my_nas:3000', true],
+    ['http://*.my_lan', 'http://web_1.my_lan', true],
     ['https://example.com', 'https://example.com:443', true],
     ['https://example.com', 'http://example.com', false],
     ['https://example.com', 'https://example.com:8443', false],

@@ -4,11 +4,14 @@ export type OriginPattern =
   | { readonly kind: 'exact'; readonly origin: string }
   | { readonly kind: 'subdomains'; readonly scheme: string; readonly domain: string; readonly port: string };
 
-/** Undefined if the text is not an origin: https://www.rfc-editor.org/rfc/rfc6454#section-7 */
+/**
+ * Undefined if the text is not an origin: https://www.rfc-editor.org/rfc/rfc6454#section-7. Names of containers may
+ * have underscores, and browsers open them.
+ */
 export function parseOriginPattern(text: string): OriginPattern | undefined {
   if (text === '*') return { kind: 'any' };
   const [, scheme = '', wildcard, host = '', port = ''] =
-    /^(https?):\/\/(\*\.)?([a-z\d](?:[a-z\d.-]*[a-z\d])?|\[[\da-f:.]+\])(?::(\d{1,5}))?\/?$/i.exec(text) ?? [];
+    /^(https?):\/\/(\*\.)?(\w(?:[\w.-]*\w)?|\[[\da-f:.]+\])(?::(\d{1,5}))?\/?$/i.exec(text) ?? [];
   if (scheme === '' || host.includes('..') || Number(port) > 65_535) return undefined;
   const normal = { scheme: scheme.toLowerCase(), port: port === defaultPorts[scheme.toLowerCase()] ? '' : port };
   const domain = host.toLowerCase();

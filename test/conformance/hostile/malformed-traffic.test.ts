@@ -26,6 +26,11 @@ describe('a request that is none', () => {
     ['no host', 'GET /livez HTTP/1.1\r\n\r\n', 400],
     ['two hosts', 'GET /livez HTTP/1.1\r\nHost: x\r\nX: 1\r\nhOST: y\r\n\r\n', 400],
     ['one host twice, in HTTP/1.0', 'GET /livez HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n', 400],
+    ['a host with a user', 'GET /livez HTTP/1.1\r\nHost: me@x\r\n\r\n', 400],
+    ['a host with a path', 'GET /livez HTTP/1.1\r\nHost: x/livez\r\n\r\n', 400],
+    ['a host with spaces', 'GET /livez HTTP/1.1\r\nHost: x y\r\n\r\n', 400],
+    ['a host with a port that is no number', 'GET /livez HTTP/1.1\r\nHost: x:http\r\n\r\n', 400],
+    ['half an IPv6 address', 'GET /livez HTTP/1.1\r\nHost: [::1\r\n\r\n', 400],
     ['a header without a name', 'GET /livez HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400],
     ['a length that is no number', 'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: ten\r\n\r\n', 400],
     ['two lengths', 'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
@@ -44,6 +49,20 @@ describe('a request that is none', () => {
     const body = JSON.parse(reply.slice(reply.indexOf('\r\n\r\n') + 4)) as object;
     expect(body).toMatchObject({ error: expect.any(String), api_version: 'v1' });
     expect(reply.toLowerCase()).not.toMatch(/\r\nserver:|node|fastify/);
+  });
+
+  test.each([
+    '',
+    'x:',
+    'X.example:8080',
+    '127.0.0.1',
+    '[::1]:8080',
+    '[fe80::1%25eth0]',
+    'my_service',
+    "%41!$&'()*+,;=~",
+  ])('the host %j is valid', async (host) => {
+    const reply = await exchange(scene.port, `GET /livez HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(reply).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test.each([

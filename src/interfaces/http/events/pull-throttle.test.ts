@@ -25,11 +25,16 @@ test('pull progress is sent four times a second for each container, and at once 
   expect(isDue(pull('web'))).toBe(true);
 });
 
-test('a container whose pull failed, so that no phase follows, is forgotten', () => {
-  const { isDue, containers, pass } = start();
-  for (const name of ['web', 'db']) isDue(pull(name));
-  expect(containers()).toBe(2);
-  pass(250);
-  isDue(pull('api'));
-  expect(containers()).toBe(1);
+test('each container has its own time, also after others are due again or have begun a new phase', () => {
+  const { isDue, pass } = start();
+  for (const name of ['web', 'db', 'api']) {
+    expect(isDue(pull(name))).toBe(true);
+    pass(100);
+  }
+  isDue({ kind: 'phase_entered', runId: 'run', container: 'web', phase: 'pulling' });
+  expect(['web', 'db', 'api'].map((name) => isDue(pull(name)))).toEqual([true, false, false]);
+  pass(50);
+  expect(['web', 'db', 'api'].map((name) => isDue(pull(name)))).toEqual([false, true, false]);
+  pass(100);
+  expect(['web', 'db', 'api'].map((name) => isDue(pull(name)))).toEqual([false, false, true]);
 });

@@ -4,8 +4,6 @@ import type { StepEvent } from '../service/parts.ts';
 export type PullThrottle = {
   /** Whether a step is to be sent: always, except pull progress, at most four times a second for each container. */
   readonly isDue: (event: StepEvent) => boolean;
-  /** The number of containers that it remembers. */
-  readonly containers: () => number;
 };
 
 export function createPullThrottle(clock: Pick<Clock, 'monotonicMs'>): PullThrottle {
@@ -30,7 +28,6 @@ export function createPullThrottle(clock: Pick<Clock, 'monotonicMs'>): PullThrot
       sentAtMs.set(key, nowMs);
       return true;
     },
-    containers: () => sentAtMs.size,
   };
 }
 

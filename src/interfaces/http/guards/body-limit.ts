@@ -33,9 +33,12 @@ function announcesTooMuch({ headers }: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > bodyLimitBytes;
 }
 
-/** Node does not answer this header itself, because `checkContinue` has a listener. */
-function waitsForContinue({ headers }: IncomingMessage): boolean {
-  return headers.expect?.toLowerCase() === '100-continue';
+/**
+ * Node does not answer this header itself, because `checkContinue` has a listener. A client of HTTP/1.0 would read the
+ * interim reply as the final one: https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1
+ */
+function waitsForContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue';
 }
 
 /**

@@ -17,6 +17,16 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
     for (const name in own) head.push(name, String(own[name]));
     return super.writeHead(status, head);
   }
+
+  /**
+   * Ends a reply that waits behind another one, when their connection has closed. Node closes only the first:
+   * https://nodejs.org/api/http.html#event-close_2
+   */
+  abandon(): void {
+    if (this.socket !== null) return;
+    this.destroy();
+    this.emit('close');
+  }
 }
 
 /**

@@ -20,6 +20,11 @@ export const selectionParameters = {
   ),
   images: rejectedAlias('image'),
   containers: rejectedAlias('container'),
+  // Some libraries write a repeated parameter like this.
+  'image[]': rejectedAlias('image'),
+  'container[]': rejectedAlias('container'),
+  // The name of this parameter of `GET /v1/containers`.
+  name: rejectedAlias('container'),
 } as const;
 
 /** Milliseconds, at most the option's value, which also applies when it is not given or invalid. */

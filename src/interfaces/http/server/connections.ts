@@ -46,6 +46,7 @@ export function trackConnections(server: Server, mostConnections: number): Conne
       if (connection.socket !== socket) return;
       moveToIdleList(connection, 'closed');
       if (open.get(peer) === connection) open.delete(peer);
+      for (const response of [...connection.replies]) response.abandon();
     });
     if (isClosing) return void socket.destroy();
     moveToIdleList(connection, 'idle');

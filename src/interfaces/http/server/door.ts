@@ -8,10 +8,11 @@ import { type Authenticate, createAuthentication } from '../guards/auth.ts';
 import { createClientReader } from '../guards/client-address.ts';
 import type { Cors } from '../guards/cors.ts';
 import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
-import { HttpError, internalError, type Problem, problemOf, writeProblem } from '../replies/errors.ts';
+import { HttpError, internalError, problemOf, writeProblem } from '../replies/errors.ts';
 import type { HttpResponse } from '../replies/http-response.ts';
 import { RouteReply } from '../replies/route-reply.ts';
 import { bufferBody } from '../requests/buffered-body.ts';
+import { hostProblemOf } from '../requests/host.ts';
 import { parseQuery } from '../requests/query.ts';
 import type { Route } from '../service/route.ts';
 import type { Connections } from './connections.ts';
@@ -94,19 +95,6 @@ export function createDoor(parts: DoorParts): Door {
 export function requestIdOf(given: string | readonly string[] | undefined): string {
   return typeof given === 'string' && /^[\x20-\x7e]{1,256}$/.test(given) ? given : randomUUID();
 }
-
-/** https://www.rfc-editor.org/rfc/rfc9112#section-3.2: Node's own answer has no body, and Node accepts several hosts. */
-function hostProblemOf({ headers, rawHeaders, httpVersion }: IncomingMessage): Problem | undefined {
-  if (headers.host === undefined) return httpVersion === '1.1' ? noHost : undefined;
-  let hosts = 0;
-  // Names and values alternate.
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    if (rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
-  return hosts > 1 ? severalHosts : undefined;
-}
-
-const noHost: Problem = { status: 400, message: 'the request names no host' };
-const severalHosts: Problem = { status: 400, message: 'the request names several hosts' };
 
 function addRateHeaders(headers: string[], limit: number, { remaining, resetMs }: RateVerdict): void {
   headers.push('X-RateLimit-Limit', String(limit));
