@@ -32,6 +32,7 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
   const about = (engine: KnownEngine): ProvingEngine => proving(engine, concerns);
   const answer = judgeWave({
     newest,
+    isOfHigherTag: !hasOwnTag(checked),
     current: checked.digest === undefined ? [] : [checked.digest],
     currentBuiltAtMs: facts.own?.proof?.containers.find(({ name }) => name === checked.name)?.builtAtMs,
     earlier: facts.earlier.map((wave) => wave.map(about)),
@@ -50,28 +51,35 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
   };
 }
 
+type Concerned = Pick<ProvenContainer, 'reference' | 'newest'>;
+
 /**
- * Matches the same reference. For an update to another tag it matches the whole repository, because earlier engines
- * have left the tag.
+ * Matches the same reference. For an update to another tag it also matches containers of the repository that have
+ * moved, or may move, to that tag. Others, such as `postgres:16` for `postgres:15`, prove nothing about it.
  */
-function concerning(checked: CheckedContainer): (one: Pick<ProvenContainer, 'reference'>) => boolean {
+function concerning(checked: CheckedContainer): (one: Concerned) => boolean {
   const own = tryParseImageReference(checked.image);
-  const isSameTag = (checked.candidateKind ?? 'digest') === 'digest';
-  return ({ reference }) => {
-    if (isSameTag || own === undefined) return reference === checked.image;
+  return ({ reference, newest }) => {
+    if (reference === checked.image) return true;
+    if (hasOwnTag(checked) || own === undefined) return false;
     const other = tryParseImageReference(reference);
-    return other !== undefined && sameRepository(own, other);
+    const mayMove = newest === undefined || newest === checked.candidate;
+    return mayMove && other !== undefined && sameRepository(own, other);
   };
 }
 
-function proving(engine: KnownEngine, concerns: (one: Pick<ProvenContainer, 'reference'>) => boolean): ProvingEngine {
+function hasOwnTag({ candidateKind = 'digest' }: CheckedContainer): boolean {
+  return candidateKind === 'digest';
+}
+
+function proving(engine: KnownEngine, concerns: (one: Concerned) => boolean): ProvingEngine {
   const { name, proof, lastListed } = engine;
   if (proof !== undefined) {
     const containers = proof.containers.filter(concerns);
     const failed = containers.flatMap((one) => one.failed ?? []);
     return { name, isReachable: true, nowMs: proof.nowMs, containers, failed };
   }
-  const listed = lastListed?.filter((reference) => concerns({ reference }));
+  const listed = lastListed?.filter((reference) => concerns({ reference, newest: undefined }));
   return { name, isReachable: false, nowMs: 0, containers: listed?.map(unknownContainer), failed: [] };
 }
 
@@ -80,6 +88,7 @@ function unknownContainer(name: string): ProvenContainer {
   return {
     name,
     reference: name,
+    newest: undefined,
     digests: [],
     isRunning: false,
     isHealthy: false,
