@@ -475,6 +475,12 @@ describe('faults', () => {
     expect(faults.message).not.toContain('hunter2');
   });
 
+  test.each(['', ',', ' '])('--engine %j is refused, because it would mean all engines', (text) => {
+    expect(faultsOf(['update', '--engine', text]).message).toBe(
+      `Cannot use --engine "${text}": expected names of engines, as --host gives them`,
+    );
+  });
+
   test('the digest of an image is repeated', () => {
     const image = `app:1@sha256:${'a'.repeat(64)}`;
     expect(refusedValue('--x', image, 'a word', false).message).toContain(image);
