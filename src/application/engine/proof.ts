@@ -17,11 +17,13 @@ export type ProvenContainer = ProvingContainer & {
   readonly reference: string;
   /** The reference of the newest version that it may move to. Undefined where unknown. */
   readonly newest: string | undefined;
+  /** False: it is stopped or restarting, so no run updates it. It can only disprove the version that it has. */
+  readonly isUpdated: boolean;
   /** The newest digest of that reference, if it failed in this container. */
   readonly failed: Digest | undefined;
 };
 
-/** A container with a known answer of its registry. */
+/** A container with the answer of its registry, if that is known. */
 export type AskedContainer = {
   readonly id: string;
   readonly name: string;
@@ -33,6 +35,7 @@ export type AskedContainer = {
   readonly digest: Digest | undefined;
   readonly latestDigest: Digest | undefined;
   readonly failedVersion: object | undefined;
+  readonly isUpdated: boolean;
 };
 
 /**
@@ -54,6 +57,7 @@ export async function readProof(
       {
         name: one.name,
         reference: one.image,
+        isUpdated: one.isUpdated,
         newest: one.status === 'unknown' ? undefined : (one.candidate ?? one.image),
         digests: [...new Set([...(one.digest === undefined ? [] : [one.digest]), ...digests])],
         isRunning: status === 'running',

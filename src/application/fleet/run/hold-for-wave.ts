@@ -1,5 +1,6 @@
 import { sentence } from '../../../domain/text/sentence.ts';
 import type { ProvingEngine } from '../../../domain/wave/wave-facts.ts';
+import type { Digest } from '../../../domain/reference/digest.ts';
 import { judgeWave } from '../../../domain/wave/wave-rule.ts';
 import { tryParseImageReference, sameRepository } from '../../../domain/reference/image-reference.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
@@ -29,7 +30,7 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
   const newest = candidateDigest(checked);
   if (checked.status !== 'stale' || newest === undefined || checked.pullDigest === undefined) return checked;
   const concerns = concerning(checked);
-  const about = (engine: KnownEngine): ProvingEngine => proving(engine, concerns);
+  const about = (engine: KnownEngine): ProvingEngine => proving(engine, newest, concerns);
   const answer = judgeWave({
     newest,
     isOfHigherTag: !hasOwnTag(checked),
@@ -72,10 +73,15 @@ function hasOwnTag({ candidateKind = 'digest' }: CheckedContainer): boolean {
   return candidateKind === 'digest';
 }
 
-function proving(engine: KnownEngine, concerns: (one: Concerned) => boolean): ProvingEngine {
+/** Containers that no run updates count only with a version in question. */
+function proving(engine: KnownEngine, newest: Digest, concerns: (one: Concerned) => boolean): ProvingEngine {
   const { name, proof, lastListed } = engine;
   if (proof !== undefined) {
-    const containers = proof.containers.filter(concerns);
+    const concerned = proof.containers.filter(concerns);
+    const versions = new Set([newest, ...concerned.flatMap(({ isUpdated, digests }) => (isUpdated ? digests : []))]);
+    const containers = concerned.filter(
+      ({ isUpdated, digests }) => isUpdated || digests.some((digest) => versions.has(digest)),
+    );
     const failed = containers.flatMap((one) => one.failed ?? []);
     return { name, isReachable: true, nowMs: proof.nowMs, containers, failed };
   }
@@ -89,6 +95,7 @@ function unknownContainer(name: string): ProvenContainer {
     name,
     reference: name,
     newest: undefined,
+    isUpdated: true,
     digests: [],
     isRunning: false,
     isHealthy: false,
