@@ -44,6 +44,11 @@ describe.each(composeFiles)('%s', (path) => {
     }
   });
 
+  test('gives Upkeep the time to end the update of the current container', () => {
+    for (const service of services.filter(({ image }) => image === 'upkeep'))
+      expect(service).toMatchObject({ stop_grace_period: '2m' });
+  });
+
   test('has labels that Upkeep hears', () => {
     for (const { labels = {} } of services) expect(readLabels(labels, {}).warnings).toEqual([]);
   });

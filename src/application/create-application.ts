@@ -12,8 +12,8 @@ import { recoverWithHelper, watchHelper, finishUpdate, createSelfUpdateState } f
 import { type CheckReport, createJudge, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select-containers.ts';
 import type { InRun } from './check/part-of-run.ts';
+import { createProve } from './check/prove.ts';
 import { listAll } from './engine/list-all.ts';
-import { readProof } from './engine/proof.ts';
 import { createDecisionService } from './check/decide.ts';
 import { createDecisionStore } from './check/decision-store.ts';
 import { createHoldRules, createFinalHoldCheck } from './check/hold-back.ts';
@@ -60,7 +60,6 @@ export function createApplication(
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
   const selectInSilence = createSelectContainers({ ...outside, publish: () => {} }, settings, () => {});
-  const judgeInSilence = createJudge({ ...outside, publish: () => {} }, settings);
   const book = createDecisionStore(memory.decisions);
   const holdBack = createHoldRules(settings);
   const tags = createTagSightings({ clock, store: memory.seenTags });
@@ -161,16 +160,7 @@ export function createApplication(
       const order = { ...filtersOf(request), runId: '' };
       return (await selectInSilence(await listAll(outside, signal), order, signal)).unmatched;
     },
-    async prove({ registry }, signal) {
-      const everything = { images: [], containers: [], runId: '' };
-      const selected = await selectInSilence(await listAll(outside, signal), everything, signal);
-      const report = await judgeInSilence(selected, { runId: '', applyCooldown: false, part: { registry } }, signal);
-      // Waves do not wait for containers that no run updates.
-      const proving = report.containers.filter(
-        ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',
-      );
-      return readProof(outside, proving, signal);
-    },
+    prove: createProve(outside, settings),
     opensAfter: checks.opensAfter,
     ready: createReadiness(outside),
     close: async () => {

@@ -3,6 +3,7 @@ import type { Clock, Log } from '../domain/outside/outside.ts';
 import type { Interrupt, createUpdateTracker } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { Configuration } from '../config/read/load.ts';
+import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { TokenSource } from '../domain/settings/http-settings.ts';
 import { readTokens } from '../domain/settings/named-tokens.ts';
@@ -67,6 +68,8 @@ export async function hearSignals(
       process.exit(code);
     },
   });
+  // Every engine of a run listens.
+  setMaxListeners(0, interrupt.signal);
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.onSignal(name));
   return { ...interrupt, underWay };
 }

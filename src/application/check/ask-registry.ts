@@ -12,6 +12,7 @@ import { mapConcurrently } from '../async/concurrency.ts';
 import type { FindCandidate } from './newer/find-candidate.ts';
 import { judgeHigherTags } from './newer/judge-candidate.ts';
 import { judgeMovingTag } from './newer/moving-tag.ts';
+import { judgeProvenVersion } from './newer/proven-version.ts';
 import { requireSignature } from './newer/require-signature.ts';
 import type { TagSightings } from './newer/tag-sightings.ts';
 import { createDescriber, createPlatformReader, type Describer, type PlatformReader } from './ask-once.ts';
@@ -20,6 +21,8 @@ export type Question = {
   readonly subject: CheckSubject;
   /** Absent: the platform of the engine or of the running image. */
   readonly platform?: Platform;
+  /** The digest to apply in place of the newest one, if there is such. Absent: the newest one is applied. */
+  readonly instead?: (newest: Verdict) => Digest | undefined;
   readonly settle: (verdict: Verdict) => void;
 };
 
@@ -63,9 +66,12 @@ export async function askRegistries(questions: readonly Question[], options: Ask
   });
 }
 
-/** The verdict on the container's own tag, completed by signatures and higher tags. Undefined after an abort. */
+/**
+ * The verdict on the container's own tag, completed by signatures, higher tags, and the version of earlier waves.
+ * Undefined after an abort.
+ */
 async function conclude(
-  { subject, platform }: Question,
+  { subject, platform, instead }: Question,
   own: Verdict,
   { signal, ...options }: AskOptions & { readonly platformOf: PlatformReader },
 ): Promise<Verdict | undefined> {
@@ -75,8 +81,25 @@ async function conclude(
   );
   // A service of a swarm stays with its tag.
   const isOfService = platform !== undefined;
-  const verdict = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, signal });
+  const newest = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, signal });
+  const digest = instead?.(newest);
+  const verdict = digest === undefined ? newest : await judgeProven(subject, newest, digest, { ...options, signal });
   return signal?.aborted ? undefined : verdict;
+}
+
+async function judgeProven(
+  subject: CheckSubject,
+  newest: Verdict,
+  digest: Digest,
+  { platformOf, ...options }: AskOptions & { readonly platformOf: PlatformReader },
+): Promise<Verdict> {
+  try {
+    const platform = await platformOf(subject.imageId);
+    const { outside, images, signal } = options;
+    return await judgeProvenVersion(subject, newest, { digest, platform, outside, images, signal });
+  } catch (error) {
+    return judgeFailure(subject, error);
+  }
 }
 
 async function askAbout(group: readonly Question[], platformOf: PlatformReader, options: AskOptions): Promise<void> {

@@ -9,6 +9,7 @@ import type { ServiceSettings } from '../../domain/settings/service-settings.ts'
 import { judgeWithoutRegistry } from '../../domain/check/staleness.ts';
 import { type CheckSubject, unknownVerdict, type Verdict } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import { questionsAbout } from './judge-services.ts';
@@ -97,20 +98,23 @@ export function createJudge(
     const services = new Map(listing.services?.services.map((service) => [service.id, service]));
     const verdicts = new Map<string, CheckedContainer>();
     const asScheduled = new Map<string, CheckedContainer>();
-    const settle = (watched: WatchedContainer, verdict: Verdict): void => {
-      const { noPull, approve: approval, window } = effectiveSettings(settings, watched.wishes);
-      const read = references.get(watched.container.id);
-      const isService = services.has(watched.container.id);
+    const describe = ({ container, wishes }: WatchedContainer, verdict: Verdict): CheckedContainer => {
+      const isService = services.has(container.id);
       const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
+      const noPull = effectiveSettings(settings, wishes).noPull && !isService;
+      const read = references.get(container.id);
+      return describeChecked(container, { kind, read, verdict, images, nowMs: clock.nowMs(), noPull });
+    };
+    const instead = (watched: WatchedContainer, newest: Verdict): Digest | undefined => {
+      const judged = describe(watched, newest);
+      const { status, pullDigest } = hold?.(judged) ?? judged;
+      return status === 'stale' && pullDigest !== judged.pullDigest ? pullDigest : undefined;
+    };
+    const settle = (watched: WatchedContainer, verdict: Verdict): void => {
+      const { approve: approval, window } = effectiveSettings(settings, watched.wishes);
+      const isService = services.has(watched.container.id);
       const nowMs = clock.nowMs();
-      const judged = describeChecked(watched.container, {
-        kind,
-        read,
-        verdict,
-        images,
-        nowMs,
-        noPull: noPull && !isService,
-      });
+      const judged = describe(watched, verdict);
       const lifted = {
         approval: asApproved ? ('never' as const) : approval,
         window: ignoreWindows ? undefined : window,
@@ -143,7 +147,8 @@ export function createJudge(
       const verdict =
         'status' in subject ? subject : refuseUnproven(outside, subject, judgeWithoutRegistry(subject, images));
       if (verdict !== undefined) settle(watched, verdict);
-      return 'status' in subject || verdict !== undefined ? [] : [{ subject, settle: (said) => settle(watched, said) }];
+      if ('status' in subject || verdict !== undefined) return [];
+      return [{ subject, instead: (said) => instead(watched, said), settle: (said) => settle(watched, said) }];
     });
     const find = createCandidateFinder(outside.registry);
     await askRegistries(questions, { outside, images, tags, find, limit: settings.checkConcurrency, signal });

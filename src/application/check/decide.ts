@@ -65,11 +65,13 @@ export function createDecisionService({ book, clock, newId, log, candidateOf, on
     async endDead(checked) {
       const decisions = await book.refresh();
       if (decisions.size === 0) return;
-      const candidates = new Map(
-        checked
-          .filter(({ status }) => status !== 'unknown')
-          .map((one): [string, Digest | undefined] => [one.name, digestMeant(one, decisions.get(one.name)?.digest)]),
-      );
+      const candidates = new Map<string, Digest | undefined>();
+      for (const one of checked.filter(({ status }) => status !== 'unknown')) {
+        const decided = decisions.get(one.name)?.digest;
+        const meant = digestMeant(one, decided);
+        // A container and a service may have the same name.
+        if (!candidates.has(one.name) || meant === decided) candidates.set(one.name, meant);
+      }
       const dead = obsoleteDecisions(decisions, candidates, clock.nowMs());
       if (dead.length > 0)
         await book.write(dead.map(({ container, id }) => ({ kind: 'ended' as const, container, id })));

@@ -2,6 +2,7 @@ import { digestsOf } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { ProvingContainer } from '../../domain/wave/wave-facts.ts';
+import type { Staleness } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
 /** The versions that an engine's containers prove or disprove. */
@@ -14,19 +15,27 @@ export type EngineProof = {
 export type ProvenContainer = ProvingContainer & {
   /** In its short form. */
   readonly reference: string;
+  /** The reference of the newest version that it may move to. Undefined where unknown. */
+  readonly newest: string | undefined;
+  /** False: it is stopped or restarting, so no run updates it. It can only disprove the version that it has. */
+  readonly isUpdated: boolean;
   /** The newest digest of that reference, if it failed in this container. */
   readonly failed: Digest | undefined;
 };
 
-/** A container with a known answer of its registry. */
+/** A container with the answer of its registry, if that is known. */
 export type AskedContainer = {
   readonly id: string;
   readonly name: string;
   readonly image: string;
+  readonly status: Staleness;
+  /** See `CheckedContainer`. */
+  readonly candidate?: string;
   readonly imageId: string;
   readonly digest: Digest | undefined;
   readonly latestDigest: Digest | undefined;
   readonly failedVersion: object | undefined;
+  readonly isUpdated: boolean;
 };
 
 /**
@@ -48,6 +57,8 @@ export async function readProof(
       {
         name: one.name,
         reference: one.image,
+        isUpdated: one.isUpdated,
+        newest: one.status === 'unknown' ? undefined : (one.candidate ?? one.image),
         digests: [...new Set([...(one.digest === undefined ? [] : [one.digest]), ...digests])],
         isRunning: status === 'running',
         isHealthy: health === 'healthy' || health === 'none',

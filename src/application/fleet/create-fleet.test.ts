@@ -262,4 +262,15 @@ describe('a fleet', () => {
     await expect(scene.application.check(all)).rejects.toMatchObject({ code: 'engine-unreachable' });
     await expect(scene.application.ready()).rejects.toMatchObject({ code: 'engine-unreachable' });
   });
+
+  test('a health check in a process of its own asks the first engine, and the others only if that one does not answer', async () => {
+    const scene = openFleet({ names: five });
+    for (const name of five.slice(1)) scene.engines[name]?.behave('hanging');
+    await scene.application.ready();
+    expect(five.map((name) => scene.engines[name]?.attempts())).toEqual([0, 0, 0, 0, 0]);
+    scene.engines['one']?.behave('refusing');
+    scene.engines['five']?.behave('well');
+    await scene.application.ready();
+    expect(five.map((name) => scene.engines[name]?.attempts())).toEqual([1, 1, 1, 1, 0]);
+  });
 });

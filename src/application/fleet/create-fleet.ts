@@ -135,15 +135,24 @@ export function createFleet({
   };
 }
 
-/** Orchestrators call this often, so only `follow` retries unreachable engines. */
+/**
+ * Orchestrators call this often, so only `follow` retries unreachable engines. A process that has asked none yet, such
+ * as a health check, asks the first one alone, because the others may be connections over SSH.
+ */
 async function anyReady(members: readonly ReachedMember[], signal: AbortSignal | undefined): Promise<void> {
   const answering = members.filter(({ reach }) => reach.isReachable() !== false);
   const asked = answering.length > 0 ? answering : members;
-  try {
-    await Promise.any(asked.map(({ application }) => application.ready(signal)));
-  } catch (error) {
-    throw error instanceof AggregateError ? error.errors[0] : error;
+  const isNew = members.every(({ reach }) => reach.isReachable() === undefined);
+  const rounds = isNew ? [asked.slice(0, 1), asked.slice(1)] : [asked];
+  let failure: unknown;
+  for (const round of rounds.filter(({ length }) => length > 0)) {
+    try {
+      return await Promise.any(round.map(({ application }) => application.ready(signal)));
+    } catch (error) {
+      failure ??= error instanceof AggregateError ? error.errors[0] : error;
+    }
   }
+  throw failure;
 }
 
 /** The earliest opening among all engines, with the container names of that time. */

@@ -96,4 +96,18 @@ describe('waves', () => {
     const hurried = await outcomes(scene, { ignoreWaves: true });
     expect([hurried['one'], hurried['four']]).toEqual(['updated', 'updated']);
   });
+
+  test('a stop during a wave leaves later waves alone, and says so for their engines', async () => {
+    const scene = openFleet();
+    await runEverywhere(scene);
+    scene.registry.store.publish('app:1', { version: '2' });
+    const stop = new AbortController();
+    scene.application.subscribe(({ kind }) => {
+      if (kind === 'update_completed') stop.abort();
+    });
+    const { engines = [] } = await scene.application.update(all, stop.signal);
+    const last = engines.find(({ name }) => name === 'four');
+    expect(last).toMatchObject({ result: 'failed', error: 'Cannot work on the engine: it was cancelled' });
+    expect(scene.events.filter(({ kind, engine }) => kind === 'update_started' && engine === 'four')).toEqual([]);
+  });
 });

@@ -1,4 +1,4 @@
-import type { ContainerOutcome } from '../../domain/run/session.ts';
+import type { ContainerOutcome, EntryKind } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
@@ -13,8 +13,8 @@ export type LastChecks = {
   readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
   /** Notes updated containers, which run the newest image now, and versions that were rolled back. */
   readonly hear: (event: ServiceEvent) => void;
-  readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId'>) => LastCheck;
-  /** The newer version that a container waits for, by the container's name. Undefined: none is known. */
+  readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId' | 'kind'>) => LastCheck;
+  /** The newer version that a container, or else a service, of this name waits for. Undefined: none is known. */
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;
   /** Judges again the results that wait for a decision or a time. */
   readonly reconsider: (again: (checked: CheckedContainer) => CheckedContainer) => void;
@@ -34,18 +34,18 @@ export function createLastChecks(): LastChecks {
   const byName = new Map<string, Known>();
   let revision = 0;
 
-  const of: LastChecks['of'] = ({ id, name, image, imageId }) => {
+  const of: LastChecks['of'] = ({ id, image, imageId, ...named }) => {
     const same = byId.get(id);
     if (same?.imageId === imageId) return same.check;
-    const known = byName.get(name);
+    const known = byName.get(keyOf(named));
     return known?.imageId === imageId && isSameReference(known.image, image, imageId) ? known.check : notChecked;
   };
 
   /** The failed version is still the newest one, and the container runs the earlier image. */
-  function holdRolledBack({ name, containerId = '' }: ContainerOutcome): void {
+  function holdRolledBack({ containerId = '', ...named }: ContainerOutcome): void {
     revision += 1;
     for (const [map, key] of [
-      [byName, name],
+      [byName, keyOf(named)],
       [byId, containerId],
     ] as const) {
       const known = map.get(key);
@@ -57,12 +57,16 @@ export function createLastChecks(): LastChecks {
   }
 
   /** After a rollback, the rolled-back version is the newer one. */
-  function noteReturn({ name, image, newImageId: imageId, oldDigest, from }: ContainerOutcome, atMs: number): void {
+  function noteReturn(
+    { name, kind, image, newImageId: imageId, oldDigest, from }: ContainerOutcome,
+    atMs: number,
+  ): void {
     revision += 1;
-    const latestDigest = byName.get(name)?.check.latestDigest || oldDigest;
+    const key = keyOf({ name, kind });
+    const latestDigest = byName.get(key)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
     const check = { ...notChecked, ...rolledBack, ...newer, latestDigest, checkedAtMs: atMs };
-    remember(byName, name, { image: familiar(image), imageId, check });
+    remember(byName, key, { image: familiar(image), imageId, check });
     // A kept container comes back with its old id, whose stored result is outdated.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
   }
@@ -71,10 +75,10 @@ export function createLastChecks(): LastChecks {
     noteChecked(containers, atMs) {
       revision += 1;
       for (const container of containers) {
-        const { id, name, image, imageId } = container;
+        const { id, image, imageId } = container;
         const known = { image, imageId, check: checkOf(container, of(container), atMs), checked: container };
         remember(byId, id, known);
-        remember(byName, name, known);
+        remember(byName, keyOf(container), known);
       }
     },
     hear(event) {
@@ -84,23 +88,26 @@ export function createLastChecks(): LastChecks {
         for (const outcome of event.session?.containers ?? [])
           if (outcome.isTakenBack && outcome.outcome === 'updated') noteReturn(outcome, event.atMs);
       if (event.kind !== 'update_completed' || event.outcome.outcome !== 'updated') return;
-      const { name, image: text, newImageId: imageId, newDigest: latestDigest } = event.outcome;
+      const { image: text, newImageId: imageId, newDigest: latestDigest } = event.outcome;
+      const key = keyOf(event.outcome);
       const image = familiar(text);
       revision += 1;
-      const before = byName.get(name)?.check.latestDigest ?? '';
+      const before = byName.get(key)?.check.latestDigest ?? '';
       const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
       const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
       const { containerId } = event.outcome;
       // A service keeps its id, and its image need not be on this engine.
       if (imageId === '' && containerId !== undefined) byId.delete(containerId);
-      remember(byName, name, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
+      remember(byName, key, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
     },
     of,
     candidateOf(name) {
-      const checked = byName.get(name)?.checked;
-      const digest = checked && candidateDigest(checked);
-      if (checked === undefined || digest === undefined) return undefined;
-      return { digest, tag: tryParseImageReference(checked.candidate ?? '')?.tag };
+      for (const kind of ['container', 'service'] as const) {
+        const checked = byName.get(keyOf({ name, kind }))?.checked;
+        const digest = checked && candidateDigest(checked);
+        if (digest !== undefined) return { digest, tag: tryParseImageReference(checked?.candidate ?? '')?.tag };
+      }
+      return undefined;
     },
     reconsider(again) {
       revision += 1;
@@ -123,6 +130,11 @@ export function createLastChecks(): LastChecks {
     },
     revision: () => revision,
   };
+}
+
+/** No name has a space, so a service and a container of the same name have different keys. */
+function keyOf({ name, kind }: { readonly name: string; readonly kind?: EntryKind | undefined }): string {
+  return kind === 'service' ? `service ${name}` : name;
 }
 
 function familiar(text: string): string {

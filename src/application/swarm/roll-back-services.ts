@@ -4,13 +4,14 @@ import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
-import { digestIn, rollbackImageOf } from '../../domain/swarm/service-image.ts';
+import { digestIn, rollbackImageOf, unpinnedEarlierImage } from '../../domain/swarm/service-image.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { listServices } from '../engine/service-listing.ts';
 import { forgetFailures, rememberFailure } from './failed-services.ts';
 import { runServices } from './run-services.ts';
+import { ownServiceId } from './update-services.ts';
 
 /** The services among the names, each with its earlier image. Other names are containers. Throws before any change. */
 export async function findServicesBack(
@@ -20,7 +21,15 @@ export async function findServicesBack(
 ): Promise<readonly PlannedService[]> {
   const listing = await listServices(outside, signal);
   const services = listing?.services.filter(({ name }) => names.includes(name)) ?? [];
-  return services.map(plannedBack);
+  if (services.length === 0) return [];
+  const { engine, instance } = outside;
+  const { containerId: ownId } = instance;
+  const containers = ownId === undefined ? [] : await engine.listContainers({ ids: [ownId] }, signal);
+  const own = ownServiceId(containers, instance);
+  return services.map((service) => {
+    if (service.id === own) throw refuse(service.name, 'this process runs in it: run the command on the host');
+    return plannedBack(service);
+  });
 }
 
 /**
@@ -56,6 +65,12 @@ function plannedBack(service: SwarmService): PlannedService {
   const { labels, image } = summaryOfService(service);
   if (readLabels(labels, {}).wishes.enable === false) throw refuse(name, 'it is disabled by its label');
   const to = rollbackImageOf(service);
+  const unpinned = unpinnedEarlierImage(service);
+  if (unpinned !== undefined)
+    throw refuse(
+      name,
+      `its earlier image ${quoted(unpinned)} has no digest, so the nodes would pull the present version of its tag`,
+    );
   if (to === undefined)
     throw refuse(
       name,

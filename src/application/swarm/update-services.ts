@@ -84,7 +84,7 @@ function dependenciesOf(service: SwarmService): readonly string[] {
 }
 
 /** The service of the task in which this process runs. */
-function ownServiceId(
+export function ownServiceId(
   containers: readonly ContainerSummary[],
   { containerId }: Pick<Instance, 'containerId'>,
 ): string | undefined {

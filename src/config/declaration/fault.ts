@@ -8,11 +8,17 @@ export type Fault = {
   readonly message: string;
 };
 
-/** `source` is the flag or variable of the value. A secret value is not part of the message. */
+/**
+ * `source` is the flag or variable of the value. A secret value is not part of the message, and neither is a login in a
+ * URL.
+ */
 export function refusedValue(source: string, text: string, expected: string, secret: boolean): Fault {
-  const shown = secret ? '' : ` ${quoted(text)}`;
+  const shown = secret ? '' : ` ${quoted(text.replaceAll(login, '***@'))}`;
   return { kind: 'value', message: `Cannot use ${printable(source, 100)}${shown}: expected ${expected}` };
 }
+
+/** `user:password@`, but not the tag of an image before its digest. */
+const login = /[^\s,=/:]*:(?!\/\/)\S*@(?!sha256:)/g;
 
 /** Wrong usage exits with 2, a wrong value with 1. */
 export function exitCodeOf(faults: readonly Fault[]): 1 | 2 {

@@ -50,8 +50,8 @@ function readHosts({ values, sourceOf }: Parts, faults: Fault[]): readonly Engin
     if (!('fault' in read)) return [read];
     // A single engine needs no name.
     const host = text.replace(/^[^=:/]*=/, '');
-    if (values.engineHost.length === 1 && host === text) return [{ name: 'engine', host }];
-    const shown = quoted(text.replace(/:\/\/.*@/, '://***@'), 200);
+    if (values.engineHost.length === 1 && host === text && read.of === 'name') return [{ name: 'engine', host }];
+    const shown = quoted(text.replace(/:\/\/.*@/s, '://***@'), 200);
     faults.push({ kind: 'value', message: `Cannot use ${sourceOf('engineHost')} ${shown}: ${read.fault}` });
     return [];
   });

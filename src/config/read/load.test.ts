@@ -464,6 +464,28 @@ describe('faults', () => {
     );
   });
 
+  test.each([
+    [['ssh://me:hunter2@nas'], 'Cannot use --host "ssh://***@nas": it holds a password'],
+    [['near=ssh://nas', 'far=tcp://me:hunter2@far:1'], 'Cannot use --host "far=tcp://***@far:1": it holds a password'],
+    [['ssh://me:hunter2@nas', 'nonsense'], 'Cannot use --host "ssh://***@nas,nonsense": expected an address'],
+    [['me:hunter2@nas'], 'Cannot use --host "***@nas": expected an address'],
+  ])('a password in the address of an engine is refused and not repeated: %j', (hosts, message) => {
+    const faults = faultsOf(['config', ...hosts.flatMap((host) => ['--host', host])]);
+    expect(faults.message).toContain(message);
+    expect(faults.message).not.toContain('hunter2');
+  });
+
+  test.each(['', ',', ' '])('--engine %j is refused, because it would mean all engines', (text) => {
+    expect(faultsOf(['update', '--engine', text]).message).toBe(
+      `Cannot use --engine "${text}": expected names of engines, as --host gives them`,
+    );
+  });
+
+  test('the digest of an image is repeated', () => {
+    const image = `app:1@sha256:${'a'.repeat(64)}`;
+    expect(refusedValue('--x', image, 'a word', false).message).toContain(image);
+  });
+
   test('a strange value cannot reach the terminal as it is', () => {
     const faults = faultsOf([], {
       UPKEEP_SCOPE: 'a',

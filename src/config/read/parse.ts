@@ -67,7 +67,8 @@ function parseList(separators: ListOption['separators'], texts: readonly string[
 const mostItems = 1000;
 
 function checked(option: Option & { kind: 'list' }, items: readonly string[]): Parsed {
-  const { accepts, atMost = mostItems } = option;
+  const { accepts, atMost = mostItems, needsItem = false } = option;
+  if (needsItem && items.length === 0) return refused(accepts?.expected ?? 'a value');
   if (items.length > atMost) return refused(`at most ${atMost} items`);
   return accepts === undefined || items.every(accepts.test) ? value(items) : refused(accepts.expected);
 }

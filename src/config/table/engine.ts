@@ -17,10 +17,10 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     default: [],
     defaultMeaning: "Docker's socket, else Podman's",
     accepts: {
-      // `config/engines/engines.ts` reports a wrong name, with its remedy.
+      // `config/engines/engines.ts` reports a wrong name, with its remedy, and a password, without it.
       test: (text) => {
         const read = parseEngineAddress(text);
-        return !('fault' in read) || read.of === 'name';
+        return !('fault' in read) || read.of !== 'address';
       },
       expected: 'an address such as unix:///var/run/docker.sock, tcp://server:2376 or ssh://user@server',
     },

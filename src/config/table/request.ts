@@ -27,6 +27,7 @@ export const requestOptions = {
     separators: 'comma or space',
     flag: 'engine',
     placeholder: 'NAME,…',
+    needsItem: true,
     default: [],
     accepts: { test: isEngineName, expected: 'names of engines, as --host gives them' },
     meaning: 'Use only these of several engines',

@@ -31,12 +31,14 @@ export function isEngineName(text: string): boolean {
  */
 export function parseEngineAddress(
   text: string,
-): EngineAddress | { readonly fault: string; readonly of: 'name' | 'address' } {
+): EngineAddress | { readonly fault: string; readonly of: 'name' | 'address' | 'password' } {
   // In a URL the scheme precedes any equals sign.
   const [, given, host = text] = /^([^=:/]*)=(.*)$/s.exec(text) ?? [];
   if (given !== undefined && !isEngineName(given)) return { fault: `its name is not ${engineNameGrammar}`, of: 'name' };
   if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))
     return { fault: 'it is not an address such as tcp://server:2376, or name=tcp://server:2376', of: 'address' };
+  if (!host.startsWith('unix:') && /:\/\/[^@]*:.*@/s.test(host))
+    return { fault: 'it holds a password', of: 'password' };
   const name = given ?? nameOf(host);
   return isEngineName(name)
     ? { name, host }

@@ -57,8 +57,19 @@ export const updateFromLabel = 'upkeep.tx.from';
 
 /**
  * The image that a rollback of a service writes into its spec, verbatim: the image before its last update by Upkeep,
- * else the image of `PreviousSpec`. Undefined if neither differs from the present one.
+ * else the image of `PreviousSpec`. Undefined if neither differs from the present one. An image without a digest does
+ * not count, because the nodes would pull the present version of its tag.
  */
-export function rollbackImageOf({ image, labels, previous }: SwarmService): string | undefined {
-  return [labels[updateFromLabel], previous?.image].find((known) => known !== undefined && known !== image);
+export function rollbackImageOf(service: SwarmService): string | undefined {
+  return earlierImages(service).find((image) => digestIn(image) !== undefined);
+}
+
+/** The earlier image of a service that cannot be rolled back, because it has no digest. */
+export function unpinnedEarlierImage(service: SwarmService): string | undefined {
+  return rollbackImageOf(service) === undefined ? earlierImages(service)[0] : undefined;
+}
+
+function earlierImages({ image, labels, previous }: SwarmService): readonly string[] {
+  const known = [labels[updateFromLabel], previous?.image];
+  return known.filter((each): each is string => each !== undefined && each !== image);
 }

@@ -29,6 +29,8 @@ export type ProvingEngine = {
 export type WaveQuestion = {
   /** The digest that the registry has for the tag. */
   readonly newest: Digest;
+  /** The newest version has a higher tag. Its name must not be given to another version. */
+  readonly isOfHigherTag: boolean;
   /** Digests of the image that the container runs. */
   readonly current: readonly Digest[];
   /** The build time of that image; undefined where unknown. */

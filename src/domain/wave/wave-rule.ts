@@ -18,7 +18,8 @@ export function judgeWave(question: WaveQuestion): WaveAnswer {
   const digest = commonDigest(provers, newest);
   if (digest === undefined) return waitsForVersion(provers, question);
   if (current.includes(digest)) return rolledBack(newest, question) ?? waitsForVersion(provers, question);
-  if (digest !== newest && !isNewer(provers, question)) return waitsForVersion(provers, question);
+  if (digest !== newest && (question.isOfHigherTag || !isNewer(provers, question)))
+    return waitsForVersion(provers, question);
   return rolledBack(digest, question) ?? waitsForProof(provers, question) ?? { kind: 'may-run', digest };
 }
 

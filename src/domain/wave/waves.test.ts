@@ -98,6 +98,7 @@ const engine = (name: string, containers?: readonly ProvingContainer[], more: Pa
 const ask = (changes: Partial<WaveQuestion>) =>
   judgeWave({
     newest: next,
+    isOfHigherTag: false,
     current: [old],
     currentBuiltAtMs: builtAtMs(old),
     earlier: [],
@@ -216,6 +217,7 @@ describe('judgeWave()', () => {
     });
     const anyQuestion = fc.record({
       newest: anyDigest,
+      isOfHigherTag: fc.boolean(),
       current: fc.uniqueArray(anyDigest, { maxLength: 2 }),
       currentBuiltAtMs: fc.option(fc.constantFrom(0, 1, 2), { nil: undefined }),
       earlier: fc.array(fc.array(anyEngine, { minLength: 1, maxLength: 2 }), { maxLength: 3 }),

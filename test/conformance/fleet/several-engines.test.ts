@@ -64,6 +64,14 @@ describe('the API of several engines', () => {
     for (const { text } of replies) expect(text).toContain('no engine is called');
   });
 
+  test('an empty name is a 400 too, because it would mean all engines', async () => {
+    const replies = await Promise.all([http.ask('/v1/containers?engine='), post('/v1/update?engine=,')]);
+    for (const { status, text } of replies) {
+      expect(status).toBe(400);
+      expect(text).toContain('it is empty');
+    }
+  });
+
   test('a check of one engine asks about that one, and says so of every entry', async () => {
     const report = (await post('/v1/check?engine=far')).json();
     expect(named(report.containers).toSorted()).toEqual(['far/db', 'far/web']);

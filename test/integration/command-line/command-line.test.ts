@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,28 @@ describe('the executable', () => {
   test('--version says the version of the package', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect(await runUpkeep(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  test('twenty engines cause no warning of Node', async () => {
+    const hosts = Array.from({ length: 20 }, (_, n) => ['--host', `e${n}=tcp://127.0.0.1:1`]);
+    const { code, stderr } = await runUpkeep(['check', ...hosts.flat()]);
+    expect([code, stderr.split('\n').length]).toEqual([1, 2]);
+    expect(stderr).toMatch(/^upkeep: Cannot check: no engine could be worked on: e0: /);
+  });
+
+  test('a system without file descriptors for more engines is reported like engines that do not answer', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'upkeep-ssh-'));
+    writeFileSync(join(folder, 'ssh'), '#!/bin/sh\nexec sleep 30\n', { mode: 0o755 });
+    const hosts = Array.from({ length: 20 }, (_, n) => `--host e${n}=ssh://e${n}`).join(' ');
+    const { status, stderr } = spawnSync('sh', ['-c', `ulimit -n 60; exec node dist/main.js check ${hosts}`], {
+      encoding: 'utf8',
+      env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
+    });
+    rmSync(folder, { recursive: true });
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^upkeep: Cannot check: no engine could be worked on: e0: /),
+    ]);
   });
 
   test.each([[['--help']], [['help']], [['check', '--help']], [['help', 'demo']]])('%j prints help', async (argv) => {

@@ -9,6 +9,7 @@ import type { Swarm } from '../../../src/domain/outside/swarm.ts';
 import type { Clock, Log, Engine } from '../../../src/domain/outside/outside.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
+import type { VerificationKey } from '../../../src/domain/signature/signature.ts';
 import { silentLog } from '../test-log.ts';
 
 /** Several engines in memory, with one registry, as one application. */
@@ -20,7 +21,12 @@ export type FleetScene = {
   readonly asked: readonly string[];
   readonly events: readonly ServiceEvent[];
   /** Pulls the published image and runs a container of it. */
-  readonly run: (engine: string, name: string, reference: string) => Promise<string>;
+  readonly run: (
+    engine: string,
+    name: string,
+    reference: string,
+    labels?: Readonly<Record<string, string>>,
+  ) => Promise<string>;
   readonly close: () => Promise<void>;
 };
 
@@ -50,6 +56,7 @@ export type FleetSceneOptions = {
   readonly swarm?: readonly string[];
   /** The memory of an engine, by its name. */
   readonly memoryOf?: (engine: string) => Memory;
+  readonly verificationKeys?: readonly VerificationKey[];
   /** Id of Upkeep's own container, if it runs in one. */
   readonly ownId?: () => string | undefined;
 };
@@ -64,6 +71,7 @@ export function createFleetScene({
   log = silentLog,
   swarm = [],
   memoryOf = () => ({}),
+  verificationKeys = [],
   ownId = () => undefined,
 }: FleetSceneOptions): FleetScene {
   const registry = createSandboxRegistry({ clock });
@@ -98,7 +106,7 @@ export function createFleetScene({
     isMainProcess: false,
     ownerState: (other: string) => (other === 'test' ? ('self' as const) : ('unknown' as const)),
   };
-  const world = { registry: counted, clock, log, instance, newId };
+  const world = { registry: counted, clock, log, instance, newId, verificationKeys };
   const inForce = { ...defaultSettings, gateWindowMs: 1000, swarm: watchesServices, ...settings };
   const prober = Object.values(engines)[0]?.sandbox.prober ?? fail('with a prober');
   const openSwarm: SwarmOptions['open'] = ({ node }) =>
@@ -139,10 +147,10 @@ export function createFleetScene({
     registry,
     asked,
     events,
-    async run(engine, name, reference) {
+    async run(engine, name, reference, labels = {}) {
       const { sandbox } = engines[engine] ?? fail(engine);
       await sandbox.engine.pullImage({ reference });
-      return sandbox.control.runContainer(name, { Image: reference, HostConfig: {} });
+      return sandbox.control.runContainer(name, { Image: reference, Labels: labels, HostConfig: {} });
     },
     async close() {
       await application.close();

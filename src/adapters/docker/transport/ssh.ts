@@ -85,13 +85,14 @@ function openSession(address: SshAddress, programs: readonly string[], answered:
   const stream = new Duplex({
     // Otherwise a session that the other side has closed would look reusable.
     allowHalfOpen: false,
-    read: () => void child.stdout.resume(),
+    read: () => void child.stdout?.resume(),
     // The reason for a failed write is in the child's error output, which arrives later.
     write(chunk: Buffer, _encoding, done) {
       unanswered?.push(chunk);
-      child.stdin.write(chunk, () => done());
+      if (child.stdin) child.stdin.write(chunk, () => done());
+      else done();
     },
-    final: (done) => void child.stdin.end(() => done()),
+    final: (done) => (child.stdin ? void child.stdin.end(() => done()) : done()),
     destroy: (error, done) => {
       child.kill();
       done(error);
@@ -101,17 +102,18 @@ function openSession(address: SshAddress, programs: readonly string[], answered:
 
   function dial() {
     const program = untried.shift() ?? '';
-    const ssh = spawn('ssh', sshArguments(address, program), { stdio: ['pipe', 'pipe', 'pipe'] });
+    // It has no pipes if the system has no file descriptors left.
+    const ssh: ChildProcess = spawn('ssh', sshArguments(address, program), { stdio: ['pipe', 'pipe', 'pipe'] });
     const errorOutput = collectErrorOutput(ssh);
-    ssh.stdin.on('error', ignoreError);
-    ssh.stdout.once('data', () => {
+    ssh.stdin?.on('error', ignoreError);
+    ssh.stdout?.once('data', () => {
       unanswered = undefined;
       answered(program);
     });
-    ssh.stdout.on('data', (chunk: Buffer) => {
-      if (!stream.push(chunk)) ssh.stdout.pause();
+    ssh.stdout?.on('data', (chunk: Buffer) => {
+      if (!stream.push(chunk)) ssh.stdout?.pause();
     });
-    ssh.stdout.on('end', () => ssh.stdin.end());
+    ssh.stdout?.on('end', () => ssh.stdin?.end());
     ssh.on('error', ({ message }) => stream.destroy(failure(`the program "ssh" cannot be run: ${message}`)));
     ssh.on('close', (exitCode) => {
       if (stream.destroyed) return;
@@ -127,8 +129,8 @@ function openSession(address: SshAddress, programs: readonly string[], answered:
 
   function dialNext(request: readonly Buffer[]): void {
     child = dial();
-    for (const chunk of request) child.stdin.write(chunk);
-    if (stream.writableEnded) child.stdin.end();
+    for (const chunk of request) child.stdin?.write(chunk);
+    if (stream.writableEnded) child.stdin?.end();
   }
 }
 

@@ -4,7 +4,7 @@ import { type Slot, createSlots } from '../../async/concurrency.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { ReachedMember } from '../member/member.ts';
 import { isUnreachable, describeUnreachable } from '../member/reachability.ts';
-import { orStopped } from '../../async/stopped.ts';
+import { orStopped, stoppedError } from '../../async/stopped.ts';
 
 /** The end of one engine's part of a run. `result` is present if the part was completed. */
 export type Answer<Result> = {
@@ -60,6 +60,7 @@ export function createEachEngine(clock: Clock, enginesAtOnce: number): EachEngin
 
   async function perform<Result>(member: ReachedMember, { work, isNamed, signal }: EachOrder<Result>): Promise<Result> {
     const { name, reach, application } = member;
+    if (signal?.aborted) throw stoppedError(signal, 'work on the engine');
     if (reach.isReachable() === false && !isNamed) throw reach.failure();
     await application.ready(signal);
     return inSlot(name, (slot) => work(member, slot), signal);

@@ -1,5 +1,6 @@
 import { sentence } from '../../../domain/text/sentence.ts';
 import type { ProvingEngine } from '../../../domain/wave/wave-facts.ts';
+import type { Digest } from '../../../domain/reference/digest.ts';
 import { judgeWave } from '../../../domain/wave/wave-rule.ts';
 import { tryParseImageReference, sameRepository } from '../../../domain/reference/image-reference.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
@@ -29,9 +30,10 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
   const newest = candidateDigest(checked);
   if (checked.status !== 'stale' || newest === undefined || checked.pullDigest === undefined) return checked;
   const concerns = concerning(checked);
-  const about = (engine: KnownEngine): ProvingEngine => proving(engine, concerns);
+  const about = (engine: KnownEngine): ProvingEngine => proving(engine, newest, concerns);
   const answer = judgeWave({
     newest,
+    isOfHigherTag: !hasOwnTag(checked),
     current: checked.digest === undefined ? [] : [checked.digest],
     currentBuiltAtMs: facts.own?.proof?.containers.find(({ name }) => name === checked.name)?.builtAtMs,
     earlier: facts.earlier.map((wave) => wave.map(about)),
@@ -50,28 +52,40 @@ export function holdForWave(checked: CheckedContainer, facts: WaveFacts): Checke
   };
 }
 
+type Concerned = Pick<ProvenContainer, 'reference' | 'newest'>;
+
 /**
- * Matches the same reference. For an update to another tag it matches the whole repository, because earlier engines
- * have left the tag.
+ * Matches the same reference. For an update to another tag it also matches containers of the repository that have
+ * moved, or may move, to that tag. Others, such as `postgres:16` for `postgres:15`, prove nothing about it.
  */
-function concerning(checked: CheckedContainer): (one: Pick<ProvenContainer, 'reference'>) => boolean {
+function concerning(checked: CheckedContainer): (one: Concerned) => boolean {
   const own = tryParseImageReference(checked.image);
-  const isSameTag = (checked.candidateKind ?? 'digest') === 'digest';
-  return ({ reference }) => {
-    if (isSameTag || own === undefined) return reference === checked.image;
+  return ({ reference, newest }) => {
+    if (reference === checked.image) return true;
+    if (hasOwnTag(checked) || own === undefined) return false;
     const other = tryParseImageReference(reference);
-    return other !== undefined && sameRepository(own, other);
+    const mayMove = newest === undefined || newest === checked.candidate;
+    return mayMove && other !== undefined && sameRepository(own, other);
   };
 }
 
-function proving(engine: KnownEngine, concerns: (one: Pick<ProvenContainer, 'reference'>) => boolean): ProvingEngine {
+function hasOwnTag({ candidateKind = 'digest' }: CheckedContainer): boolean {
+  return candidateKind === 'digest';
+}
+
+/** Containers that no run updates count only with a version in question. */
+function proving(engine: KnownEngine, newest: Digest, concerns: (one: Concerned) => boolean): ProvingEngine {
   const { name, proof, lastListed } = engine;
   if (proof !== undefined) {
-    const containers = proof.containers.filter(concerns);
+    const concerned = proof.containers.filter(concerns);
+    const versions = new Set([newest, ...concerned.flatMap(({ isUpdated, digests }) => (isUpdated ? digests : []))]);
+    const containers = concerned.filter(
+      ({ isUpdated, digests }) => isUpdated || digests.some((digest) => versions.has(digest)),
+    );
     const failed = containers.flatMap((one) => one.failed ?? []);
     return { name, isReachable: true, nowMs: proof.nowMs, containers, failed };
   }
-  const listed = lastListed?.filter((reference) => concerns({ reference }));
+  const listed = lastListed?.filter((reference) => concerns({ reference, newest: undefined }));
   return { name, isReachable: false, nowMs: 0, containers: listed?.map(unknownContainer), failed: [] };
 }
 
@@ -80,6 +94,8 @@ function unknownContainer(name: string): ProvenContainer {
   return {
     name,
     reference: name,
+    newest: undefined,
+    isUpdated: true,
     digests: [],
     isRunning: false,
     isHealthy: false,

@@ -52,6 +52,8 @@ export type ListOption = Shared<readonly string[]> & {
   readonly default: readonly string[];
   readonly accepts?: Acceptance;
   readonly atMost?: number;
+  /** An empty value is refused, because it would mean everything. */
+  readonly needsItem?: true;
   /** A value that names an existing file is replaced by that file's lines, without those that begin with `#`. */
   readonly mayNameFile?: boolean;
 };

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 
@@ -16,6 +17,8 @@ export type Deadline = {
 /** `action` completes the message "Cannot …": `update`. */
 export function startDeadline(clock: Clock, ms: number, action: string): Deadline {
   const controller = new AbortController();
+  // Every engine of a run listens.
+  setMaxListeners(0, controller.signal);
   const timer = new AbortController();
   let isPassed = false;
   const passed = new Promise<never>((_, reject) => {

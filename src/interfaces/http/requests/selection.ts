@@ -74,8 +74,20 @@ const largestPatterns = 3000;
 
 /** The parameter of routes about containers. */
 export const engineParameter = {
-  engine: unlisted(list('Of several engines, only these; separated by commas, and repeatable')),
+  engine: unlisted(notEmpty(list('Of several engines, only these; separated by commas, and repeatable'))),
 } as const;
+
+/** `engine=` may come from an unset variable. Ignoring it would include all engines. */
+function notEmpty({ documentation, read }: ListParameter): ListParameter {
+  return {
+    documentation,
+    read: (given, name) => {
+      const items = read(given, name);
+      if (given.length === 0 || items.length > 0) return items;
+      throw new HttpError(400, `invalid query parameter "${name}": it is empty`);
+    },
+  };
+}
 
 /**
  * The engines of a request; empty: all. Throws 400 for an unknown name, because ignoring it would include all engines.

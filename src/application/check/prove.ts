@@ -1,0 +1,65 @@
+import type { WatchedContainer } from '../../domain/check/selection.ts';
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { parseTransactionName } from '../../domain/transaction/transaction-names.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { listAll } from '../engine/list-all.ts';
+import { type AskedContainer, type EngineProof, readProof } from '../engine/proof.ts';
+import { createJudge } from './check.ts';
+import { imageIn } from './checked-container.ts';
+import type { PartOfRun } from './part-of-run.ts';
+import { createSelectContainers } from './select-containers.ts';
+
+/** Reads which versions the containers of an engine prove. */
+export type Prove = (part: Pick<PartOfRun, 'registry'>, signal?: AbortSignal) => Promise<EngineProof>;
+
+/**
+ * A stopped or restarting container is read too, even if no run updates it: it may have been updated and crashed since.
+ * Waves do not wait for containers with `monitor-only` or `no-pull`.
+ */
+export function createProve(world: ReadOnlyOutside, settings: ServiceSettings): Prove {
+  const outside = { ...world, publish: () => {} };
+  const everyState = { ...settings, includeStopped: true, includeRestarting: true };
+  const select = createSelectContainers(outside, everyState, () => {});
+  const judge = createJudge(outside, settings);
+
+  function isUpdated({ container: { status } }: WatchedContainer): boolean {
+    if (status === 'restarting') return settings.includeRestarting;
+    return settings.includeStopped || (status !== 'exited' && status !== 'created');
+  }
+
+  return async ({ registry }, signal) => {
+    const listing = await listAll(outside, signal);
+    const selected = await select(listing, { images: [], containers: [], runId: '' }, signal);
+    const updated = selected.watched.filter(isUpdated);
+    const order = { runId: '', applyCooldown: false, part: { registry } };
+    const report = await judge({ ...selected, watched: updated }, order, signal);
+    const checked = report.containers.filter(
+      ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',
+    );
+    const inUpdate = new Set(listing.containers.map(({ name }) => parseTransactionName(name)?.name));
+    const stopped = selected.watched.flatMap((watched): AskedContainer[] => {
+      const { id, name, image, imageId } = watched.container;
+      const { monitorOnly, noPull } = effectiveSettings(settings, watched.wishes);
+      if (isUpdated(watched) || monitorOnly || noPull) return [];
+      const text = imageIn(selected.references.get(id), image);
+      return [{ ...unchecked, id, name, image: text, imageId, isUpdated: inUpdate.has(name) }];
+    });
+    const interrupted = report.unfinished.map(({ id, name, image, imageId }) => ({
+      ...{ ...unchecked, id, name, image, imageId },
+      isUpdated: true,
+    }));
+    return readProof(
+      outside,
+      [...checked.map((one) => ({ ...one, isUpdated: true })), ...stopped, ...interrupted],
+      signal,
+    );
+  };
+}
+
+const unchecked = {
+  status: 'unknown',
+  digest: undefined,
+  latestDigest: undefined,
+  failedVersion: undefined,
+} as const;

@@ -1,0 +1,94 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
+import { createFleetScene, type FleetSceneOptions } from '../../../test/support/scene/fleet-scene.ts';
+import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
+import { failedVersionTag } from '../../domain/check/failed-version.ts';
+import { parseWaves } from '../../domain/wave/wave-grammar.ts';
+
+const minute = 60_000;
+const image = 'registry.test/app';
+const built = (day: number) => Date.UTC(2026, 5, day);
+
+/**
+ * `canary` runs the second version for longer than the pause, `web` the first one. The registry has a third one.
+ */
+async function openScene(labels: Readonly<Record<string, string>>, options: Partial<FleetSceneOptions> = {}) {
+  const clock = createFakeClock({ auto: true });
+  const steps = parseWaves('canary');
+  if ('fault' in steps) throw new Error(steps.fault);
+  const waves = { steps, pauseMs: 10 * minute };
+  const scene = createFleetScene({ names: ['canary', 'web'], clock, waves, ...options });
+  onTestFinished(() => scene.close());
+  const { store } = scene.registry;
+  const publish = (tag: string, version: string, day: number) =>
+    store.publish(`${image}:${tag}`, { version, createdAtMs: built(day) });
+  async function update(): Promise<string> {
+    const { containers } = await scene.application.update({
+      images: [],
+      containers: [],
+      engines: ['web'],
+      trigger: 'http',
+    });
+    return containers.map(({ outcome, reason, newDigest }) => `${outcome} ${reason || newDigest}`).join();
+  }
+  const start = (engine: string, tag: string) => scene.run(engine, 'app', `${image}:${tag}`, labels);
+  const running = () => scene.engines['web']?.sandbox.control.snapshot().containers['app']?.settings.Config.Image;
+  return { ...scene, clock, publish, update, start, running };
+}
+
+describe('the version that earlier waves run, if the registry has a newer one', () => {
+  test('is not used without the signature that the container needs', async () => {
+    const key = makeCosignKey('team');
+    const scene = await openScene({}, { verificationKeys: readVerificationKeys([key.file]) });
+    const { store } = scene.registry;
+    scene.publish('1', 'one', 1);
+    await scene.start('web', '1');
+    const second = scene.publish('1', 'two', 2).digest;
+    await scene.start('canary', '1');
+    const third = scene.publish('1', 'three', 3).digest;
+    store.sign(`${image}@${third}`, key.signImage(third, image));
+    await scene.clock.sleep(11 * minute);
+    expect(await scene.update()).toMatch(/not signed by "team"/);
+    store.sign(`${image}@${second}`, key.signImage(second, image));
+    expect(await scene.update()).toBe(`updated ${second}`);
+  });
+
+  test('is not tried again in a container in which it failed', async () => {
+    const scene = await openScene({});
+    const first = scene.publish('1', 'one', 1);
+    await scene.start('web', '1');
+    const second = scene.publish('1', 'two', 2);
+    await scene.start('canary', '1');
+    scene.publish('1', 'three', 3);
+    await scene.clock.sleep(11 * minute);
+    if (first.kind !== 'image' || second.kind !== 'image') throw new Error('with an index');
+    const tag = failedVersionTag('app', second.image.id, scene.clock.nowMs()) ?? '';
+    await scene.engines['web']?.sandbox.engine.tagImage(first.image.id, tag);
+    for (const _ of [1, 2]) expect(await scene.update()).toMatch(/^skipped .*was rolled back here/);
+  });
+
+  test('is not used under the name of another tag', async () => {
+    const scene = await openScene({ 'upkeep.policy': 'minor' });
+    scene.publish('1.0', 'one', 1);
+    await scene.start('web', '1.0');
+    scene.publish('1.1', 'two', 2);
+    await scene.start('canary', '1.1');
+    scene.publish('1.2', 'three', 3);
+    await scene.clock.sleep(11 * minute);
+    expect(await scene.update()).toMatch(/^deferred Waits for "canary"/);
+    expect(scene.running()).toBe(`${image}:1.0`);
+  });
+
+  test('concerns no container of another line of versions in the same repository', async () => {
+    const scene = await openScene({ 'upkeep.policy': 'minor' });
+    for (const tag of ['15.1', '15.2', '16.1']) scene.publish(tag, tag, 1);
+    await scene.start('web', '15.1');
+    await scene.start('canary', '15.2');
+    await scene.run('canary', 'other', `${image}:16.1`, { 'upkeep.policy': 'minor' });
+    expect(await scene.update()).toMatch(/^deferred Waits for "canary", which has run it for 0 of 10 minutes/);
+    await scene.clock.sleep(11 * minute);
+    expect(await scene.update()).toMatch(/^updated/);
+    expect(scene.running()).toBe(`${image}:15.2`);
+  });
+});
