@@ -24,7 +24,7 @@ export type DecisionService = {
   readonly take: (request: DecisionRequest) => Promise<TakenDecision | DecisionFault>;
   /** The withdrawn decision; undefined if there is none with this id. */
   readonly withdraw: (id: string) => Promise<TakenDecision | undefined>;
-  /** Ends decisions about versions that their container no longer waits for. */
+  /** Ends decisions about versions that their container no longer waits for, as far as the check knows them all. */
   readonly endDead: (checked: readonly CheckedContainer[]) => Promise<void>;
 };
 
@@ -67,7 +67,7 @@ export function createDecisionService({ book, clock, newId, log, candidateOf, on
       if (decisions.size === 0) return;
       const candidates = new Map(
         checked
-          .filter(({ status }) => status !== 'unknown')
+          .filter(({ status, hidesHigher }) => status !== 'unknown' && hidesHigher !== true)
           .map((one): [string, Digest | undefined] => [one.name, digestMeant(one, decisions.get(one.name)?.digest)]),
       );
       const dead = obsoleteDecisions(decisions, candidates, clock.nowMs());

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { DecisionKind } from '../../domain/decision/decisions.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import type { DecisionRecord } from '../../domain/decision/decision-records.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
@@ -167,6 +168,47 @@ describe('a skip', () => {
     expect(reasons(session)['web']).toBe('Skipped by "a test"; release it with upkeep unskip web');
     release(scene, 'web', '3');
     expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+  });
+
+  test('of a higher tag outlives a check that cannot list the tags, and applies the new digest of the own tag', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    scene.registry.store.publish('web:2', { version: '2' });
+    const { outside } = scene.startProcess();
+    let isListed = true;
+    const registry = {
+      ...outside.registry,
+      listTags: (...asked: Parameters<typeof outside.registry.listTags>) =>
+        isListed
+          ? outside.registry.listTags(...asked)
+          : Promise.reject(new ServiceError('registry-rate-limited', 'too many requests')),
+    };
+    const application = createApplication({ ...outside, registry }, { ...defaultSettings, gateWindowMs: 1000 });
+    await application.check(everything);
+    await decide(application, 'skip', 'web');
+    release(scene, 'web', '1.1');
+    isListed = false;
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+    isListed = true;
+    expect(outcomes(await application.update(full))).toEqual({ web: 'skipped' });
+  });
+
+  test('of a higher tag in its cooldown outlives the update of the own tag', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    const { application } = start(scene, { cooldownMs: 48 * hourMs });
+    const after24Hours = () => scene.clock.run(() => scene.clock.sleep(24 * hourMs, new AbortController().signal));
+    await application.update(full);
+    release(scene, 'web', '1.1');
+    await application.update(full);
+    await after24Hours();
+    scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() });
+    await application.update(full);
+    await decide(application, 'skip', 'web');
+    await after24Hours();
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+    await after24Hours();
+    expect(outcomes(await application.update(full))).toEqual({ web: 'skipped' });
   });
 });
 

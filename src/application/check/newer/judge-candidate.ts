@@ -100,9 +100,10 @@ function combine(own: Verdict, best: Best, subject: CheckSubject): Verdict {
   if (best.status === 'none') return best.because === undefined ? own : withRemark(own, best.because);
   const both = [own, best].flatMap(({ failedVersion }) => failedVersion ?? []);
   if (best.status === 'stale' || (best.status === 'held' && own.status !== 'stale')) return keeping(best, both);
-  if (best.status === 'held') return keeping(own, both);
+  if (best.status === 'held') return { ...keeping(own, both), hidesHigher: true };
   if (own.status !== 'stale' && own.status !== 'held') return best;
-  return keeping(withRemark(own, `the higher tags are not known: ${best.reason}`), subject.failedVersions);
+  const remarked = withRemark(own, `the higher tags are not known: ${best.reason}`);
+  return { ...keeping(remarked, subject.failedVersions), hidesHigher: true };
 }
 
 /** Keeps a failed version in memory while it is the newest of its tag, or the highest tag. */
