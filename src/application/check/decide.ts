@@ -68,7 +68,7 @@ export function createDecisionService({ book, clock, newId, log, candidateOf, on
       const candidates = new Map(
         checked
           .filter(({ status, hidesHigher }) => status !== 'unknown' && hidesHigher !== true)
-          .map((one): [string, Digest | undefined] => [one.name, digestMeant(one, decisions.get(one.name)?.digest)]),
+          .map((one): [string, Digest | undefined] => [one.name, digestMeant(one, decisions.get(one.name))]),
       );
       const dead = obsoleteDecisions(decisions, candidates, clock.nowMs());
       if (dead.length > 0)
@@ -85,8 +85,11 @@ const pastOf = {
 
 /**
  * The version that a decision is about. While the newest version is too young, an older one may be applied, and a
- * person may decide about either.
+ * person may decide about either. A tag that has moved back may come again, and a skipped version stays skipped then.
  */
-function digestMeant(checked: CheckedContainer, decided: Digest | undefined): Digest | undefined {
-  return checked.updateAvailable && checked.latestDigest === decided ? decided : candidateDigest(checked);
+function digestMeant(checked: CheckedContainer, decision: Decision | undefined): Digest | undefined {
+  const { updateAvailable, latestDigest, digest } = checked;
+  const decided = decision?.digest;
+  if (updateAvailable) return latestDigest === decided ? decided : candidateDigest(checked);
+  return decision?.kind === 'approve' || digest === decided ? undefined : decided;
 }

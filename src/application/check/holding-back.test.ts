@@ -170,6 +170,33 @@ describe('a skip', () => {
     expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
   });
 
+  test('outlives a tag that moves back and comes again', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    const skipped = release(scene, 'web');
+    const { application } = start(scene);
+    await application.check(everything);
+    await decide(application, 'skip', 'web');
+    release(scene, 'web', '1');
+    expect(outcomes(await application.update(full))).toEqual({ web: 'fresh' });
+    expect(release(scene, 'web').digest).toBe(skipped.digest);
+    expect(outcomes(await application.update(full))).toEqual({ web: 'skipped' });
+  });
+
+  test('ends when the container runs the skipped version', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    release(scene, 'web');
+    const { application } = start(scene);
+    await application.check(everything);
+    await decide(application, 'skip', 'web');
+    scene.sandbox.control.removeContainer('web');
+    await scene.sandbox.engine.pullImage({ reference: 'web:1' });
+    scene.sandbox.control.runContainer('web', { Image: 'web:1', Labels: {} });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'fresh' });
+    expect(await application.decisions.list()).toEqual([]);
+  });
+
   test('of a higher tag outlives a check that cannot list the tags, and applies the new digest of the own tag', async () => {
     const scene = createSandboxScene();
     await run(scene, 'web', { 'upkeep.policy': 'major' });
