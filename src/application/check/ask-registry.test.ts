@@ -32,7 +32,7 @@ test('a service of a swarm is asked about for the platform of its nodes, and sta
       tags: createTagSightings({ clock: outside.clock, store: undefined }),
       limit: 1,
     },
-    find: createCandidateFinder(outside.registry),
+    find: createCandidateFinder(outside.registry, outside.clock),
   };
   const settle = (verdict: Verdict) => void verdicts.push(verdict);
   await clock.run(() => askRegistries([{ subject, platform: arm64, settle }], options));

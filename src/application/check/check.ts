@@ -145,7 +145,7 @@ export function createJudge(
       if (verdict !== undefined) settle(watched, verdict);
       return 'status' in subject || verdict !== undefined ? [] : [{ subject, settle: (said) => settle(watched, said) }];
     });
-    const find = createCandidateFinder(outside.registry);
+    const find = createCandidateFinder(outside.registry, clock);
     await askRegistries(questions, { outside, images, tags, find, limit: settings.checkConcurrency, signal });
     tags.keep();
     for (const watched of named) {

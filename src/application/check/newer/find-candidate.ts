@@ -1,3 +1,4 @@
+import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Registry, RemoteImage } from '../../../domain/outside/registry.ts';
 import { mostTags } from '../../../domain/outside/registry.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
@@ -40,7 +41,10 @@ export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) 
  * per platform. If a tag was removed since the listing, or has no image for the platform, the next lower one is tried,
  * at most five times.
  */
-export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>): FindCandidate {
+export function createCandidateFinder(
+  registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>,
+  clock: Pick<Clock, 'monotonicMs'>,
+): FindCandidate {
   // The questions of the run bound the answers.
   const listOf = remember(
     (reference: ImageReference, signal: AbortSignal | undefined) => registry.listTags(reference, signal),
@@ -59,7 +63,7 @@ export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'res
     const alone = chooseTag({ current, tags: [], ...filters });
     if (alone.because !== undefined) return { kind: 'none', because: alone.because };
     const { tags, isCut } = await listOf(reference, signal);
-    const { candidates } = chooseTag({ current, tags, ...filters });
+    const { candidates } = chooseTag({ current, tags, ...filters, onMatch: stopInTime(clock) });
     let best: FoundCandidate | undefined;
     for (const step of candidates.slice(0, mostTries)) {
       const next = { ...reference, tag: step.tag };
@@ -77,6 +81,20 @@ export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'res
     return isCut ? { kind: 'none', because: cutList(), isCut } : { kind: 'none' };
   };
 }
+
+/** Throws once the comparisons with the patterns of one container have taken too long. */
+function stopInTime({ monotonicMs }: Pick<Clock, 'monotonicMs'>): () => void {
+  const endMs = monotonicMs() + longestMatchingMs;
+  return () => {
+    if (monotonicMs() <= endMs) return;
+    throw new ServiceError('invalid-input', 'Cannot compare the tags: the patterns of policy or tags take too long', {
+      remedy: 'Use simpler patterns in policy, tag-include and tag-exclude',
+    });
+  };
+}
+
+/** Comparisons block the event loop. 50,000 tags and usual patterns take half a second. */
+const longestMatchingMs = 3000;
 
 /** A repository that has dropped a platform has no image for it in any newer tag. */
 const mostTries = 5;
