@@ -261,6 +261,29 @@ describe('a snooze', () => {
 });
 
 describe('a cooldown', () => {
+  test('of a higher tag counts from the check that found the tag new, however old its image is', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    await run(scene, 'twin', { 'upkeep.policy': 'major' });
+    const { application } = start(scene, { cooldownMs: 48 * hourMs });
+    await application.update(full);
+    const createdAtMs = scene.clock.nowMs() - 1000 * hourMs;
+    for (const tag of ['web:2', 'web:3', 'twin:2']) scene.registry.store.publish(tag, { version: tag, createdAtMs });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'deferred', twin: 'deferred' });
+    await scene.clock.run(() => scene.clock.sleep(47 * hourMs, new AbortController().signal));
+    expect(outcomes(await application.update(full))).toEqual({ web: 'deferred', twin: 'deferred' });
+    await scene.clock.run(() => scene.clock.sleep(2 * hourMs, new AbortController().signal));
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated', twin: 'updated' });
+  });
+
+  test('of a higher tag counts from the build where the first check finds the tag', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() - 1000 * hourMs });
+    const { application } = start(scene, { cooldownMs: 48 * hourMs });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+  });
+
   test('is left aside by a check, and shown where the containers are listed; a skip comes before it', async () => {
     const scene = createSandboxScene();
     await run(scene, 'web');

@@ -16,6 +16,8 @@ export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclud
   readonly platform: Platform;
   /** False: try the next lower tag. Absent: every candidate is accepted. */
   readonly isWanted?: (candidate: FoundCandidate) => Promise<boolean>;
+  /** Notes the highest tag, empty if there is none, and returns that of the last check. Undefined: there was no check. */
+  readonly noteHighest?: (tag: string) => string | undefined;
 };
 
 export type FoundCandidate = {
@@ -23,6 +25,8 @@ export type FoundCandidate = {
   readonly digest: Digest;
   readonly image: RemoteImage;
   readonly step: TagCandidate;
+  /** Whether the tag has appeared since the last check. */
+  readonly isNew: boolean;
 };
 
 /**
@@ -56,7 +60,7 @@ export function createCandidateFinder(
     (reference, platform) => `${formatReference(reference)} ${formatPlatform(platform)}`,
   );
 
-  return async ({ reference, platform, isWanted, ...filters }, signal) => {
+  return async ({ reference, platform, isWanted, noteHighest, ...filters }, signal) => {
     const current = reference.tag;
     if (filters.policy.kind === 'digest' || current === undefined || reference.digest !== undefined)
       return { kind: 'none' };
@@ -64,12 +68,13 @@ export function createCandidateFinder(
     if (alone.because !== undefined) return { kind: 'none', because: alone.because };
     const { tags, isCut } = await listOf(reference, signal);
     const { candidates } = chooseTag({ current, tags, ...filters, onMatch: stopInTime(clock) });
+    const newTags = countNew(candidates, noteHighest?.(candidates[0]?.tag ?? ''));
     let best: FoundCandidate | undefined;
-    for (const step of candidates.slice(0, mostTries)) {
+    for (const [place, step] of candidates.slice(0, mostTries).entries()) {
       const next = { ...reference, tag: step.tag };
       const image = await imageOf(next, platform, signal);
       if (image === undefined) continue;
-      const found = { reference: next, digest: image.digest, image, step };
+      const found = { reference: next, digest: image.digest, image, step, isNew: place < newTags };
       if (isWanted === undefined || (await isWanted(found))) return { kind: 'found', ...found };
       best ??= found;
     }
@@ -80,6 +85,16 @@ export function createCandidateFinder(
     }
     return isCut ? { kind: 'none', because: cutList(), isCut } : { kind: 'none' };
   };
+}
+
+/** The number of candidates above the highest one of the last check, which are new. 0 if that one is gone. */
+function countNew(candidates: readonly TagCandidate[], before: string | undefined): number {
+  if (before === undefined) return 0;
+  if (before === '') return candidates.length;
+  return Math.max(
+    0,
+    candidates.findIndex(({ tag }) => tag === before),
+  );
 }
 
 /** Throws once the comparisons with the patterns of one container have taken too long. */
