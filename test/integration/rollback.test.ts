@@ -42,8 +42,8 @@ describeInLab('upkeep rollback on a real engine', (lab) => {
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('Cannot roll back "web": it has not been updated since it was created');
     const unnamed = await runUpkeep(['rollback'], { socket: engine.socket });
-    expect(unnamed.code).toBe(1);
-    expect(unnamed.stderr).toContain('Cannot roll back: no container is named');
+    expect(unnamed.code).toBe(2);
+    expect(unnamed.stderr).toContain('Cannot run "upkeep rollback": no container is named');
     expect((await engine.inspect('web'))?.Id).toBe(id);
   });
 });

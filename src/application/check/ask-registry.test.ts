@@ -37,7 +37,7 @@ test.each([
     images: indexImages([]),
     tags: createTagSightings({ clock: outside.clock, store: undefined }),
     limit: 1,
-    find: createCandidateFinder(outside.registry),
+    find: createCandidateFinder(outside.registry, outside.clock),
   };
   await clock.run(() => askRegistries([{ subject, settle: (verdict) => void verdicts.push(verdict) }], options));
   expect(verdicts).toMatchObject([{ status: 'stale', newest: { platform: { architecture } } }]);
@@ -65,7 +65,7 @@ test('a service of a swarm is asked about for the platform of its nodes, and sta
       tags: createTagSightings({ clock: outside.clock, store: undefined }),
       limit: 1,
     },
-    find: createCandidateFinder(outside.registry),
+    find: createCandidateFinder(outside.registry, outside.clock),
   };
   const settle = (verdict: Verdict) => void verdicts.push(verdict);
   await clock.run(() => askRegistries([{ subject, platform: arm64, settle }], options));

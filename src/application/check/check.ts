@@ -150,7 +150,7 @@ export function createJudge(
       if ('status' in subject || verdict !== undefined) return [];
       return [{ subject, instead: (said) => instead(watched, said), settle: (said) => settle(watched, said) }];
     });
-    const find = createCandidateFinder(outside.registry);
+    const find = createCandidateFinder(outside.registry, clock);
     await askRegistries(questions, { outside, images, tags, find, limit: settings.checkConcurrency, signal });
     tags.keep();
     for (const watched of named) {

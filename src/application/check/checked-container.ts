@@ -50,6 +50,8 @@ export type CheckedContainer = ImageVersions & {
   readonly failedVersion: FailedVersion | undefined;
   /** Failures of other newer versions that still count. */
   readonly otherFailures?: readonly FailedVersion[];
+  /** The verdict is about the own tag, while a higher tag waits or is not known. */
+  readonly hidesHigher?: true;
   /** The kind of reason of `held` and `unknown`. */
   readonly hold?: Hold | undefined;
   /** When the registry may be asked again, milliseconds since the epoch; absent if the registry gave no time. */

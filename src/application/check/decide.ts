@@ -24,7 +24,7 @@ export type DecisionService = {
   readonly take: (request: DecisionRequest) => Promise<TakenDecision | DecisionFault>;
   /** The withdrawn decision; undefined if there is none with this id. */
   readonly withdraw: (id: string) => Promise<TakenDecision | undefined>;
-  /** Ends decisions about versions that their container no longer waits for. */
+  /** Ends decisions about versions that their container no longer waits for, as far as the check knows them all. */
   readonly endDead: (checked: readonly CheckedContainer[]) => Promise<void>;
 };
 
@@ -65,12 +65,13 @@ export function createDecisionService({ book, clock, newId, log, candidateOf, on
     async endDead(checked) {
       const decisions = await book.refresh();
       if (decisions.size === 0) return;
+      const unclear = new Set(checked.flatMap((one) => (knowsNewest(one) ? [] : [one.name])));
       const candidates = new Map<string, Digest | undefined>();
-      for (const one of checked.filter(({ status }) => status !== 'unknown')) {
-        const decided = decisions.get(one.name)?.digest;
-        const meant = digestMeant(one, decided);
+      for (const one of checked.filter(({ name }) => !unclear.has(name))) {
+        const decision = decisions.get(one.name);
+        const meant = digestMeant(one, decision);
         // A container and a service may have the same name.
-        if (!candidates.has(one.name) || meant === decided) candidates.set(one.name, meant);
+        if (!candidates.has(one.name) || meant === decision?.digest) candidates.set(one.name, meant);
       }
       const dead = obsoleteDecisions(decisions, candidates, clock.nowMs());
       if (dead.length > 0)
@@ -85,10 +86,17 @@ const pastOf = {
   snooze: 'A new version was snoozed',
 };
 
+function knowsNewest({ status, hidesHigher }: CheckedContainer): boolean {
+  return status !== 'unknown' && hidesHigher !== true;
+}
+
 /**
  * The version that a decision is about. While the newest version is too young, an older one may be applied, and a
- * person may decide about either.
+ * person may decide about either. A tag that has moved back may come again, and a skipped version stays skipped then.
  */
-function digestMeant(checked: CheckedContainer, decided: Digest | undefined): Digest | undefined {
-  return checked.updateAvailable && checked.latestDigest === decided ? decided : candidateDigest(checked);
+function digestMeant(checked: CheckedContainer, decision: Decision | undefined): Digest | undefined {
+  const { updateAvailable, latestDigest, digest } = checked;
+  const decided = decision?.digest;
+  if (updateAvailable) return latestDigest === decided ? decided : candidateDigest(checked);
+  return decision?.kind === 'approve' || digest === decided ? undefined : decided;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { DecisionKind } from '../../domain/decision/decisions.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import type { DecisionRecord } from '../../domain/decision/decision-records.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
@@ -168,6 +169,74 @@ describe('a skip', () => {
     release(scene, 'web', '3');
     expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
   });
+
+  test('outlives a tag that moves back and comes again', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    const skipped = release(scene, 'web');
+    const { application } = start(scene);
+    await application.check(everything);
+    await decide(application, 'skip', 'web');
+    release(scene, 'web', '1');
+    expect(outcomes(await application.update(full))).toEqual({ web: 'fresh' });
+    expect(release(scene, 'web').digest).toBe(skipped.digest);
+    expect(outcomes(await application.update(full))).toEqual({ web: 'skipped' });
+  });
+
+  test('ends when the container runs the skipped version', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    release(scene, 'web');
+    const { application } = start(scene);
+    await application.check(everything);
+    await decide(application, 'skip', 'web');
+    scene.sandbox.control.removeContainer('web');
+    await scene.sandbox.engine.pullImage({ reference: 'web:1' });
+    scene.sandbox.control.runContainer('web', { Image: 'web:1', Labels: {} });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'fresh' });
+    expect(await application.decisions.list()).toEqual([]);
+  });
+
+  test('of a higher tag outlives a check that cannot list the tags, and applies the new digest of the own tag', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    scene.registry.store.publish('web:2', { version: '2' });
+    const { outside } = scene.startProcess();
+    let isListed = true;
+    const registry = {
+      ...outside.registry,
+      listTags: (...asked: Parameters<typeof outside.registry.listTags>) =>
+        isListed
+          ? outside.registry.listTags(...asked)
+          : Promise.reject(new ServiceError('registry-rate-limited', 'too many requests')),
+    };
+    const application = createApplication({ ...outside, registry }, { ...defaultSettings, gateWindowMs: 1000 });
+    await application.check(everything);
+    await decide(application, 'skip', 'web');
+    release(scene, 'web', '1.1');
+    isListed = false;
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+    isListed = true;
+    expect(outcomes(await application.update(full))).toEqual({ web: 'skipped' });
+  });
+
+  test('of a higher tag in its cooldown outlives the update of the own tag', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    const { application } = start(scene, { cooldownMs: 48 * hourMs });
+    const after24Hours = () => scene.clock.run(() => scene.clock.sleep(24 * hourMs, new AbortController().signal));
+    await application.update(full);
+    release(scene, 'web', '1.1');
+    await application.update(full);
+    await after24Hours();
+    scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() });
+    await application.update(full);
+    await decide(application, 'skip', 'web');
+    await after24Hours();
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+    await after24Hours();
+    expect(outcomes(await application.update(full))).toEqual({ web: 'skipped' });
+  });
 });
 
 describe('a snooze', () => {
@@ -192,6 +261,29 @@ describe('a snooze', () => {
 });
 
 describe('a cooldown', () => {
+  test('of a higher tag counts from the check that found the tag new, however old its image is', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    await run(scene, 'twin', { 'upkeep.policy': 'major' });
+    const { application } = start(scene, { cooldownMs: 48 * hourMs });
+    await application.update(full);
+    const createdAtMs = scene.clock.nowMs() - 1000 * hourMs;
+    for (const tag of ['web:2', 'web:3', 'twin:2']) scene.registry.store.publish(tag, { version: tag, createdAtMs });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'deferred', twin: 'deferred' });
+    await scene.clock.run(() => scene.clock.sleep(47 * hourMs, new AbortController().signal));
+    expect(outcomes(await application.update(full))).toEqual({ web: 'deferred', twin: 'deferred' });
+    await scene.clock.run(() => scene.clock.sleep(2 * hourMs, new AbortController().signal));
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated', twin: 'updated' });
+  });
+
+  test('of a higher tag counts from the build where the first check finds the tag', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() - 1000 * hourMs });
+    const { application } = start(scene, { cooldownMs: 48 * hourMs });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+  });
+
   test('is left aside by a check, and shown where the containers are listed; a skip comes before it', async () => {
     const scene = createSandboxScene();
     await run(scene, 'web');

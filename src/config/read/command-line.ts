@@ -107,6 +107,7 @@ function chooseCommand({ words, namesAfterTerminator, flags }: Words): Omit<Comm
     faults: [
       ...(named === undefined && question === undefined ? faultsOfFirstWord(first) : []),
       ...(command.usage !== '' ? [] : names.map((name) => unexpectedName(command.name, name))),
+      ...(command.usage.startsWith('NAME') && names.length === 0 ? [missingName(command.name)] : []),
       ...[...flags].flatMap(([key, { source }]) => faultsOfFlag(command.name, key, source)),
     ],
   };
@@ -133,6 +134,13 @@ function isTypoOf(name: string, word: string): boolean {
 
 function unexpectedName(command: CommandName, name: string): Fault {
   return { kind: 'usage', message: `Cannot use ${quoted(name)}: "upkeep ${command}" takes no names` };
+}
+
+function missingName(command: CommandName): Fault {
+  return {
+    kind: 'usage',
+    message: `Cannot run "upkeep ${command}": no container is named, as in "upkeep ${command} web"`,
+  };
 }
 
 function faultsOfFlag(command: CommandName, key: OptionKey, source: string): readonly Fault[] {

@@ -226,10 +226,14 @@ describe('every option', () => {
     },
   );
 
+  const wordsOf = (command: string) =>
+    commands.some(({ name, usage }) => name === command && usage.startsWith('NAME')) ? [command, 'web'] : [command];
+
   test.each(flagged)('--$option.flag sets it', ({ key, option, command }) => {
     const [text, expected, of] = effects[key];
-    expect(of(settingsOf([command, `--${option.flag}=${text}`]))).toEqual(expected);
-    if (option.kind !== 'boolean') expect(of(settingsOf([command, `--${option.flag}`, text]))).toEqual(expected);
+    expect(of(settingsOf([...wordsOf(command), `--${option.flag}=${text}`]))).toEqual(expected);
+    if (option.kind !== 'boolean')
+      expect(of(settingsOf([...wordsOf(command), `--${option.flag}`, text]))).toEqual(expected);
   });
 
   test.each(flagged.filter(({ option }) => option.short))(
@@ -264,7 +268,7 @@ describe('every option', () => {
   test.each(flagged.filter(({ option }) => badText(option) !== undefined))(
     '--$option.flag with a bad value stops the start with 1',
     ({ option, command }) => {
-      const faults = faultsOf([command, `--${option.flag}=${badText(option)}`]);
+      const faults = faultsOf([...wordsOf(command), `--${option.flag}=${badText(option)}`]);
       expect(faults.exitCode).toBe(1);
       expect(faults.message).toContain(`Cannot use --${option.flag} `);
     },
@@ -394,6 +398,27 @@ describe('the command', () => {
     expect(faults.message).toContain(`Cannot run "${word}": there is no such command; ${hint}`);
     expect(faults.message).toContain(`"upkeep run ${word}"`);
   });
+
+  test.each(['rollback', 'approve', 'skip', 'snooze', 'unskip'])('%s needs a name', (command) => {
+    expect(faultsOf([command])).toMatchObject({
+      exitCode: 2,
+      message: `Cannot run "upkeep ${command}": no container is named, as in "upkeep ${command} web"`,
+    });
+  });
+
+  test.each(['--host=unix:///run/engine.sock', '--state-dir=/data'])(
+    '%s is about this machine, even if a variable names a service; not beside --url',
+    (flag) => {
+      const environment = { UPKEEP_URL: 'http://server:8080', UPKEEP_TOKEN: 'secret' };
+      const local = loadConfiguration(['skip', 'web', flag], environment);
+      expect(local).toMatchObject({ settings: { remote: { url: undefined, token: undefined } }, warnings: [] });
+      const remote = loadConfiguration(['skip', 'web', flag, '--url', 'http://other:8080'], environment);
+      expect(remote).toMatchObject({
+        settings: { remote: { url: 'http://other:8080', token: 'secret' } },
+        warnings: [`${flag.split('=')[0]} has no effect with --url`],
+      });
+    },
+  );
 
   test('demo takes no names', () => {
     expect(faultsOf(['demo', 'web'])).toMatchObject({

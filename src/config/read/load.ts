@@ -87,9 +87,10 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
   const sources = new Map<OptionKey, string>();
   const aliases: string[] = [];
   const faults: Fault[] = [];
+  const isLocal = (flags.has('engineHost') || flags.has('stateDir')) && !flags.has('remoteUrl');
   for (const [key, option] of optionEntries) {
     values[key] = option.default;
-    const looksAtVariable = !flags.has(key) && takesOption(command, option);
+    const looksAtVariable = !flags.has(key) && takesOption(command, option) && !(isLocal && keysOfService.has(key));
     const variable = looksAtVariable ? readVariable(option, environment) : undefined;
     const given = flags.get(key) ?? (variable && { source: variable.source, texts: [variable.text] });
     if (given === undefined) continue;
@@ -102,6 +103,9 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
   // Every key of the table has its default, or a value that parseValue() made for its kind.
   return { values: values as OptionValues, sources, aliases, faults };
 }
+
+/** Flags that name an engine or a folder override the variables that name a running service. */
+const keysOfService: ReadonlySet<OptionKey> = new Set(['remoteUrl', 'remoteToken']);
 
 type ReadValue =
   | { readonly kind: 'value'; readonly value: unknown }

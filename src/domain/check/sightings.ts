@@ -4,7 +4,7 @@ import type { Digest } from '../reference/digest.ts';
 export type Sighting = {
   readonly digest: Digest;
   readonly atMs: number;
-  /** Another digest was seen behind the tag before, so this one is not older than its sighting. */
+  /** Another digest, or no such tag, was seen before, so this one is not older than its sighting. */
   readonly sawItCome: boolean;
 };
 
@@ -33,13 +33,16 @@ export function ageOf(
 export function withSighting(
   seen: readonly Sighting[],
   digest: Digest,
-  { monotonicMs, longestMs }: { readonly monotonicMs: number; readonly longestMs: number },
+  { monotonicMs, longestMs, isNew = false }: SightingTimes,
 ): readonly Sighting[] {
   const known = seen.findIndex((sighting) => sighting.digest === digest);
   if (known !== -1) return withoutExpired(seen.slice(0, known + 1), monotonicMs - 2 * longestMs);
-  const all = [...seen, { digest, atMs: monotonicMs, sawItCome: seen.length > 0 }];
+  const all = [...seen, { digest, atMs: monotonicMs, sawItCome: seen.length > 0 || isNew }];
   return thinned(withoutExpired(all, monotonicMs - 2 * longestMs));
 }
+
+/** `isNew`: the tag was missing in the last check. */
+type SightingTimes = { readonly monotonicMs: number; readonly longestMs: number; readonly isNew?: boolean };
 
 /**
  * Digests that may be applied while the newest of the tag is too young, the youngest first. They count only if the tag

@@ -52,6 +52,8 @@ export type Verdict = {
    * one.
    */
   readonly otherFailures?: readonly FailedVersion[];
+  /** The verdict is about the own tag, while a higher tag waits or is not known. */
+  readonly hidesHigher?: true;
 };
 
 /** Another tag of the container's repository, and the kind of the step to it. */

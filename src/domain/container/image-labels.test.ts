@@ -38,6 +38,13 @@ describe('changeBetween()', () => {
     expect(changeBetween(from, to)).toBe(change);
   });
 
+  test('takes no time that grows with the square of a text', () => {
+    const long = `1${'.1'.repeat(30_000)}!`;
+    const begun = performance.now();
+    expect(changeBetween(long, long)).toBe('build');
+    expect(performance.now() - begun).toBeLessThan(1000);
+  });
+
   test('is the same in both directions, and never throws', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, other) => {

@@ -63,7 +63,7 @@ const longestVersion = 100;
 const longestPage = 500;
 
 /** `1.27`, `v2`, `16-alpine`, `2026.1.0-ls12`. */
-const looksLikeVersion = /^v?\d{1,8}(?:\.\d+)*(?:[-_+.][\w.+-]*)?$/;
+const looksLikeVersion = /^v?\d{1,8}(?:[-_+.][\w.+-]*)?$/;
 
 function short(digest: string): string | undefined {
   return digest === '' ? undefined : shortDigest(digest);

@@ -1,5 +1,6 @@
 import { desiredEndStateOf, type DesiredEndStateSettings } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
+import { addTo } from './graph/add-to.ts';
 import {
   type DependencyGraph,
   dependenciesOfId,
@@ -40,7 +41,7 @@ export function planRestarts(startedAnew: readonly string[], input: RestartsInpu
   for (const id of anew) {
     for (const dependent of dependents.get(id) ?? []) {
       if (!mayBeRestarted(dependent, input)) continue;
-      reasons.set(dependent, [...(reasons.get(dependent) ?? []), id]);
+      addTo(reasons, dependent, id);
       anew.add(dependent);
     }
   }
@@ -74,7 +75,7 @@ function restartedAfterEach({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlyMa
   const dependents = new Map<string, string[]>();
   for (const [id, dependencies] of soft) {
     for (const { targetId, restart } of dependencies) {
-      if (restart) dependents.set(targetId, [...(dependents.get(targetId) ?? []), id]);
+      if (restart) addTo(dependents, targetId, id);
     }
   }
   return dependents;

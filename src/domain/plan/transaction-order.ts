@@ -9,23 +9,25 @@ export function inOrder(
 ): readonly PlannedTransaction[] {
   const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
   const home = new Map(transactions.flatMap(({ id, members }) => members.map(({ container }) => [container.id, id])));
+  const dependencies = new Map([...graph.containers.keys()].map((id) => [id, dependenciesOfId(graph, id)]));
   const needs = new Map(
     transactions.map(({ id, members }) => [
       id,
       neededTransactions(
         members.map(({ container }) => container.id),
         home,
-        graph,
+        dependencies,
       ),
     ]),
   );
-  return strongComponents([...byId.keys()], (id) => needs.get(id) ?? []).flatMap((circle) =>
-    circle.flatMap((id) => {
+  return strongComponents([...byId.keys()], (id) => needs.get(id) ?? []).flatMap((circle) => {
+    const around = new Set(circle);
+    return circle.flatMap((id) => {
       const transaction = byId.get(id);
-      const after = (needs.get(id) ?? []).filter((need) => !circle.includes(need));
+      const after = (needs.get(id) ?? []).filter((need) => !around.has(need));
       return transaction === undefined ? [] : [{ ...transaction, after }];
-    }),
-  );
+    });
+  });
 }
 
 /**
@@ -35,7 +37,7 @@ export function inOrder(
 function neededTransactions(
   members: readonly string[],
   home: ReadonlyMap<string, string>,
-  graph: DependencyGraph,
+  dependencies: ReadonlyMap<string, readonly string[]>,
 ): readonly string[] {
   const own = home.get(members[0] ?? '');
   const needed = new Set<string>();
@@ -43,7 +45,7 @@ function neededTransactions(
   for (const id of seen) {
     const transaction = home.get(id);
     if (transaction !== undefined && transaction !== own) needed.add(transaction);
-    else for (const need of dependenciesOfId(graph, id)) seen.add(need);
+    else for (const need of dependencies.get(id) ?? []) seen.add(need);
   }
   return [...needed];
 }

@@ -13,6 +13,8 @@ export type TagQuestion = {
   /** Only these; absent: all. */
   readonly include?: TagFilter;
   readonly exclude?: TagFilter;
+  /** Called before each comparison of a tag with a pattern, because patterns of labels can be slow. May throw to end them. */
+  readonly onMatch?: () => void;
 };
 
 /**
@@ -22,14 +24,17 @@ export type TagQuestion = {
 export type TagChoice = { readonly candidates: readonly TagCandidate[]; readonly because?: string };
 
 /** The higher tags that the policy allows. None is a downgrade. */
-export function chooseTag({ current, tags, policy, include, exclude }: TagQuestion): TagChoice {
+export function chooseTag({ current, tags, policy, include, exclude, onMatch = () => {} }: TagQuestion): TagChoice {
   if (policy.kind === 'digest') return { candidates: [], because: 'its policy follows the digest of its tag' };
   const found =
     policy.kind === 'regex'
-      ? candidatesByPattern(current, tags, policy.pattern)
+      ? candidatesByPattern(current, tags, policy.pattern, onMatch)
       : candidatesByVersion(current, tags, policy.kind);
   if (found === undefined) return { candidates: [], because: whyNone(current, policy) };
-  const isMeant = ({ tag }: TagCandidate): boolean => include?.(tag) !== false && exclude?.(tag) !== true;
+  const isMeant = ({ tag }: TagCandidate): boolean => {
+    onMatch();
+    return include?.(tag) !== false && exclude?.(tag) !== true;
+  };
   return { candidates: found.filter(isMeant) };
 }
 
@@ -112,11 +117,13 @@ function candidatesByPattern(
   current: string,
   tags: readonly string[],
   pattern: BoundedPattern,
+  onMatch: () => void,
 ): readonly TagCandidate[] | undefined {
   const own = numbersOf(pattern.groupsOf(current));
   if (own === undefined) return undefined;
   const higher: { readonly tag: string; readonly numbers: readonly number[] }[] = [];
   for (const tag of new Set(tags)) {
+    onMatch();
     const numbers = numbersOf(pattern.groupsOf(tag));
     if (numbers !== undefined && compareNumbers(numbers, own) > 0) higher.push({ tag, numbers });
   }

@@ -9,11 +9,12 @@ import { createCandidateFinder, type FindCandidate } from './find-candidate.ts';
 const amd64 = { os: 'linux', architecture: 'amd64', variant: '' };
 const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };
 const name = 'registry.test/team/app';
+const clock = createFakeClock({ auto: true });
 
 function scene(tags: Readonly<Record<string, readonly (typeof amd64)[]>>) {
   const { registry, store } = createSandboxRegistry({ clock: createFakeClock({ auto: true }) });
   for (const [tag, platforms] of Object.entries(tags)) store.publish(`${name}:${tag}`, { version: tag, platforms });
-  return { registry, store, find: createCandidateFinder(registry) };
+  return { registry, store, find: createCandidateFinder(registry, clock) };
 }
 
 function policyOf(text: string): TagPolicy {
@@ -38,6 +39,18 @@ test('finds the highest tag with an image for the platform', async () => {
   expect(await answer(find, ':1.1', 'major', arm64)).toBe(said);
 });
 
+test('ends comparisons with a pattern that take too long', async () => {
+  const { registry } = scene({ '1.0': [amd64], '1.1': [amd64], '1.2': [amd64], '1.3': [amd64], '1.4': [amd64] });
+  let nowMs = 0;
+  const slow = { monotonicMs: () => (nowMs += 1000) };
+  const find = createCandidateFinder(registry, slow);
+  await expect(answer(find, ':1.0', 'regex:1\\.(\\d)')).rejects.toMatchObject({
+    message: 'Cannot compare the tags: the patterns of policy or tags take too long',
+    remedy: 'Use simpler patterns in policy, tag-include and tag-exclude',
+  });
+  expect(await answer(find, ':1.3', 'minor')).toBe('1.4 minor');
+});
+
 test('gives way to the next lower tag where one is gone since the listing', async () => {
   const { registry, store } = scene({ '1.0': [amd64], '1.1': [amd64], '1.2': [amd64] });
   const racing: Registry = {
@@ -48,7 +61,7 @@ test('gives way to the next lower tag where one is gone since the listing', asyn
       return list;
     },
   };
-  expect(await answer(createCandidateFinder(racing), ':1.0', 'minor')).toBe('1.1 minor');
+  expect(await answer(createCandidateFinder(racing, clock), ':1.0', 'minor')).toBe('1.1 minor');
 });
 
 test('ends after five tags without an image for the platform', async () => {
@@ -66,7 +79,7 @@ test('lists a repository once for all containers of a run, and anew for the next
   expect(await answer(find, ':1.1', 'major')).toBe('2.0 major');
   expect(store.listings()).toBe(1);
   expect(store.requests()).toBe(4);
-  await answer(createCandidateFinder(registry), ':1.0', 'minor');
+  await answer(createCandidateFinder(registry, clock), ':1.0', 'minor');
   expect(store.listings()).toBe(2);
 });
 
@@ -95,7 +108,7 @@ test('a registry that lists no tags, or refuses, is no answer', async () => {
 test('says where a higher tag may be hidden, because the list was cut', async () => {
   const { registry } = scene({ '1.0': [amd64] });
   const cut: Registry = { ...registry, listTags: () => Promise.resolve({ tags: ['1.0'], isCut: true }) };
-  expect(await answer(createCandidateFinder(cut), ':1.0', 'minor')).toBe(
+  expect(await answer(createCandidateFinder(cut, clock), ':1.0', 'minor')).toBe(
     'no higher tag is among those that the registry lists, 50,000 at most',
   );
 });

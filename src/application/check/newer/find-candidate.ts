@@ -1,3 +1,4 @@
+import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Registry, RemoteImage } from '../../../domain/outside/registry.ts';
 import { mostTags } from '../../../domain/outside/registry.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
@@ -15,6 +16,8 @@ export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclud
   readonly platform: Platform;
   /** False: try the next lower tag. Absent: every candidate is accepted. */
   readonly isWanted?: (candidate: FoundCandidate) => Promise<boolean>;
+  /** Notes the highest tag, empty if there is none, and returns that of the last check. Undefined: there was no check. */
+  readonly noteHighest?: (tag: string) => string | undefined;
 };
 
 export type FoundCandidate = {
@@ -22,6 +25,8 @@ export type FoundCandidate = {
   readonly digest: Digest;
   readonly image: RemoteImage;
   readonly step: TagCandidate;
+  /** Whether the tag has appeared since the last check. */
+  readonly isNew: boolean;
 };
 
 /**
@@ -40,7 +45,10 @@ export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) 
  * per platform. If a tag was removed since the listing, or has no image for the platform, the next lower one is tried,
  * at most five times.
  */
-export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>): FindCandidate {
+export function createCandidateFinder(
+  registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>,
+  clock: Pick<Clock, 'monotonicMs'>,
+): FindCandidate {
   // The questions of the run bound the answers.
   const listOf = remember(
     (reference: ImageReference, signal: AbortSignal | undefined) => registry.listTags(reference, signal),
@@ -52,20 +60,21 @@ export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'res
     (reference, platform) => `${formatReference(reference)} ${formatPlatform(platform)}`,
   );
 
-  return async ({ reference, platform, isWanted, ...filters }, signal) => {
+  return async ({ reference, platform, isWanted, noteHighest, ...filters }, signal) => {
     const current = reference.tag;
     if (filters.policy.kind === 'digest' || current === undefined || reference.digest !== undefined)
       return { kind: 'none' };
     const alone = chooseTag({ current, tags: [], ...filters });
     if (alone.because !== undefined) return { kind: 'none', because: alone.because };
     const { tags, isCut } = await listOf(reference, signal);
-    const { candidates } = chooseTag({ current, tags, ...filters });
+    const { candidates } = chooseTag({ current, tags, ...filters, onMatch: stopInTime(clock) });
+    const newTags = countNew(candidates, noteHighest?.(candidates[0]?.tag ?? ''));
     let best: FoundCandidate | undefined;
-    for (const step of candidates.slice(0, mostTries)) {
+    for (const [place, step] of candidates.slice(0, mostTries).entries()) {
       const next = { ...reference, tag: step.tag };
       const image = await imageOf(next, platform, signal);
       if (image === undefined) continue;
-      const found = { reference: next, digest: image.digest, image, step };
+      const found = { reference: next, digest: image.digest, image, step, isNew: place < newTags };
       if (isWanted === undefined || (await isWanted(found))) return { kind: 'found', ...found };
       best ??= found;
     }
@@ -77,6 +86,30 @@ export function createCandidateFinder(registry: Pick<Registry, 'listTags' | 'res
     return isCut ? { kind: 'none', because: cutList(), isCut } : { kind: 'none' };
   };
 }
+
+/** The number of candidates above the highest one of the last check, which are new. 0 if that one is gone. */
+function countNew(candidates: readonly TagCandidate[], before: string | undefined): number {
+  if (before === undefined) return 0;
+  if (before === '') return candidates.length;
+  return Math.max(
+    0,
+    candidates.findIndex(({ tag }) => tag === before),
+  );
+}
+
+/** Throws once the comparisons with the patterns of one container have taken too long. */
+function stopInTime({ monotonicMs }: Pick<Clock, 'monotonicMs'>): () => void {
+  const endMs = monotonicMs() + longestMatchingMs;
+  return () => {
+    if (monotonicMs() <= endMs) return;
+    throw new ServiceError('invalid-input', 'Cannot compare the tags: the patterns of policy or tags take too long', {
+      remedy: 'Use simpler patterns in policy, tag-include and tag-exclude',
+    });
+  };
+}
+
+/** Comparisons block the event loop. 50,000 tags and usual patterns take half a second. */
+const longestMatchingMs = 3000;
 
 /** A repository that has dropped a platform has no image for it in any newer tag. */
 const mostTries = 5;

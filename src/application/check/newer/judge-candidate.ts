@@ -61,7 +61,7 @@ type Best = Verdict | { readonly status: 'none'; readonly because: string | unde
  * tag has failed in this container or is only monitored, lower ones are not judged.
  */
 async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateSearch): Promise<Best> {
-  const { find, platformOf, signal } = search;
+  const { find, platformOf, tags, signal } = search;
   const platform = await platformOf(subject.imageId);
   const verdicts = new Map<string, Verdict>();
   const isWanted = async (candidate: FoundCandidate) => {
@@ -69,7 +69,12 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
     verdicts.set(candidate.step.tag, verdict);
     return verdict.status !== 'held' || (verdict.hold !== 'cooldown' && verdict.hold !== 'unsigned');
   };
-  const answer = await find({ reference: subject.reference, platform, ...rules, isWanted }, signal);
+  const noteHighest = (tag: string) => tags.noteHighest(keyOf(subject), tag);
+  const isDelayed = subject.inForce.cooldownMs > 0;
+  const answer = await find(
+    { reference: subject.reference, platform, ...rules, isWanted, ...(isDelayed && { noteHighest }) },
+    signal,
+  );
   if (answer.kind === 'none' && answer.isCut) return unknownVerdict(sentence(answer.because ?? ''), subject);
   if (answer.kind === 'none') return { status: 'none', because: answer.because };
   const verdict = verdicts.get(answer.step.tag);
@@ -77,16 +82,22 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
   return { status: 'none', because: `${quoted(answer.step.tag)} is the same image` };
 }
 
+/** Containers with equal keys have the same candidates. */
+function keyOf({ reference, inForce: { tagPolicy, tagInclude, tagExclude } }: CheckSubject): string {
+  const texts = [tagPolicy, tagInclude, tagExclude].map((rule) => ('text' in rule ? rule.text : rule.kind));
+  return JSON.stringify([formatReference(reference), ...texts]);
+}
+
 async function judgeFound(
   subject: CheckSubject,
-  { reference, digest, image, step }: FoundCandidate,
+  { reference, digest, image, step, isNew }: FoundCandidate,
   platform: Platform,
   { outside, images, tags, signal }: CandidateSearch,
 ): Promise<Verdict> {
   const now = { nowMs: outside.clock.nowMs(), monotonicMs: outside.clock.monotonicMs() };
   const { cooldownMs } = subject.inForce;
   const { monotonicMs } = now;
-  const seen = cooldownMs === 0 ? [] : tags.see(formatReference(reference), digest, { monotonicMs, cooldownMs });
+  const seen = cooldownMs === 0 ? [] : tags.see(formatReference(reference), digest, { monotonicMs, cooldownMs, isNew });
   const sighting = seen.at(-1) ?? { digest, atMs: monotonicMs, sawItCome: false };
   const age = ageOf(sighting, image.createdAtMs, now);
   const content = { latest: image, own: undefined, platform, nowMs: now.nowMs, age, isOfHigherTag: true };
@@ -100,9 +111,10 @@ function combine(own: Verdict, best: Best, subject: CheckSubject): Verdict {
   if (best.status === 'none') return best.because === undefined ? own : withRemark(own, best.because);
   const both = [own, best].flatMap(({ failedVersion }) => failedVersion ?? []);
   if (best.status === 'stale' || (best.status === 'held' && own.status !== 'stale')) return keeping(best, both);
-  if (best.status === 'held') return keeping(own, both);
+  if (best.status === 'held') return { ...keeping(own, both), hidesHigher: true };
   if (own.status !== 'stale' && own.status !== 'held') return best;
-  return keeping(withRemark(own, `the higher tags are not known: ${best.reason}`), subject.failedVersions);
+  const remarked = withRemark(own, `the higher tags are not known: ${best.reason}`);
+  return { ...keeping(remarked, subject.failedVersions), hidesHigher: true };
 }
 
 /** Keeps a failed version in memory while it is the newest of its tag, or the highest tag. */

@@ -18,8 +18,10 @@ export type TagSightings = {
   readonly see: (
     reference: string,
     digest: Digest,
-    at: { readonly monotonicMs: number; readonly cooldownMs: number },
+    at: { readonly monotonicMs: number; readonly cooldownMs: number; readonly isNew?: boolean },
   ) => readonly Sighting[];
+  /** Notes the highest candidate by a key, empty if there is none. Returns the last one. Undefined: this is the first. */
+  readonly noteHighest: (key: string, tag: string) => string | undefined;
   /** Begins to write the sightings since the last call. */
   readonly keep: () => void;
   /** Resolves when every write has ended, successfully or not. */
@@ -31,6 +33,7 @@ export type KeptTags = { readonly clock: Clock; readonly store: SharedRecords<Se
 /** Beyond 10,000 tags, the tag that was read longest ago is dropped. */
 export function createTagSightings({ clock, store }: KeptTags): TagSightings {
   const tags = new Map<string, Omit<SeenTag, 'reference'>>();
+  const highest = new Map<string, string>();
   const moved = new Set<string>();
   let loading: Promise<void> | undefined;
   let written: Promise<unknown> = Promise.resolve();
@@ -49,16 +52,24 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
 
   return {
     load: () => (loading ??= load()),
-    see(reference, digest, { monotonicMs, cooldownMs }) {
+    see(reference, digest, { monotonicMs, cooldownMs, isNew = false }) {
       const known = tags.get(reference) ?? { longestMs: 0, seen: [] };
       const longestMs = Math.max(known.longestMs, cooldownMs);
-      const seen = withSighting(known.seen, digest, { monotonicMs, longestMs });
+      const seen = withSighting(known.seen, digest, { monotonicMs, longestMs, isNew });
       tags.delete(reference);
       tags.set(reference, { longestMs, seen });
       if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
       const [longestAgo] = tags.size > mostSeenTags ? tags.keys() : [];
       if (longestAgo !== undefined) tags.delete(longestAgo);
       return seen;
+    },
+    noteHighest(key, tag) {
+      const before = highest.get(key);
+      highest.delete(key);
+      highest.set(key, tag);
+      const [longestAgo] = highest.size > mostSeenTags ? highest.keys() : [];
+      if (longestAgo !== undefined) highest.delete(longestAgo);
+      return before;
     },
     keep() {
       const records = [...moved].flatMap((reference) => {

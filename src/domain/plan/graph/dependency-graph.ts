@@ -1,4 +1,5 @@
 import type { Container } from '../../container/container.ts';
+import { addTo } from './add-to.ts';
 import type { HardDependency } from './hard-dependencies.ts';
 import type { SoftDependency } from './soft-dependencies.ts';
 
@@ -43,7 +44,7 @@ export function awaitedJobs({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlySe
 export function replacedTogetherWith(graph: Pick<DependencyGraph, 'hard'>, ids: Iterable<string>): ReadonlySet<string> {
   const holders = new Map<string, string[]>();
   for (const id of graph.hard.keys()) {
-    for (const target of hardDependenciesOfId(graph, id)) holders.set(target, [...(holders.get(target) ?? []), id]);
+    for (const target of hardDependenciesOfId(graph, id)) addTo(holders, target, id);
   }
   const moved = new Set(ids);
   // A Set may grow during iteration; added ids are visited too.

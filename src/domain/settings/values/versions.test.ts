@@ -56,7 +56,11 @@ test('an approval that cannot be read is refused as an option; as a label it ask
     expect(approval.parse(text)).toBeUndefined();
     expect(approvalOfLabel.parse(text)).toBe('digest');
   }
-  expect(approvalOfLabel.parse('')).toBe('never');
+});
+
+test('an empty approval or window of a label does not count, so that the option applies', () => {
+  expect(approvalOfLabel.parse('')).toBeUndefined();
+  expect(windowOfLabel.parse('')).toBeUndefined();
 });
 
 test('windows are read and printed as they were written; none, or always, never holds back', () => {
@@ -64,7 +68,6 @@ test('windows are read and printed as they were written; none, or always, never 
     const read = kind.parse('Sat,Sun 01:00-06:00; Wed 23:00-02:00');
     expect(read).toMatchObject({ kind: 'windows', windows: [{}, {}] });
     expect(read && kind.print?.(read)).toBe('Sat,Sun 01:00-06:00; Wed 23:00-02:00');
-    expect(kind.parse('')).toEqual({ kind: 'always' });
     expect(kind.parse('Always')).toEqual({ kind: 'always' });
     expect(kind.print?.({ kind: 'always' })).toBe('always');
   }

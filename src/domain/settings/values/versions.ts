@@ -51,10 +51,10 @@ export const approval: ValueKind<ApprovalFrom> = {
   print: (from) => (from === 'never' ? 'false' : from === 'digest' ? 'true' : from),
 };
 
-/** The same for a label. A label that cannot be read requires approval. */
+/** The same for a label. A label that cannot be read requires approval. An empty one, as of an unset variable in compose, does not count. */
 export const approvalOfLabel: ValueKind<ApprovalFrom> = {
   ...approval,
-  parse: (text) => (text === '' ? 'never' : (approval.parse(text) ?? 'digest')),
+  parse: (text) => (text === '' ? undefined : (approval.parse(text) ?? 'digest')),
 };
 
 /** The windows of an option. */
@@ -64,8 +64,11 @@ export const window: ValueKind<WindowSetting> = {
   print: (setting) => (setting.kind === 'always' ? 'always' : setting.text),
 };
 
-/** The same for a label. */
-export const windowOfLabel: ValueKind<WindowSetting> = { ...window, parse: readWindow };
+/** The same for a label. An empty one does not count. */
+export const windowOfLabel: ValueKind<WindowSetting> = {
+  ...window,
+  parse: (text) => (text === '' ? undefined : readWindow(text)),
+};
 
 /** The signature that a new image needs: by any key, by one of these keys, or none. */
 export type Signers =
@@ -104,7 +107,7 @@ function printPolicy(policy: PolicySetting): string {
 }
 
 function readWindow(text: string): WindowSetting {
-  if (text === '' || text.toLowerCase() === 'always') return { kind: 'always' };
+  if (text.toLowerCase() === 'always') return { kind: 'always' };
   const windows = parseWindows(text);
   return 'fault' in windows ? { kind: 'unreadable', text, fault: windows.fault } : { kind: 'windows', text, windows };
 }

@@ -91,13 +91,20 @@ test('a decision that cannot be taken or kept fails the command, and the others 
   expect(lost.fake.err()).toBe('upkeep: Cannot skip "web": the decision cannot be stored; the log has the reason\n');
 });
 
-test('without a name it is refused, with the way to find one', async () => {
-  const { context } = createCommandScene(['skip']);
-  await expect(createDecide('skip', sourceOf().source)(context)).rejects.toMatchObject({
-    code: 'invalid-input',
-    message: 'Cannot skip: no container is named',
-    remedy: expect.stringContaining('upkeep check'),
-  });
+test('a name that is given twice counts once', async () => {
+  const { context, fake } = createCommandScene(['skip', 'web', 'web']);
+  expect(await createDecide('skip', sourceOf().source)(context)).toBe(0);
+  expect(fake.out()).toBe(`web: skipped 1.28 (${short})\n`);
+});
+
+test('upkeep unskip takes patterns, as the other commands do', async () => {
+  const { source, decisions } = sourceOf();
+  await createDecide('skip', source)(createCommandScene(['skip', 'web']).context);
+  const { context, fake } = createCommandScene(['unskip', 'w.*', 'x.*']);
+  expect(await createUnskip(source)(context)).toBe(1);
+  expect(fake.out()).toBe(`web: withdrawn 1.28 (${short})\n`);
+  expect(fake.err()).toBe('upkeep: Cannot unskip "x.*": there is no decision about it\n');
+  expect(decisions).toEqual([]);
 });
 
 test('upkeep unskip takes back what was decided, once', async () => {

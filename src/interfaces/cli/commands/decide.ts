@@ -1,6 +1,6 @@
 import type { Decision, DecisionKind } from '../../../domain/decision/decisions.ts';
-import { ServiceError } from '../../../domain/errors.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
+import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { decisionEntry } from '../../json/entries.ts';
 import { replyFields } from '../../json/timestamps.ts';
@@ -13,7 +13,7 @@ import { shownName } from '../words/wording.ts';
 export function createDecide(kind: DecisionKind, { candidates, take }: DecisionSource): ReadCommand {
   return async (context) => {
     const { settings, clock, signal } = context;
-    const names = namesIn(context, kind);
+    const names = namesIn(context);
     const { engines } = settings.request;
     const lastsMs = settings.request.decideForMs ?? (kind === 'snooze' ? usualSnoozeMs : undefined);
     const untilMs = lastsMs === undefined ? undefined : clock.nowMs() + lastsMs;
@@ -41,22 +41,24 @@ export function createDecide(kind: DecisionKind, { candidates, take }: DecisionS
 export function createUnskip({ list, withdraw }: DecisionSource): ReadCommand {
   return async (context) => {
     const { settings, signal } = context;
-    const names = namesIn(context, 'unskip');
+    const names = namesIn(context);
     const { engines } = settings.request;
     const decisions = await list(engines, signal);
     const taken: KeptDecision[] = [];
     const problems: string[] = [];
     for (const name of names) {
-      const found = decisions.filter(({ container }) => container === name);
+      const isMeant = namePattern(name);
+      const found = decisions.filter(({ container }) => isMeant(container));
       if (found.length === 0) problems.push(`Cannot unskip ${quoted(name)}: ${undecided}`);
-      if (engines.length === 0 && found.length > 1) {
-        problems.push(severalHave('unskip', name, found.map(engineOf)));
-        continue;
-      }
-      for (const { id } of found) {
+      for (const { id, container } of found) {
+        const same = found.filter((one) => one.container === container);
+        if (engines.length === 0 && same.length > 1) {
+          if (same[0]?.id === id) problems.push(severalHave('unskip', container, same.map(engineOf)));
+          continue;
+        }
         const ended = await withdraw(id, signal);
         if (ended?.isKept) taken.push(ended);
-        else problems.push(`Cannot unskip ${quoted(name)}: ${ended === undefined ? undecided : notKept}`);
+        else problems.push(`Cannot unskip ${quoted(container)}: ${ended === undefined ? undecided : notKept}`);
       }
     }
     return report(context, taken, problems, 'withdrawn');
@@ -104,12 +106,8 @@ const pastOf: Readonly<Record<DecisionKind, string>> = { approve: 'approved', sk
 
 type Context = Parameters<ReadCommand>[0];
 
-function namesIn({ settings }: Context, what: string): readonly string[] {
-  const { containers } = settings.request;
-  if (containers.length > 0) return containers;
-  throw new ServiceError('invalid-input', `Cannot ${what}: no container is named`, {
-    remedy: `name the containers: upkeep ${what} web; "upkeep check" lists the waiting ones`,
-  });
+function namesIn({ settings }: Context): readonly string[] {
+  return [...new Set(settings.request.containers)];
 }
 
 function report(

@@ -1,4 +1,3 @@
-import { ServiceError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../context/context.ts';
 import { codesOfSession, worstCode } from '../context/exit-code.ts';
 import { withProgress } from '../render/progress.ts';
@@ -8,10 +7,6 @@ import { showSession } from '../render/show-session.ts';
 /** `upkeep rollback NAME…`: returns to the image before the last update, and shows the progress. */
 export async function rollback(context: CommandContext): Promise<number> {
   const { containers } = context.settings.request;
-  if (containers.length === 0)
-    throw new ServiceError('invalid-input', 'Cannot roll back: no container is named', {
-      remedy: 'name the containers: upkeep rollback web',
-    });
   const repaired = await recoverFirst(context);
   const { application, settings, signal } = context;
   const { engines } = settings.request;

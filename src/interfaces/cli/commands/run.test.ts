@@ -248,7 +248,9 @@ describe('run()', () => {
     });
 
     test('ends --run-once with 3: it is not well', async () => {
-      expect(await run(scene(['run', '--run-once', 'nginxx']).context)).toBe(3);
+      const { context, logged } = scene(['run', '--run-once', 'nginxx']);
+      expect(await run(context)).toBe(3);
+      expect(logged[0]?.[1]).toContain('"nginxx": the run goes on without it; ');
       expect(await run(scene(['run', '--run-once', 'nginx']).context)).toBe(0);
     });
 

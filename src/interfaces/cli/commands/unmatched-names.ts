@@ -16,8 +16,8 @@ export async function warnOfUnmatchedNames({ application, settings, log, signal 
   if (names.length === 0 || signal.aborted) return 0;
   try {
     const strays = strayNames(names, await application.containerNames(signal));
-    for (const { name, nearby } of strays)
-      log.warn(`No container matches ${quoted(name)}: Upkeep waits for one with this name; ${nearby}`);
+    const then = settings.run.once ? 'the run goes on without it' : 'Upkeep waits for one with this name';
+    for (const { name, nearby } of strays) log.warn(`No container matches ${quoted(name)}: ${then}; ${nearby}`);
     return strays.length;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

@@ -291,6 +291,17 @@ describe('update() with --dry-run', () => {
     ]);
   });
 
+  test('names what is held back, and the way to release it', async () => {
+    const reason = 'Waits for approval; release it with upkeep approve web';
+    const report = checkReport([checkedContainer('web', { status: 'held', reason })]);
+    const plan = { transactions: [], refused: [], restarts: [] };
+    const dry = await run(['update', '--dry-run'], { plan: () => ({ report, plan }) });
+    expect(dry.code).toBe(0);
+    expect(dry.fake.out()).toBe(
+      `Nothing would be updated\n\nThese are held back\n  web: ${reason}\n\nNothing was changed\n`,
+    );
+  });
+
   test('says what could not be checked, with 3; what would fail goes before that', async () => {
     const report = checkReport([checkedContainer('ghost', { status: 'unknown', reason: 'The registry is away' })]);
     const plan = { transactions: [], refused: [], restarts: [] };

@@ -13,6 +13,7 @@ export function planLines({ report, plan }: PlanReport, style: Style): readonly 
   const checked = new Map(report.containers.map((container) => [container.id, container]));
   const { transactions, refused, restarts, services = [] } = plan;
   const unknown = report.containers.filter(({ status }) => status === 'unknown');
+  const held = report.containers.filter(({ status }) => status === 'held');
   const groups = transactions.length === 1 ? 'one group' : `${transactions.length} groups`;
   const nothing = services.length > 0 ? 'No container would be updated' : 'Nothing would be updated';
   const head = transactions.length === 0 ? nothing : `An update would replace ${groups} of containers`;
@@ -28,6 +29,8 @@ export function planLines({ report, plan }: PlanReport, style: Style): readonly 
     ...services.map((service) => serviceLine(service, checked, style)),
     ...(refused.length === 0 ? [] : ['', style.bold('It would leave alone')]),
     ...refused.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
+    ...(held.length === 0 ? [] : ['', style.bold('These are held back')]),
+    ...held.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
     ...(unknown.length === 0 ? [] : ['', style.bold('These could not be checked')]),
     ...unknown.map(({ name, reason }) => `  ${style.bold(shown(name))}: ${shown(reason)}`),
     '',
@@ -102,7 +105,7 @@ function memberLine(
   const to = digest === undefined ? '' : ` to ${shortDigest(digest)}`;
   const how = desiredEndState === 'stopped' ? ', left stopped' : '';
   const image = imageChange(formerReference ?? reference, reference);
-  const what = `${shown(image)}${change === '' ? to : ` ${change}`}`;
+  const what = `${shown(image)}${change === '' ? to : `, ${change}`}`;
   return `   ${name}: ${what}${how}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
 }
 

@@ -37,12 +37,12 @@ async function notify(argv: readonly string[], setup: Partial<NotifySetup> = {},
 
 describe('upkeep notify', () => {
   test.each([
-    [[], 'Cannot run "upkeep notify": no action is given; expected one of list, test, preview, upgrade'],
+    [[], 'upkeep: Cannot run "upkeep notify": no action is given; expected one of list, test, preview, upgrade'],
     [
       ['tset'],
-      'Cannot run "upkeep notify tset": there is no such action; expected one of list, test, preview, upgrade',
+      'upkeep: Cannot run "upkeep notify tset": there is no such action; expected one of list, test, preview, upgrade',
     ],
-    [['constructor'], 'Cannot run "upkeep notify constructor": there is no such action'],
+    [['constructor'], 'upkeep: Cannot run "upkeep notify constructor": there is no such action'],
   ])('%j says what it knows', async (argv, message) => {
     const { code, err } = await notify(argv);
     expect(code).toBe(2);

@@ -18,7 +18,7 @@ export function createNotify(open: () => Promise<NotifySetup>): ReadCommand {
         action === ''
           ? '"upkeep notify": no action is given'
           : `"upkeep notify ${quoted(action).slice(1)}: there is no such action`;
-      printLines(context.terminal.err, [`Cannot run ${what}; expected one of ${known}`]);
+      printLines(context.terminal.err, [`upkeep: Cannot run ${what}; expected one of ${known}`]);
       return exitCodes.usage;
     }
     return carryOut({ ...context, setup: await open(), names });
