@@ -183,7 +183,8 @@ export function createApplication(
     const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
     const listing = await listAll(outside, signal);
     const selected = await select(listing, { ...filtersOf(request), runId }, signal);
-    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, part: request.part };
+    const exceptions = { retryFailed, ignoreWindows, asApproved };
+    const order = { runId, applyCooldown: true, isDryRun: true, ...exceptions, part: request.part };
     const report = await judge(selected, order, signal);
     const { plan: made } = await planner(staleIn(report, settings), listing, signal);
     const services = planServices(report, listing, world.instance);
