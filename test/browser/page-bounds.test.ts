@@ -156,7 +156,7 @@ describeInBrowser('hostile text', () => {
         containers: [outcomeOf(hostile, 'failed', hostile)],
       }),
     ];
-    const option = { name: hostile, value: hostile, source: hostile, meaning: hostile };
+    const option = { name: hostile, value: hostile, source: hostile, given: true, meaning: hostile };
     const scripted = await startScripted(service, [option]);
     const { page } = scripted;
     await page.locator('#live[data-state="live"]').waitFor();
