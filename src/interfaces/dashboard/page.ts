@@ -36,7 +36,7 @@ export function startPage(): void {
   let isBuilt = false;
   let nextTryMs = 0;
 
-  const reader = createReader({ ask, isOn, fleet, nowMs, onRead });
+  const reader = createReader({ ask, isOn, isFollowing: () => state === 'live', fleet, nowMs, onRead });
   const acts = createActions({
     ask,
     fleet,
