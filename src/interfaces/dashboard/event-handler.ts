@@ -1,4 +1,4 @@
-import { type StreamEvent, readEvent } from './state/documents/events.ts';
+import { isOfCheck, type StreamEvent, readEvent } from './state/documents/events.ts';
 import { nameIn, textOf } from './state/documents/reading.ts';
 import { readSummary } from './state/documents/status.ts';
 import { didWords } from './state/telling/runs.ts';
@@ -58,6 +58,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
     const name = nameIn(data);
     switch (kind) {
       case 'scan_started':
+        if (isOfCheck(data)) return refresh();
         rolledBack = 0;
         isUpdate = false;
         return refresh();
@@ -78,7 +79,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
         notice(`The run failed: ${textOf(data['error'])}.`);
         return endRun();
       case 'scan_completed':
-        if (isUpdate) notice(doneWords(data, rolledBack));
+        if (isUpdate && !isOfCheck(data)) notice(doneWords(data, rolledBack));
         return endRun();
       default:
         return undefined;
