@@ -143,6 +143,8 @@ describeInBrowser('the page during an update', () => {
     service.announce({ kind: 'scan_completed', ...update, ...counts, updated: 1 });
     await page.getByText('Done: 1 updated.').waitFor();
     expect(notices).toEqual(['Done: 1 updated.']);
+    service.announce({ kind: 'scan_failed', ...check, error: 'Cannot list containers', atMs: now });
+    await page.getByText('The check failed: Cannot list containers.').waitFor();
     await scripted.close();
   });
 });

@@ -255,4 +255,7 @@ test('an image is shown without its registry, and pulled with it and by digest',
     'localhost:5000/x@sha256:b',
   );
   expect(pullReference(one({ image: 'blog:local' }))).toBe('');
+  // A container that was created from the id of an image.
+  for (const image of ['sha256:0123456789abcdef', '0123456789ab'])
+    expect(pullReference(one({ image, digest: 'sha256:a' }))).toBe('');
 });
