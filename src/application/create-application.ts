@@ -172,7 +172,8 @@ export function createApplication(
   async function plan(request: InRun<PlanRequest>, runId: string, signal: AbortSignal | undefined) {
     const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
     const selected = await select(await listAll(outside, signal), { ...filtersOf(request), runId }, signal);
-    const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, asApproved, part: request.part };
+    const exceptions = { retryFailed, ignoreWindows, asApproved };
+    const order = { runId, applyCooldown: true, isDryRun: true, ...exceptions, part: request.part };
     const report = await judge(selected, order, signal);
     const { plan: made } = await planner(staleIn(report, settings), selected.listing, signal);
     const services = planServices(report, selected.listing, world.instance);

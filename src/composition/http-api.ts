@@ -81,15 +81,18 @@ type ApiParts = Omit<ProcessContext, 'terminal'> & {
   readonly notifications?: () => readonly TargetStatus[];
 };
 
-/** Settings of the demo: all groups, only on this machine by default, with generated tokens if none are given. */
+/**
+ * Settings of the demo: all groups, only on this machine by default. Without tokens it generates one for everything, so
+ * that its page is live after a sign-in with one token.
+ */
 export async function demoApi(http: HttpSettings): Promise<HttpSettings> {
   const { randomBytes } = await import('node:crypto');
-  const madeUp = (): TokenSource => ({ kind: 'value', value: randomBytes(12).toString('base64url') });
+  const token: TokenSource = http.token ?? { kind: 'value', value: randomBytes(12).toString('base64url') };
   return {
     ...http,
     host: http.host ?? '127.0.0.1',
     groups: http.groups.length > 0 ? http.groups : endpointGroups,
-    token: http.token ?? madeUp(),
-    eventsToken: http.eventsToken ?? madeUp(),
+    token,
+    eventsToken: http.eventsToken ?? token,
   };
 }

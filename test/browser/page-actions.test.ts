@@ -5,7 +5,7 @@ import { home, publishNewer } from './home.ts';
 import { type OpenPage, row, type Stage, startStage } from './stage.ts';
 
 const few = home.filter(({ name }) =>
-  ['grafana', 'immich-server', 'immich-redis', 'traefik', 'vaultwarden', 'loki'].includes(name),
+  ['grafana', 'home-assistant', 'immich-server', 'immich-redis', 'traefik', 'vaultwarden', 'loki'].includes(name),
 );
 
 describeInBrowser('what people do on the page', () => {
@@ -89,6 +89,26 @@ describeInBrowser('what people do on the page', () => {
       .getByText(/^Rolled back|Waits for its turn|pull/)
       .first()
       .waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  test('another attempt is named after the version of its plan', async () => {
+    await stage.service.ask('/v1/update?container=home-assistant', { method: 'POST' });
+    await row(page, 'home-assistant').getByRole('button', { name: 'See why home-assistant' }).click();
+    const again = page.locator('#drawer').getByRole('button', { name: 'Try 2024.11.3 again…' });
+    await again.click();
+    await page.locator('#confirm .plan').waitFor();
+    expect(await page.locator('#confirm h2').textContent()).toBe('Try 2024.11.3 of home-assistant again?');
+    await page.keyboard.press('Escape');
+    publishNewer(
+      stage.service,
+      few.filter(({ name }) => name === 'home-assistant').map((one) => ({ ...one, newer: '2024.11.4' })),
+    );
+    await again.click();
+    await page.locator('#confirm .plan').waitFor();
+    expect(await page.locator('#confirm h2').textContent()).toBe('Update home-assistant to 2024.11.4?');
+    await page.locator('#confirm').getByRole('button', { name: 'Update', exact: true }).waitFor();
+    await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
   });
 

@@ -112,6 +112,43 @@ describeInBrowser('the page that is open all day', () => {
   });
 });
 
+describeInBrowser('the page during an update', () => {
+  test('tells its end, and no end of a check beside it', async () => {
+    const service = createScriptedService();
+    service.script.inventory = { revision: 2, containers: [watchedContainer('web')], images: [] };
+    const scripted = await startScripted(service);
+    const { page } = scripted;
+    await page.locator('#live[data-state="live"]').waitFor();
+    const now = Date.now();
+    const counts = { scanned: 1, updated: 0, failed: 0, restarted: 0, skipped: 0, session: undefined, atMs: now };
+    const update = { runId: 'update', purpose: 'update' } as const;
+    const check = { runId: 'check', purpose: 'check' } as const;
+    const web = { runId: 'update', container: 'web', image: 'web:1', from: 'a', to: 'b' };
+    service.announce({ kind: 'scan_started', ...update, trigger: 'http', atMs: now });
+    service.announce({ kind: 'update_started', ...web, atMs: now });
+    service.announce({ kind: 'scan_started', ...check, trigger: 'http', atMs: now });
+    service.announce({ kind: 'phase_entered', runId: 'update', container: 'web', phase: 'stopping' });
+    const notices: string[] = [];
+    await page.exposeFunction('heard', (text: string) => notices.push(text));
+    await page.evaluate(
+      `new MutationObserver(() => heard(document.getElementById('notice').textContent)).observe(document.getElementById('notice'), { childList: true })`,
+    );
+    service.announce({ kind: 'scan_completed', ...check, ...counts });
+    service.announce({
+      kind: 'update_completed',
+      runId: 'update',
+      outcome: outcomeOf('web', 'updated', ''),
+      atMs: now,
+    });
+    service.announce({ kind: 'scan_completed', ...update, ...counts, updated: 1 });
+    await page.getByText('Done: 1 updated.').waitFor();
+    expect(notices).toEqual(['Done: 1 updated.']);
+    service.announce({ kind: 'scan_failed', ...check, error: 'Cannot list containers', atMs: now });
+    await page.getByText('The check failed: Cannot list containers.').waitFor();
+    await scripted.close();
+  });
+});
+
 describeInBrowser('the files of the page', () => {
   test('the script is within 60 kB compressed', async () => {
     const stage = await startStage([]);
@@ -156,7 +193,7 @@ describeInBrowser('hostile text', () => {
         containers: [outcomeOf(hostile, 'failed', hostile)],
       }),
     ];
-    const option = { name: hostile, value: hostile, source: hostile, meaning: hostile };
+    const option = { name: hostile, value: hostile, source: hostile, given: true, meaning: hostile };
     const scripted = await startScripted(service, [option]);
     const { page } = scripted;
     await page.locator('#live[data-state="live"]').waitFor();

@@ -163,6 +163,23 @@ describeInBrowser('decisions on the page', () => {
     expect(await row(page, 'traefik').locator('.c-version').textContent()).toBe('3.2.2');
   });
 
+  test('a snooze lasts as long as it says in a browser whose clock is two days behind', async () => {
+    await stage.context.addInitScript(`{ const now = Date.now; Date.now = () => now() - 2 * 86400000; }`);
+    const other = await stage.open();
+    await row(other, 'immich-server').locator('.c-name a').click();
+    await other.locator('#drawer').getByRole('button', { name: 'Snooze…' }).click();
+    await other.locator('#confirm').getByText('until tomorrow').waitFor();
+    await other.locator('#confirm').getByText('1 day').click();
+    await other.locator('#confirm').getByRole('button', { name: 'Snooze', exact: true }).click();
+    await row(other, 'immich-server')
+      .getByText(/^Snoozed until tomorrow/)
+      .waitFor();
+    const { decisions: all } = (await stage.service.ask('/v1/decisions')).json();
+    const until = all.find(({ container }: Record<string, string>) => container === 'immich-server')?.until;
+    expect(Math.round((Date.parse(until) - Date.now()) / 3_600_000)).toBe(24);
+    await other.close();
+  });
+
   test('the console has nothing else to say', () =>
     expect(page.complaints.filter((text) => !text.includes('404'))).toEqual([]));
 });

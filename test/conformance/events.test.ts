@@ -64,6 +64,7 @@ describe('GET /v1/events', () => {
     expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(data).toEqual({
       run_id: 'run-1',
+      purpose: 'update',
       trigger: 'http',
       cleanup: true,
       no_restart: false,
@@ -83,12 +84,12 @@ describe('GET /v1/events', () => {
     [
       'scan_completed',
       completed({ updated: 2, failed: 1 }),
-      { run_id: 'run-1', scanned: 5, updated: 2, failed: 1, restarted: 0, skipped: 0 },
+      { run_id: 'run-1', purpose: 'update', scanned: 5, updated: 2, failed: 1, restarted: 0, skipped: 0 },
     ],
     [
       'scan_failed',
       { kind: 'scan_failed', runId: 'run-1', purpose: 'check', error: 'Cannot list', atMs: 0 },
-      { run_id: 'run-1', error: 'Cannot list' },
+      { run_id: 'run-1', purpose: 'check', error: 'Cannot list' },
     ],
     [
       'image_cleanup',

@@ -114,6 +114,8 @@ describe('upkeep demo', () => {
       expect([path, (await ask(url, path, { token: api })).status]).toEqual([path, 200]);
     }
     expect((await ask(url, '/v1/containers', { token: api })).json().count).toBe(14);
+    const { reads_events: isLive } = (await ask(url, '/v1/status?extra=true', { token: api })).json();
+    expect(isLive, 'the page is live with the one token it asks for').toBe(true);
     const reader = await followEvents(url, { headers: { authorization: `Bearer ${events}` } });
     await reader.until((text) => text.includes('event: scan_started'));
     demo.child.kill('SIGTERM');

@@ -59,6 +59,7 @@ describeInLab('the HTTP API on a real engine', (lab) => {
       name: 'cleanup',
       value: 'true',
       source: '--cleanup',
+      given: true,
       meaning: expect.any(String),
     });
     expect(service.output()).not.toContain(apiToken);

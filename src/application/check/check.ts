@@ -55,6 +55,8 @@ export type JudgeOrder = {
   readonly ignoreWindows?: boolean;
   /** No version waits for approval: for a plan that shows what an approval would lead to. */
   readonly asApproved?: boolean;
+  /** Nothing follows from this order, so its events have the verdicts of a scheduled run. */
+  readonly isDryRun?: boolean;
   /** Its registry replaces the registry of `world`. */
   readonly part?: Pick<PartOfRun, 'registry' | 'hold'> | undefined;
 };
@@ -123,8 +125,12 @@ export function createJudge(
       const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
       verdicts.set(checked.id, checked);
       const usual = inWave({ ...judged, ...heldOtherwise(verdict) });
-      asScheduled.set(checked.id, holdBack.judge(usual, { approval, window }, decided, nowMs));
-      const { name: container, image, status, reason, error } = checked;
+      const scheduled = holdBack.judge(usual, { approval, window }, decided, nowMs);
+      asScheduled.set(checked.id, scheduled);
+      // The end of a dry run tells nothing about its containers.
+      if (order.isDryRun === true && signal?.aborted === true && scheduled.status === 'unknown') return;
+      const told = order.isDryRun === true ? scheduled : checked;
+      const { name: container, image, status, reason, error } = told;
       publish({
         kind: 'container_checked',
         runId,
@@ -132,7 +138,7 @@ export function createJudge(
         image,
         status,
         reason: error ?? reason,
-        checked: checkedFacts(checked),
+        checked: checkedFacts(told),
       });
     };
     const known = { references, images, failedVersions };

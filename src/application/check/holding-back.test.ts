@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { DecisionKind } from '../../domain/decision/decisions.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -8,7 +9,7 @@ import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { window } from '../../domain/settings/values/versions.ts';
-import type { Application } from '../application.ts';
+import type { Application, PlanRequest } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 
 const full: UpdateRequest = { trigger: 'command', images: [], containers: [] };
@@ -318,6 +319,44 @@ describe('a cooldown', () => {
     const holds = application.inventory().containers.map(({ name, hold }) => [name, hold]);
     expect(Object.fromEntries(holds)).toEqual({ web: 'window', asked: 'approval' });
     await application.close();
+  });
+});
+
+describe('a dry run', () => {
+  test.each<[string, string, PlanRequest]>([
+    ['an approval', 'approval', { ...everything, asApproved: true }],
+    ['an open window', 'window', { ...everything, ignoreWindows: true }],
+    ['another attempt', 'failed', { ...everything, retryFailed: true }],
+  ])('that assumes %s announces verdicts without it', async (_, hold, request) => {
+    const scene = createSandboxScene();
+    await run(scene, 'approval', { 'upkeep.approve': 'true' });
+    await run(scene, 'window', { 'upkeep.window': 'Sat 02:00-05:00' });
+    await run(scene, 'failed');
+    for (const name of ['approval', 'window']) release(scene, name);
+    scene.registry.store.publish('failed:1', { version: '2', behaviour: behaviours.crashesAtStart });
+    const { application } = start(scene);
+    await application.update(only('failed'));
+    const said: Record<string, string | undefined> = {};
+    application.subscribe((event) => {
+      if (event.kind === 'container_checked') said[event.container] = `${event.status} ${event.checked?.hold}`;
+    });
+    const { plan } = await application.plan(request);
+    expect(plan.transactions.flatMap(({ members }) => members.map(({ container }) => container.name))).toEqual([hold]);
+    expect(said).toEqual({ approval: 'held approval', window: 'held window', failed: 'held failed' });
+  });
+
+  test('that is given up announces nothing about containers without an answer', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    scene.registry.store.misbehave('docker.io', { kind: 'slow', ms: 60_000 });
+    const { application } = start(scene);
+    const said: string[] = [];
+    application.subscribe((event) => event.kind === 'container_checked' && said.push(event.status));
+    const closed = new AbortController();
+    void scene.clock.sleep(1000).then(() => closed.abort());
+    await scene.clock.run(() => application.plan(everything, closed.signal)).catch(() => undefined);
+    expect(closed.signal.aborted).toBe(true);
+    expect(said).toEqual([]);
   });
 });
 

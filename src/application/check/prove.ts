@@ -29,15 +29,15 @@ export function createProve(world: ReadOnlyOutside, settings: ServiceSettings): 
   }
 
   return async ({ registry }, signal) => {
-    const listing = await listAll(outside, signal);
-    const selected = await select(listing, { images: [], containers: [], runId: '' }, signal);
+    const everything = { images: [], containers: [], runId: '' };
+    const selected = await select(await listAll(outside, signal), everything, signal);
     const updated = selected.watched.filter(isUpdated);
     const order = { runId: '', applyCooldown: false, part: { registry } };
     const report = await judge({ ...selected, watched: updated }, order, signal);
     const checked = report.containers.filter(
       ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',
     );
-    const inUpdate = new Set(listing.containers.map(({ name }) => parseTransactionName(name)?.name));
+    const inUpdate = new Set(selected.listing.containers.map(({ name }) => parseTransactionName(name)?.name));
     const stopped = selected.watched.flatMap((watched): AskedContainer[] => {
       const { id, name, image, imageId } = watched.container;
       const { monitorOnly, noPull } = effectiveSettings(settings, watched.wishes);

@@ -27,6 +27,17 @@ describe('showOptions()', () => {
     expect(shown).toContainEqual(expect.objectContaining({ name: 'http-api-token', value: '', source: 'default' }));
   });
 
+  test('says which options a user has set, so not the variables of every session', () => {
+    const session = { TERM: 'xterm-256color', HOME: '/root', XDG_RUNTIME_DIR: '/run/user/0' };
+    const shown = shownFor(['--cleanup'], { ...session, DOCKER_HOST: 'tcp://engine:2375', NO_COLOR: '1' });
+    expect(shown.filter(({ given }) => given).map(({ source }) => source)).toEqual([
+      '--cleanup',
+      'DOCKER_HOST',
+      'NO_COLOR',
+    ]);
+    expect(shown).toContainEqual(expect.objectContaining({ name: 'TERM', value: 'xterm-256color', source: 'TERM' }));
+  });
+
   test('shows nothing that Upkeep tells itself', () => {
     const given = { UPKEEP_FINISH_UPDATE: 'an-update' };
     const internal = optionEntries.filter(([, option]) => option.internal === true).map(([key]) => key);

@@ -47,6 +47,8 @@ export type ShownOption = {
   readonly value: string;
   /** The flag or variable of the value, or `default`. */
   readonly source: string;
+  /** Whether a user has set it. */
+  readonly given: boolean;
   /** A sentence without a final period. */
   readonly meaning: string;
 };
@@ -58,6 +60,7 @@ export function showOptions(values: OptionValues, sources: ReadonlyMap<OptionKey
     name: option.flag ?? variablesOf(option)[0]?.name ?? key,
     value: shown(option, values[key]),
     source: sources.get(key) ?? 'default',
+    given: sources.has(key) && option.isAmbient !== true,
     meaning: option.meaning,
   }));
 }

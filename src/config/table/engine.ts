@@ -124,6 +124,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
   userRuntimeFolder: {
     kind: 'text',
     plainEnv: ['XDG_RUNTIME_DIR'],
+    isAmbient: true,
     placeholder: 'FOLDER',
     default: undefined,
     meaning: 'Folder with the socket of a rootless Docker or Podman',

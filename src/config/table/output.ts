@@ -108,6 +108,7 @@ export const outputOptions = optionTable({ group: 'output', commands: commandsWi
   terminalType: {
     kind: 'text',
     plainEnv: ['TERM'],
+    isAmbient: true,
     default: undefined,
     meaning: '"dumb" switches colours and live tables off',
     example: 'dumb',

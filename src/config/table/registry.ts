@@ -27,6 +27,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
   homeFolder: {
     kind: 'text',
     plainEnv: ['HOME'],
+    isAmbient: true,
     placeholder: 'FOLDER',
     default: undefined,
     meaning: 'Home folder, with .docker/config.json',

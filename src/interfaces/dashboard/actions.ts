@@ -86,7 +86,7 @@ export function createActions({
   async function planOf(scopes: readonly string[], more: string, signal: AbortSignal): Promise<PlanAnswer> {
     const order = { method: 'POST', timeoutMs: updateTimeoutMs, signal } as const;
     const replies = await Promise.all(scopes.map((scope) => ask(`v1/update?dry_run=true${more}${scope}`, order)));
-    // The events of a dry run have its own verdicts: an approval is given, a window is open.
+    // A dry run checks, too. It may have found a newer version, and decisions name its digest.
     refresh();
     const steps: PlannedStep[] = [];
     for (const reply of replies) {

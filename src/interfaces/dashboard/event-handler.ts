@@ -1,8 +1,8 @@
-import { type StreamEvent, readEvent } from './state/documents/events.ts';
+import { isOfCheck, type StreamEvent, readEvent } from './state/documents/events.ts';
 import { nameIn, textOf } from './state/documents/reading.ts';
 import { readSummary } from './state/documents/status.ts';
 import { didWords } from './state/telling/runs.ts';
-import { joinedWords } from './state/words/sentences.ts';
+import { joinedWords, withPeriod } from './state/words/sentences.ts';
 import type { Reader } from './transport/reader.ts';
 import type { PageContext } from './view/context.ts';
 import { movePullInDrawer } from './view/drawer/drawer.ts';
@@ -58,6 +58,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
     const name = nameIn(data);
     switch (kind) {
       case 'scan_started':
+        if (isOfCheck(data)) return refresh();
         rolledBack = 0;
         isUpdate = false;
         return refresh();
@@ -75,10 +76,10 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
       case 'engine_reachable':
         return refresh();
       case 'scan_failed':
-        notice(`The run failed: ${textOf(data['error'])}.`);
+        notice(withPeriod(`The ${isOfCheck(data) ? 'check' : 'run'} failed: ${textOf(data['error'])}`));
         return endRun();
       case 'scan_completed':
-        if (isUpdate) notice(doneWords(data, rolledBack));
+        if (isUpdate && !isOfCheck(data)) notice(doneWords(data, rolledBack));
         return endRun();
       default:
         return undefined;

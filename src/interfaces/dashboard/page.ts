@@ -7,6 +7,7 @@ import { duration } from './state/words/numbers.ts';
 import { createClient } from './transport/client.ts';
 import { type Connection, type ConnectionState, startConnection } from './transport/connection.ts';
 import { createReader } from './transport/reader.ts';
+import { createServiceClock } from './transport/service-clock.ts';
 import { createTokens } from './transport/tokens.ts';
 import { paintSummary } from './view/summary/summary.ts';
 import { pressCounts } from './view/summary/counts.ts';
@@ -26,16 +27,16 @@ import { createTable } from './view/table/table.ts';
 export function startPage(): void {
   const isOn = readEndpointGroups();
   const tokens = createTokens();
-  const ask = createClient(tokens);
+  const { nowMs, hear: hearDate } = createServiceClock();
+  const ask = createClient(tokens, hearDate);
   const fleet = createContainerStore();
-  const nowMs = Date.now;
   let address = readAddress(location.hash);
   let state: ConnectionState = 'connecting';
   let link: Connection | undefined;
   let isBuilt = false;
   let nextTryMs = 0;
 
-  const reader = createReader({ ask, isOn, fleet, nowMs, onRead });
+  const reader = createReader({ ask, isOn, isFollowing: () => state === 'live', fleet, nowMs, onRead });
   const acts = createActions({
     ask,
     fleet,

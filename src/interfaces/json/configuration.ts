@@ -27,6 +27,7 @@ type ConfiguredOption = {
   readonly name: string;
   readonly value: string;
   readonly source: string;
+  readonly given: boolean;
   readonly meaning: string;
 };
 

@@ -108,6 +108,15 @@ describe('createMetrics()', () => {
     expect(await valueOf(metrics, 'upkeep_rollbacks_total')).toBe(1);
   });
 
+  test('dry runs, which have no end, do not accumulate', async () => {
+    const metrics = scene();
+    const runs = Array.from({ length: 101 }, (_, place) => ({ runId: String(place) }));
+    for (const run of runs) metrics.record({ kind: 'containers_selected', ...run, names: ['web'] });
+    const checked = { kind: 'container_checked', container: 'web', image: 'x', status: 'stale', reason: '' } as const;
+    for (const run of runs) metrics.record({ ...checked, ...run });
+    expect(await valueOf(metrics, 'upkeep_registry_duration_seconds_count')).toBe(100);
+  });
+
   test('two in one process do not share their numbers', async () => {
     const [one, other] = [scene(), scene()];
     one.record(completed({ scanned: 3 }));

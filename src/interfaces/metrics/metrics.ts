@@ -85,6 +85,7 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
     switch (event.kind) {
       case 'containers_selected':
         checkStartedAtMs.set(event.runId, clock.monotonicMs());
+        if (checkStartedAtMs.size > mostOpen) for (const oldest of checkStartedAtMs.keys()) return forget(oldest);
         break;
       case 'container_checked': {
         const beganMs = checkStartedAtMs.get(event.runId);
@@ -140,6 +141,9 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
 
   return { record, text: async () => withoutBlankLines(await registry.metrics()) };
 }
+
+/** Runs without an end, such as dry runs, must not accumulate. */
+const mostOpen = 100;
 
 /** Collectors that split every line at its one space, such as Netdata's, fail on an empty line. */
 function withoutBlankLines(text: string): string {

@@ -87,7 +87,7 @@ export async function startHttp(service: Service, { settings, ...parts }: SceneO
         filterDescription: 'All containers',
         scope: '',
       },
-      options: [{ name: 'cleanup', value: 'true', source: '--cleanup', meaning: 'Remove old images' }],
+      options: [{ name: 'cleanup', value: 'true', source: '--cleanup', given: true, meaning: 'Remove old images' }],
     }),
     runOptions: {
       cleanup: true,

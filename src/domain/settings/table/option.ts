@@ -86,6 +86,8 @@ type Shared<Value> = {
   readonly env?: readonly string[];
   /** Variables of other tools, read under their own name: `DOCKER_HOST`. */
   readonly plainEnv?: readonly string[];
+  /** Its variable is part of every session, so it is no choice of the user. */
+  readonly isAmbient?: true;
   /** The label that sets it for one container. */
   readonly label?: OptionLabel<Value>;
   /** Name of the value in the help. */

@@ -1,5 +1,7 @@
 import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type ReadCommand } from '../context/context.ts';
+import { listOf } from '../context/fields.ts';
+import { isGiven } from '../context/read-views.ts';
 import type { Fetch, ConfigView } from '../context/views.ts';
 import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import type { Table } from '../terminal/table.ts';
@@ -9,14 +11,12 @@ export function createConfig(ask: Fetch<ConfigView>): ReadCommand {
   return async ({ settings, terminal, signal }) => {
     const { view, document } = await ask(signal);
     const { json, changed } = settings.output;
-    const isShown = ({ source }: { readonly source: string }) => !changed || source !== 'default';
     if (json) {
-      const { options } = document;
-      const shown = Array.isArray(options) && changed ? { options: options.filter(isShown) } : {};
+      const shown = changed && 'options' in document ? { options: listOf(document, 'options').filter(isGiven) } : {};
       printDocument(terminal, { ...document, ...shown });
       return exitCodes.done;
     }
-    const options = view.options.filter(isShown);
+    const options = view.options.filter(({ given }) => !changed || given);
     if (options.length > 0) await printTable(terminal, tableOf(options), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['All options have their defaults']);
     if (view.watched !== '') printLines(terminal.out, ['', `Watched: ${printable(view.watched, 2000)}`]);
@@ -31,9 +31,9 @@ function tableOf(options: ConfigView['options']): Table {
       { title: 'VALUE', min: 16, keep: 'start', dropPriority: 1 },
       { title: 'FROM', min: 10, keep: 'start', dropPriority: 2 },
     ],
-    rows: options.map(({ name, value, source }) => [
+    rows: options.map(({ name, value, source, given }) => [
       { text: printable(name, 300), style: 'plain' },
-      { text: printable(value, 2000), style: source === 'default' ? 'plain' : 'bold' },
+      { text: printable(value, 2000), style: given ? 'bold' : 'plain' },
       { text: printable(source, 300), style: source === 'default' ? 'grey' : 'plain' },
     ]),
   };

@@ -53,14 +53,16 @@ describe('createDemo()', () => {
     expect(scene.fake.out()).toContain('Rounds: 2; replaced: 1;');
   });
 
-  test('is one line with the address of its page and the token with --page', async () => {
+  test.each([
+    ['the token', { api: 'one', events: 'one' }, 'the token one'],
+    ['both tokens if they differ', { api: 'one', events: 'other' }, 'the token one and the events token other'],
+  ])('is one line with the address of its page and %s with --page', async (_, tokens, words) => {
     const scene = createCommandScene(['demo', '--rounds', '1', '--page'], { update: () => session([]) });
-    const tokens = { api: 'the-token', events: 'other' };
     const page = 'http://127.0.0.1:8080/';
     const serve = () =>
       Promise.resolve({ address: 'http://127.0.0.1:8080', page, tokens, stop: () => Promise.resolve() });
     expect(await scene.clock.run(() => createDemo(stage)({ ...scene.context, serve }))).toBe(0);
-    expect(scene.fake.out()).toBe(`${page}  sign in with the token the-token\n`);
+    expect(scene.fake.out()).toBe(`${page}  sign in with ${words}\n`);
   });
 
   test('keeps a line of what became of each container above the table, with the reason', async () => {

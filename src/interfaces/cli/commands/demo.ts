@@ -59,8 +59,9 @@ const introduction = [
 ];
 
 /** The line with the link. */
-function pageLine({ address, page = address, tokens }: ServedApi): string {
-  return `${page}  sign in with the token ${tokens.api}`;
+function pageLine({ address, page = address, tokens: { api, events } }: ServedApi): string {
+  const other = events === api ? '' : ` and the events token ${events}`;
+  return `${page}  sign in with the token ${api}${other}`;
 }
 
 function apiLines({ address, page = address, tokens: { api, events } }: ServedApi): readonly string[] {

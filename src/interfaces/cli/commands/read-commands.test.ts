@@ -173,6 +173,7 @@ describe('config()', () => {
   const options = [
     { name: 'cleanup', value: 'true', source: '--cleanup' },
     { name: 'scope', value: '', source: 'default' },
+    { name: 'TERM', value: 'xterm', source: 'TERM', given: false },
   ];
   const document = { config: { cleanup: true, filter_desc: 'All containers' }, options, ...closing };
 
@@ -182,6 +183,7 @@ describe('config()', () => {
       'OPTION   VALUE  FROM',
       'cleanup  true   --cleanup',
       'scope           default',
+      'TERM     xterm  TERM',
       '',
       'Watched: All containers',
       '',

@@ -81,6 +81,11 @@ export function readHistory(document: JsonObject): readonly PastRun[] {
   return listOf(document, 'entries').map(readRun);
 }
 
+/** Whether a user has set an option. An older service says only where its value comes from. */
+export function isGiven(option: JsonObject): boolean {
+  return option['given'] === undefined ? rawTextOf(option, 'source') !== 'default' : option['given'] === true;
+}
+
 /** Services of the Watchtower family send only counts; older ones of Upkeep only the failures. */
 function readRun(entry: JsonObject): PastRun {
   const list = ['containers', 'failures'].find((name) => entry[name] !== undefined);
@@ -124,6 +129,7 @@ export function readConfig(document: JsonObject): ConfigView {
       name: rawTextOf(option, 'name'),
       value: rawTextOf(option, 'value'),
       source: rawTextOf(option, 'source'),
+      given: isGiven(option),
     })),
     watched: isJsonObject(config) ? rawTextOf(config, 'filter_desc') : '',
   };

@@ -86,7 +86,13 @@ export type PastOutcome = {
 };
 
 export type ConfigView = {
-  readonly options: readonly { readonly name: string; readonly value: string; readonly source: string }[];
+  readonly options: readonly {
+    readonly name: string;
+    readonly value: string;
+    readonly source: string;
+    /** Whether a user has set it. */
+    readonly given: boolean;
+  }[];
   /** A sentence that describes the watched containers; may be empty. */
   readonly watched: string;
 };

@@ -22,8 +22,11 @@ export type RequestOptions = {
   readonly signal?: AbortSignal;
 };
 
-/** Sends requests to the API of this page. The token is in a header, because proxies log URLs. */
-export function createClient(tokens: Tokens): SendRequest {
+/**
+ * Sends requests to the API of this page. The token is in a header, because proxies log URLs. `onDate` gets the date of
+ * each reply.
+ */
+export function createClient(tokens: Tokens, onDate: (date: string | null) => void = () => undefined): SendRequest {
   return async (path, { method = 'GET', body, timeoutMs = 30_000, signal } = {}) => {
     if (!fitsHeader(tokens.api())) return unusableToken;
     const limit = AbortSignal.timeout(timeoutMs);
@@ -40,6 +43,7 @@ export function createClient(tokens: Tokens): SendRequest {
         redirect: 'error',
         signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
       });
+      onDate(response.headers.get('date'));
       const text = await response.text();
       if (response.ok) return { kind: 'ok', document: text === '' ? undefined : JSON.parse(text) };
       return {

@@ -4,7 +4,7 @@ import type { Reply } from './client.ts';
 import { createReader } from './reader.ts';
 
 /** A reader whose requests the test answers, in any order. */
-function startReader(groups: readonly string[] = ['containers']) {
+function startReader(groups: readonly string[] = ['containers'], isFollowing = () => false) {
   const open: {
     readonly path: string;
     readonly reply: (reply: Reply) => void;
@@ -17,6 +17,7 @@ function startReader(groups: readonly string[] = ['containers']) {
         open.push({ path, reply: resolve, answer: (document) => resolve({ kind: 'ok', document }) });
       }),
     isOn: (group) => groups.includes(group),
+    isFollowing,
     fleet,
     nowMs: () => 0,
     onRead: () => undefined,
@@ -47,8 +48,11 @@ test('a run that ended without an event is in the history after the next reading
   await expect.poll(() => reader.runs()).toMatchObject([{ runId: 'a', updated: 3 }]);
 });
 
-test('without the status and the events, a requested update does not wait for ever', async () => {
-  const { reader, fleet, open } = startReader(['containers', 'update']);
+test.each([
+  ['the groups of status and events', ['containers', 'update']],
+  ['the status and the token of the events', ['containers', 'update', 'events']],
+])('without %s, a requested update does not wait for ever', async (_, groups) => {
+  const { reader, fleet, open } = startReader(groups);
   const first = reader.read();
   open[0]?.answer(web('1'));
   await first;
@@ -59,6 +63,22 @@ test('without the status and the events, a requested update does not wait for ev
   expect(fleet.isRunning()).toBe(false);
   expect(fleet.updateOf('web')).toBeUndefined();
   expect(fleet.named('web')?.version).toBe('2');
+});
+
+test('without the status, a requested update waits for its event while there is a stream', async () => {
+  let isFollowing = true;
+  const { reader, fleet, open } = startReader(['containers', 'update', 'events'], () => isFollowing);
+  const readAgain = async () => {
+    const reading = reader.read();
+    open.at(-1)?.answer(web('1'));
+    await reading;
+    return fleet.isRunning();
+  };
+  await readAgain();
+  fleet.ask(['web']);
+  expect(await readAgain()).toBe(true);
+  isFollowing = false;
+  expect(await readAgain()).toBe(false);
 });
 
 test.each([

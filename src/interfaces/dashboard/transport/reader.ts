@@ -33,6 +33,8 @@ export type Gap = 'reading' | { readonly why: string };
 export type ReaderParts = {
   readonly ask: SendRequest;
   readonly isOn: (group: string) => boolean;
+  /** Whether the page follows the events at present. */
+  readonly isFollowing: () => boolean;
   readonly fleet: ContainerStore;
   readonly nowMs: () => number;
   readonly onRead: (taken: StoreChanges) => void;
@@ -40,7 +42,7 @@ export type ReaderParts = {
 
 const noAnswer = 'Upkeep does not answer.';
 
-export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): Reader {
+export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: ReaderParts): Reader {
   let readAtMs = 0;
   let engineError: string | undefined;
   let awayWhy = noAnswer;
@@ -88,8 +90,8 @@ export function createReader({ ask, isOn, fleet, nowMs, onRead }: ReaderParts): 
     performance.clearMarks('data');
     performance.mark('data');
     if (details.kind === 'ok' && newStatus?.engineError === undefined) readAtMs = nowMs();
-    // Without both groups the page never hears of a run, so no container waits for one.
-    const isDeaf = !isOn('metrics') && !isOn('events');
+    // Without status and events the page does not hear of the end of a run, so no container waits for one.
+    const isDeaf = !isOn('metrics') && !isFollowing();
     onRead(fleet.take(containers, isDeaf ? noStatus : newStatus, nowMs()));
     void readPagesAgain(newStatus === undefined ? lastRunAtMs : newStatus.lastRunAtMs);
     return 'ok';

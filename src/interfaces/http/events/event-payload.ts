@@ -7,13 +7,13 @@ import type { RunOptions, StepEvent } from '../service/parts.ts';
 export function payloadOf(event: ServiceEvent, options: RunOptions): object | undefined {
   switch (event.kind) {
     case 'scan_started':
-      return { run_id: event.runId, trigger: event.trigger, ...shownOptions(options) };
+      return { run_id: event.runId, purpose: event.purpose, trigger: event.trigger, ...shownOptions(options) };
     case 'scan_completed': {
-      const { runId, scanned, updated, failed, restarted, skipped } = event;
-      return { run_id: runId, scanned, updated, failed, restarted, skipped };
+      const { runId, purpose, scanned, updated, failed, restarted, skipped } = event;
+      return { run_id: runId, purpose, scanned, updated, failed, restarted, skipped };
     }
     case 'scan_failed':
-      return { run_id: event.runId, error: event.error };
+      return { run_id: event.runId, purpose: event.purpose, error: event.error };
     case 'update_started': {
       const { runId, container, image, formerImage, from, to } = event;
       return { run_id: runId, container, image, from, to, from_image: formerImage, to_image: formerImage && image };

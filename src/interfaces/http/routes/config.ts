@@ -37,6 +37,9 @@ const replySchema = stamped({
       name: text('Name of the option'),
       value: text('Value of the option; secrets are redacted'),
       source: text('The flag or variable it came from, or "default"'),
+      given: booleanField(
+        'Whether a user has set it; false for a default, and for variables of every session such as HOME',
+      ),
       meaning: text('Meaning of the option'),
     }),
   ),

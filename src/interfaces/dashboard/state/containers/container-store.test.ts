@@ -61,6 +61,18 @@ describe('hear()', () => {
     });
   });
 
+  test('the end of a check leaves an update under way as it is', () => {
+    const fleet = fleetOf('web', 'db');
+    fleet.ask(['db']);
+    fleet.hear(heard('phase_entered', { container: 'web', phase: 'stopping' }), 0);
+    for (const kind of ['scan_completed', 'scan_failed']) {
+      expect(fleet.hear(heard(kind, { purpose: 'check' }), 1)).toEqual([]);
+      expect([fleet.updateOf('web')?.phase, fleet.updateOf('db')?.phase]).toEqual(['stopping', 'waiting']);
+    }
+    fleet.hear(heard('scan_completed', { purpose: 'update' }), 2);
+    expect(fleet.isRunning()).toBe(false);
+  });
+
   test('a container that could not be checked keeps the time of its last check', () => {
     const fleet = fleetOf('web');
     fleet.hear(heard('container_checked', { container: 'web', verdict: 'fresh', version: '1' }), 0);

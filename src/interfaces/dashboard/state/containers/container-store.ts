@@ -1,5 +1,5 @@
 import type { WatchedContainer } from '../documents/container.ts';
-import { type StreamEvent, percentOf } from '../documents/events.ts';
+import { isOfCheck, type StreamEvent, percentOf } from '../documents/events.ts';
 import { nameIn, textOf } from '../documents/reading.ts';
 import { noStatus, type Status, tasksIn } from '../documents/status.ts';
 import { checked, duringUpdate, failed, updated } from './container-changes.ts';
@@ -153,7 +153,7 @@ export function createContainerStore(): ContainerStore {
           return change(name, (one) => checked(one, data, at));
         case 'scan_completed':
         case 'scan_failed':
-          return end();
+          return isOfCheck(data) ? [] : end();
         default:
           return [];
       }

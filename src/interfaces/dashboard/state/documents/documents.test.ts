@@ -109,6 +109,11 @@ test('a status tells of an engine that is away, with a reason in any case', () =
   expect(readStatus({}).engineError).toBeUndefined();
 });
 
+test('an option is set by a user as the service says, and by its source where an older one does not', () => {
+  const options = [{ source: 'TERM', given: false }, { source: 'TERM' }, { source: 'default' }, {}];
+  expect(readOptions({ options }).map(({ given }) => given)).toEqual([false, true, false, false]);
+});
+
 test('an answer that is no dry run is no plan', () => {
   expect(readPlan({ plan: [], dry_run: false })).toBeUndefined();
   expect(readPlan({ summary: {} })).toBeUndefined();

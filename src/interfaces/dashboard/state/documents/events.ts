@@ -14,6 +14,11 @@ export function readEvent(text: string): StreamEvent | undefined {
   }
 }
 
+/** Whether begin or end of a scan are those of a check, which may run beside an update. An older service does not say. */
+export function isOfCheck({ purpose }: Json): boolean {
+  return purpose === 'check';
+}
+
 /** From 0 to 100, calculated from bytes without a percentage. */
 export function percentOf({ percent, current_bytes: current, total_bytes: total }: Json): number | undefined {
   const bytes = numberOf(current);

@@ -28,7 +28,7 @@ export function rowContent(one: WatchedContainer, update: UpdateProgress | undef
 }
 
 function runsOf({ status, health, startedAtMs }: WatchedContainer, nowMs: number): RowContent['runs'] {
-  if (status !== 'running') return { state: stateWords[status] ?? status, isBad: true, since: '' };
+  if (status !== 'running') return { state: stateWords[status] ?? status, isBad: status !== '', since: '' };
   const since = startedAtMs === undefined ? '' : `, ${age(nowMs - startedAtMs)}`;
   if (health === 'unhealthy') return { state: 'unhealthy', isBad: true, since };
   return { state: health === 'none' || health === '' ? 'running' : health, isBad: false, since };

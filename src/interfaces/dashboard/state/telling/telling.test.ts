@@ -9,6 +9,7 @@ import { headlineOf } from './headline.ts';
 import { groupContainers } from './order.ts';
 import { startAddress } from '../address.ts';
 import { describeState } from './describe-state.ts';
+import { rowContent } from './row.ts';
 import { scheduleWords } from './runs.ts';
 import { pullReference, shortImage, versionsOf } from './versions.ts';
 
@@ -21,6 +22,15 @@ function one(entry: Record<string, unknown>) {
   if (read === undefined) throw new Error('there is no entry');
   return read;
 }
+
+test.each([
+  [{}, 'running', false],
+  [{ health: 'unhealthy' }, 'unhealthy', true],
+  [{ status: 'exited' }, 'stopped', true],
+  [{ status: '' }, '–', false],
+])('a container with %j runs as %s', (entry, state, isBad) => {
+  expect(rowContent(one(entry), undefined, now).runs).toMatchObject({ state, isBad });
+});
 
 describe('tell()', () => {
   test.each([
@@ -245,4 +255,7 @@ test('an image is shown without its registry, and pulled with it and by digest',
     'localhost:5000/x@sha256:b',
   );
   expect(pullReference(one({ image: 'blog:local' }))).toBe('');
+  // A container that was created from the id of an image.
+  for (const image of ['sha256:0123456789abcdef', '0123456789ab'])
+    expect(pullReference(one({ image, digest: 'sha256:a' }))).toBe('');
 });

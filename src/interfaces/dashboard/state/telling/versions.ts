@@ -33,10 +33,10 @@ export function shortImage(image: string): string {
   return image.replace(/@.*/, '').replace(/^[^/]*[.:][^/]*\//, '');
 }
 
-/** The image by digest, for `docker pull`; empty if it is in no registry. */
+/** The image by digest, for `docker pull`; empty if it is in no registry, or is named by its id only. */
 export function pullReference({ image, digest, latestDigest }: WatchedContainer): string {
   const wanted = latestDigest || digest;
-  if (wanted === '') return '';
+  if (wanted === '' || /^(?:sha256:)?[\da-f]{12,64}$/.test(image)) return '';
   const repository = image.replace(/@.*/, '').replace(/:[^:/]*$/, '');
   return `${repository}@${wanted}`;
 }

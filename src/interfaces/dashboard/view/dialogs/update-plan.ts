@@ -15,11 +15,14 @@ export type PlanAnswer = { readonly plan: readonly PlannedStep[] | undefined } |
 /** Asks for a plan until the signal aborts. */
 export type AskForPlan = (over: AbortSignal) => Promise<PlanAnswer>;
 
+/** The dialog with a plan. Its title replaces the first one if the plan is about another version. */
+export type PlanConfirmation = Omit<Confirmation, 'title'> & Partial<Pick<Confirmation, 'title'>>;
+
 /** Shows the dialog while the plan is worked out, and then with the content that `shown` makes of the answer. */
 export async function confirmPlan(
   title: string,
   ask: AskForPlan,
-  shown: (answer: PlanAnswer) => Omit<Confirmation, 'title'>,
+  shown: (answer: PlanAnswer) => PlanConfirmation,
 ): Promise<void> {
   const over = openConfirm({ title, body: [intro('Working out the plan…')] });
   const answer = await ask(over);

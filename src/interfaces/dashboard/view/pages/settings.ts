@@ -22,19 +22,19 @@ const groups = [
 /** The settings tab: effective values, their sources, and the groups available to this page. */
 export function paintSettings(context: PageContext): void {
   const options = context.options();
-  const given = options.filter(isGiven);
+  const chosen = options.filter(({ given }) => given);
   const choices = [
-    ['given', `Set by you ${given.length}`],
+    ['given', `Set by you ${chosen.length}`],
     ['all', `All ${options.length}`],
   ] as const;
   const isOn = context.isOn('config');
   const gap = context.gapOf('options');
   byId('settings-filter').hidden = !isOn || gap !== undefined;
-  choiceButtons(byId('settings-filter'), choices, kind, (chosen) => {
-    kind = chosen;
+  choiceButtons(byId('settings-filter'), choices, kind, (picked) => {
+    kind = picked;
     paintSettings(context);
   });
-  const shown = kind === 'given' ? given : options;
+  const shown = kind === 'given' ? chosen : options;
   const table = byId('options', HTMLTableElement);
   table.hidden = !isOn || shown.length === 0;
   table.classList.toggle(
@@ -48,19 +48,15 @@ export function paintSettings(context: PageContext): void {
   repaint(byId('groups'), served, () => groups.map(([name, meaning]) => groupRow(name, meaning, context.isOn(name))));
 }
 
-function isGiven({ source }: ShownOption): boolean {
-  return source !== 'default';
-}
-
 function optionRow(option: ShownOption): HTMLElement {
-  const { name, value, source, meaning } = option;
+  const { name, value, source, given, meaning } = option;
   return h(
     'tr',
-    { class: isGiven(option) && 'given' },
+    { class: given && 'given' },
     h('td', { class: 'name' }, name),
     h('td', { class: 'meaning' }, meaning),
     h('td', { class: 'value mono' }, value === '' ? '–' : value),
-    h('td', { class: 'from' }, isGiven(option) ? h('code', {}, source) : 'default'),
+    h('td', { class: 'from' }, source === 'default' ? source : h('code', {}, source)),
   );
 }
 

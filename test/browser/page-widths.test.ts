@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TrackedContainer } from '../../src/domain/inventory/inventory.ts';
+import { buildPage } from '../support/pages/built-page.ts';
+import { digestOf } from '../support/scene/builders.ts';
+import { startHttp } from '../support/http/http-scene.ts';
+import { createScriptedService, watchedContainer } from '../support/http/scripted-service.ts';
+import { describeInBrowser, openBrowser } from './browser.ts';
+import { type OpenOptions, openPage, type OpenPage, row } from './stage.ts';
+
+const engines = ['nas', 'raspberry-pi-in-the-basement-behind-the-washing-machine'];
+const long = `a-very-long-name-${'of-a-container-'.repeat(6)}end`;
+const from = '2024.11.25-build-4711-amd64-nightly';
+const to = '2024.11.26-build-4712-amd64-nightly';
+
+const widths = [360, 390, 768, 1024, 1280].map((width) => [width] as const);
+const stale = {
+  staleness: 'stale',
+  stale: true,
+  updateAvailable: true,
+  checkedAtMs: Date.now(),
+  version: from,
+  latestVersion: to,
+  change: 'patch',
+  latestDigest: digestOf('newer'),
+} as const;
+const fresh = { staleness: 'fresh', checkedAtMs: Date.now(), version: '1' } as const;
+
+describeInBrowser('long names and versions', () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await startScene(
+      engines.flatMap((engine) => [
+        watchedContainer(long, { ...stale, engine, project: long }),
+        watchedContainer('sick', { ...fresh, engine, health: 'unhealthy' }),
+        watchedContainer('unchecked', { engine }),
+      ]),
+    );
+  });
+  afterAll(() => scene.close());
+
+  test.each(widths)('fit into a page of %i px, and into its dialog', async (width) => {
+    const page = await scene.open({ width, at: '#/?group=project' });
+    await page.route('**/v1/update?dry_run=true*', (route) => route.fulfill({ json: planOf(engines[1] ?? '') }));
+    expect(await sidewaysOf(page)).toEqual([]);
+    await page.locator('#group-by').selectOption('status');
+    expect(await sidewaysOf(page)).toEqual([]);
+    const one = row(page, `${engines[1]}/${long}`);
+    expect(await one.locator('.c-version').textContent()).toContain(to);
+    await one.locator('[data-act="update"]').click();
+    await page.locator('#confirm .plan').waitFor();
+    expect(await sidewaysOf(page)).toEqual([]);
+    const name = await page.locator('#confirm .plan .who').nth(1).boundingBox();
+    expect(name?.width, 'the name has room').toBeGreaterThan(150);
+    await page.close();
+  });
+
+  test.each([390, 768])('leave a state that needs a look visible at %i px', async (width) => {
+    const page = await scene.open({ width });
+    await row(page, 'nas/sick').getByText('unhealthy').waitFor();
+    await page.close();
+  });
+});
+
+describeInBrowser('a name and a version without a place to break', () => {
+  const name = 'x'.repeat(120);
+  let scene: Scene;
+  beforeAll(async () => {
+    const version = '9'.repeat(100);
+    const parts = { ...stale, project: name, version, latestVersion: `${version}1`, reason: name };
+    scene = await startScene([watchedContainer(name, parts)]);
+  });
+  afterAll(() => scene.close());
+
+  test.each(widths)('fit into a page of %i px, its headline and its drawer', async (width) => {
+    const page = await scene.open({ width, at: `#/c/${name}` });
+    await page.locator('#drawer .actions button').first().waitFor();
+    expect(await sidewaysOf(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.locator('#drawer').waitFor({ state: 'hidden' });
+    expect(await sidewaysOf(page)).toEqual([]);
+    await page.close();
+  });
+});
+
+type Scene = Awaited<ReturnType<typeof startScene>>;
+
+async function startScene(containers: readonly TrackedContainer[]) {
+  const service = createScriptedService();
+  service.script.inventory = { revision: 2, containers, images: [] };
+  const built = buildPage();
+  const http = await startHttp(service, { dashboardFolder: built.folder });
+  const browser = await openBrowser();
+  return {
+    open: (options: OpenOptions) => openPage(browser.context, http.url, options),
+    close: async () => {
+      await browser.close();
+      await http.stop();
+      built.remove();
+    },
+  };
+}
+
+function planOf(engine: string) {
+  const step = { engine, name: long, from, to, action: 'update', because: '', depends_on: ['other'], reason: '' };
+  return { dry_run: true, plan: [step, { ...step, name: 'other', action: 'restart' }] };
+}
+
+/** Texts and controls whose content is cut off, or beyond the edge of the page. */
+async function sidewaysOf(page: OpenPage): Promise<readonly string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const width = document.documentElement.clientWidth;
+    const isOut = (node) => node.checkVisibility() && node.getBoundingClientRect().right > width + 1;
+    const isCut = (node) => node.checkVisibility() && node.scrollWidth > node.clientWidth + 1;
+    return [
+      ...[...document.querySelectorAll('main, .tools, .search, .select, .c-version span, .plan span, .text-button, .button')].filter(isOut),
+      ...[...document.querySelectorAll('.dialog-body, .c-version, .plan li, .drawer, .verdict, h1, h2')].filter(isCut),
+    ].map(({ tagName, className, textContent }) => tagName + '.' + className + ' ' + textContent.slice(0, 60));
+  })()`);
+}
