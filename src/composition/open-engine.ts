@@ -50,7 +50,7 @@ export function tlsOf(
     if (path === undefined) continue;
     const read = readNamedFile(`the TLS settings of the engine ${name}`, path);
     if (read.kind === 'fault') throw new ServiceError('invalid-input', read.fault.message);
-    files[part] = read.content;
+    files[part] = read.value;
   }
   return { ...files, verify: tls.verify };
 }

@@ -5,9 +5,6 @@ import type { CommandName } from './commands.ts';
 /** An option, and the commands that take it. */
 export type Option = DeclaredOption & { readonly commands: readonly CommandName[] };
 
-/** The options of one kind. */
-export type OptionOf<Kind extends Option['kind']> = Extract<Option, { readonly kind: Kind }>;
-
 /** The options of a table. */
 export type OptionParts = TableParts<Option, 'group' | 'commands'>;
 

@@ -2,7 +2,7 @@ import type { CommandLine } from '../given/given-options.ts';
 import { readCommandLine } from './command-line.ts';
 import type { CommandName } from '../declaration/commands.ts';
 import { readVariable, unknownVariables, type Environment } from '../table/environment.ts';
-import { exitCodeOf, refusedValue, type Fault } from '../declaration/fault.ts';
+import { exitCodeOf, refusedValue, type Fault, type Read } from '../declaration/fault.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { parseValue } from './parse.ts';
@@ -103,11 +103,7 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
   return { values: values as OptionValues, sources, aliases, faults };
 }
 
-type ReadValue =
-  | { readonly kind: 'value'; readonly value: unknown }
-  | { readonly kind: 'fault'; readonly fault: Fault };
-
-function readValue(option: Option, source: string, texts: readonly string[]): ReadValue {
+function readValue(option: Option, source: string, texts: readonly string[]): Read<unknown> {
   const last = texts.at(-1) ?? '';
   const isText = option.kind === 'text' || option.kind === 'parsed';
   if (isText && last.trim() === '') return { kind: 'value', value: option.default };
@@ -119,7 +115,7 @@ function readValue(option: Option, source: string, texts: readonly string[]): Re
   return readParsed(option, source, texts);
 }
 
-function readListFiles(option: Option, source: string, texts: readonly string[]): ReadValue {
+function readListFiles(option: Option, source: string, texts: readonly string[]): Read<unknown> {
   const read: string[] = [];
   for (const text of texts) {
     const file = readFileValue(source, text);
@@ -130,7 +126,7 @@ function readListFiles(option: Option, source: string, texts: readonly string[])
   return readParsed(option, source, read);
 }
 
-function readParsed(option: Option, source: string, texts: readonly string[]): ReadValue {
+function readParsed(option: Option, source: string, texts: readonly string[]): Read<unknown> {
   if (option.kind === 'boolean' && option.anyValueIsTrue === true && !source.startsWith('-'))
     return { kind: 'value', value: true };
   const parsed = parseValue(option, texts);

@@ -3,7 +3,7 @@ import { authorityOf } from '../../url/parts.ts';
 import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
-import { parsedOrUndefined } from '../../wire/answer-text.ts';
+import { parseJson } from '../../../../domain/text/json-value.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titledText } from '../../service/texts.ts';
@@ -71,7 +71,7 @@ function readContexts(written: string): readonly unknown[] | undefined {
 }
 
 function parsedList(written: string): readonly unknown[] {
-  const value = parsedOrUndefined(written);
+  const value = parseJson(written);
   if (Array.isArray(value)) return value;
   throw new InvalidUrlError('the key "contexts"', 'is no list in JSON');
 }
