@@ -83,7 +83,7 @@ export function createJudge(
   {
     holdBack = createHoldRules(settings),
     decisions = createDecisionStore(),
-    tags = inMemory(world),
+    tags = createTagSightings({ clock: world.clock, store: undefined }),
   }: Partial<HoldParts> = {},
 ): Judge {
   const { clock, publish } = world;
@@ -168,10 +168,6 @@ export function createJudge(
       durationMs: clock.monotonicMs() - begunAt.monotonicMs,
     };
   };
-}
-
-function inMemory({ clock }: ReadOnlyOutside): TagSightings {
-  return createTagSightings({ clock, store: undefined });
 }
 
 /** The status that a scheduled run would give to a version that this order finds ready. */

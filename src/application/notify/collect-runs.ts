@@ -75,12 +75,7 @@ export function collectRuns(onEnd: (run: CollectedRun) => void): (event: Service
       case 'scan_failed':
         end(event.runId, { endedAtMs: event.atMs, error: event.error }, []);
         break;
-      case 'scan_skipped':
-      case 'pull_progress':
-      case 'phase_entered':
-      case 'earlier_updates_settled':
-      case 'engine_unreachable':
-      case 'engine_reachable':
+      default:
         break;
     }
   };

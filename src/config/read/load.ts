@@ -45,7 +45,12 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
   const sourceOf = (key: OptionKey) => sources.get(key) ?? key;
   const made = makeSettings({ ...line, values, sourceOf });
   const all = [...line.faults, ...faults, ...made.faults];
-  if (all.length > 0) return { kind: 'faults', message: messageOf(all), exitCode: exitCodeOf(all) };
+  if (all.length > 0)
+    return {
+      kind: 'faults',
+      message: [...new Set(all.map(({ message }) => message))].join('\n'),
+      exitCode: exitCodeOf(all),
+    };
   const { command } = line;
   if (command === 'completion') return { kind: 'completion', operands: line.names };
   return {
@@ -133,8 +138,4 @@ function readParsed(option: Option, source: string, texts: readonly string[]): R
   if (parsed.kind === 'value') return parsed;
   const shown = option.kind === 'list' ? texts.join(',') : (texts.at(-1) ?? '');
   return { kind: 'fault', fault: refusedValue(source, shown, parsed.expected, option.secret === true) };
-}
-
-function messageOf(faults: readonly Fault[]): string {
-  return [...new Set(faults.map(({ message }) => message))].join('\n');
 }

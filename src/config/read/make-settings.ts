@@ -7,7 +7,7 @@ import { remoteSettings } from './remote-settings.ts';
 import type { OptionKey, OptionValues } from '../table/options.ts';
 import { readNamedFile } from '../given/secrets.ts';
 import { serviceSettings } from './service-settings.ts';
-import { type LogSettings, outputOptions, requestOptions, type Settings } from './process-settings.ts';
+import { outputOptions, requestOptions, type Settings } from './process-settings.ts';
 import { dockerConfigPath, dockerFolder } from './docker-config-path.ts';
 import { scheduleOf, scheduleSource } from './schedule-settings.ts';
 
@@ -76,7 +76,7 @@ export function makeSettings(given: Given): SettingsResult {
     remote: remoteSettings(given, { faults, warnings }),
     notifications: makeNotificationSettings(given, { faults, warnings }),
     log: {
-      level: logLevel(values),
+      level: values.debug || values.trace ? 'debug' : values.logLevel,
       format: values.logFormat,
       colour,
       failedChecks: values.warnOnHeadFailure === 'never' ? 'info' : 'warn',
@@ -95,10 +95,6 @@ function registryCa({ values, sourceOf }: Given, faults: Fault[]): readonly Buff
   if (file.kind === 'value') return [file.value];
   faults.push(file.fault);
   return [];
-}
-
-function logLevel({ debug, trace, logLevel: level }: OptionValues): LogSettings['level'] {
-  return debug || trace ? 'debug' : level;
 }
 
 function pick<Key extends OptionKey>(values: OptionValues, keys: readonly Key[]): Pick<OptionValues, Key> {
