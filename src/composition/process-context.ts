@@ -12,7 +12,6 @@ export type Program = {
   readonly version: string;
   /** The files of the documentation page. */
   readonly assetsFolder: string;
-  /** The files of the dashboard. */
   readonly dashboardFolder: string;
 };
 

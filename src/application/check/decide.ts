@@ -31,7 +31,6 @@ export type DecisionService = {
 type Parts = Pick<ReadOnlyOutside, 'clock' | 'newId' | 'log'> & {
   readonly store: DecisionStore;
   readonly candidateOf: DecisionService['candidateOf'];
-  /** Called when the decisions have changed. */
   readonly onChange: () => void;
 };
 

@@ -129,7 +129,6 @@ export function foreignLabelRows(): readonly (readonly string[])[] {
   ];
 }
 
-/** Text in a fixed-width font. */
 function code(text: string): string {
   return `\`${text}\``;
 }

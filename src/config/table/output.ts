@@ -2,7 +2,6 @@ import { commandsWithSettings } from '../declaration/commands.ts';
 import { optionTable } from '../../domain/settings/table/option-table.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
-/** Options of the output. */
 export const outputOptions = optionTable({ group: 'output', commands: commandsWithSettings }, {
   json: {
     kind: 'boolean',

@@ -14,7 +14,6 @@ function isRegistryHost(text: string): boolean {
   );
 }
 
-/** Options of the connections to registries. */
 export const registryOptions = optionTable({ group: 'registry', commands }, {
   dockerConfigFolder: {
     kind: 'text',

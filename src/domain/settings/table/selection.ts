@@ -7,7 +7,6 @@ const labelPairs: Acceptance = {
   expected: 'labels with their value, such as tier=web, or tier= for any value',
 };
 
-/** Options that select the watched containers. */
 export const selectionRules = optionTable({ group: 'selection', usedBy: 'selection' }, {
   labelEnable: {
     kind: 'boolean',

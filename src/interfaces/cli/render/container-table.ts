@@ -24,7 +24,6 @@ export const containerColumns: readonly Column[] = [
   { title: 'WHY', min: 20, keep: 'start', dropPriority: 5, isSentence: true },
 ];
 
-/** Cells of a container's row. */
 export type Row = {
   readonly name: string;
   readonly state: Wording;
