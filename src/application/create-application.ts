@@ -60,12 +60,17 @@ export function createApplication(
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
   const selectInSilence = createSelectContainers({ ...outside, publish: () => {} }, settings, () => {});
-  const book = createDecisionStore(memory.decisions);
+  const decisionStore = createDecisionStore(memory.decisions);
   const holdBack = createHoldRules(settings);
   const tags = createTagSightings({ clock, store: memory.seenTags });
-  const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: book, tags }));
-  const reconsider = () => checks.reconsider((one) => holdBack.again(one, book.known(), clock.nowMs()));
-  const desk = createDecisionService({ ...outside, book, candidateOf: checks.candidateOf, onChange: reconsider });
+  const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: decisionStore, tags }));
+  const reconsider = () => checks.reconsider((one) => holdBack.again(one, decisionStore.known(), clock.nowMs()));
+  const decisionService = createDecisionService({
+    ...outside,
+    store: decisionStore,
+    candidateOf: checks.candidateOf,
+    onChange: reconsider,
+  });
   const planner = createPlanner(outside, settings);
   const closing = new AbortController();
   const recoverServices = createServiceRecovery(outside, settings);
@@ -77,22 +82,22 @@ export function createApplication(
     judge,
     plan: planner,
     lock,
-    whyNotNow: createFinalHoldCheck({ book, holdBack, clock }),
+    whyNotNow: createFinalHoldCheck({ store: decisionStore, holdBack, clock }),
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
   });
   const self = createSelfUpdateState(outside, settings);
   const scheduler = createScheduler({ ...outside, opensAfter: checks.opensAfter, update });
   const startTimes = follow.tellsStartTimes === true ? createStartTimes(outside) : noStartTimes;
-  const mirror = createEngineCache(outside, follow, startTimes);
+  const engineCache = createEngineCache(outside, follow, startTimes);
   const inventory = createInventory({
     settings,
     instance: world.instance,
-    listing: mirror.listing,
+    listing: engineCache.listing,
     checks,
     outcomes,
     startTimes,
   });
-  const unwatched = createUnwatched({ settings, instance: world.instance, listing: mirror.listing });
+  const unwatched = createUnwatched({ settings, instance: world.instance, listing: engineCache.listing });
   const history = createHistory(memory.history);
   const status = createStatus({
     history,
@@ -142,16 +147,16 @@ export function createApplication(
     keepUpdating: scheduler.keepUpdating,
     follow: async (signal) => {
       await history.load();
-      await mirror.follow(signal);
+      await engineCache.follow(signal);
     },
     inventory,
     unwatched,
-    engineVersion: mirror.engineVersion,
-    inventoryFailure: mirror.failure,
+    engineVersion: engineCache.engineVersion,
+    inventoryFailure: engineCache.failure,
     history: history.entries,
     status: status.read,
     eventLog,
-    decisions: desk,
+    decisions: decisionService,
     containerNames: async (signal) => {
       const listed = await world.engine.listContainers({}, signal);
       return [...new Set(listed.map(({ name }) => plainName(name)))];
@@ -165,7 +170,7 @@ export function createApplication(
     ready: createReadiness(outside),
     close: async () => {
       closing.abort();
-      await Promise.all([mirror.close(), history.settled(), tags.settled()]);
+      await Promise.all([engineCache.close(), history.settled(), tags.settled()]);
     },
   };
 
@@ -189,7 +194,7 @@ export function createApplication(
       const report = await ask(selected, order, signal);
       const answered = report.asScheduled.filter((container) => !signal?.aborted || container.status !== 'unknown');
       checks.noteChecked(answered, clock.nowMs());
-      if (order.applyCooldown && memory.endsDecisions !== false) await desk.endDead(answered);
+      if (order.applyCooldown && memory.endsDecisions !== false) await decisionService.endDead(answered);
       return report;
     };
   }

@@ -5,6 +5,7 @@ import type { Settings } from '../config/read/process-settings.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Log, Outside, Engine } from '../domain/outside/outside.ts';
 import { identityOf, readKeys } from './identity.ts';
+import { openRegistry } from './open-registry.ts';
 import type { SwarmOfEngine } from './swarm-at-start.ts';
 import type { ProcessContext } from './process-context.ts';
 
@@ -23,11 +24,10 @@ export async function openFleet(
   surroundings: ProcessContext,
 ): Promise<OpenedFleet> {
   const { engines, enginesAtOnce, waves } = settings.engine;
-  const { clock, log, program } = surroundings;
+  const { clock, log } = surroundings;
   const { createFleet } = await import('../application/fleet/create-fleet.ts');
   const { readWaves } = await import('../application/fleet/run/read-waves.ts');
   const { createApplication } = await import('../application/create-application.ts');
-  const { createOciRegistry } = await import('../adapters/oci/registry.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { createEngineAnswers } = await import('../application/engine/engine-answers.ts');
   const { shareEvents } = await import('../application/engine/share-events.ts');
@@ -47,15 +47,7 @@ export async function openFleet(
   );
   const { folder } = settings.state;
   const memory = folder === undefined ? undefined : await import('./memory.ts');
-  const registry = createOciRegistry({
-    clock,
-    log,
-    version: program.version,
-    ...settings.registry,
-    listings: folder === undefined ? undefined : memory?.openListings(folder, { log }),
-    hubMirrors: (signal) => answers(({ hubMirrors }) => hubMirrors, signal),
-    insecureRegistries: (signal) => answers(({ insecureRegistries }) => insecureRegistries, signal),
-  });
+  const registry = await openRegistry(settings, surroundings, answers);
   const identity = await identityOf(settings.state);
   const world = {
     registry,

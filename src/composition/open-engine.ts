@@ -1,5 +1,5 @@
 import { defined } from '../domain/text/defined.ts';
-import type { DockerEngine } from '../adapters/docker/engine.ts';
+import type { DockerEngine, DockerEngineOptions } from '../adapters/docker/engine.ts';
 import type { TlsFiles } from '../adapters/docker/transport/connection.ts';
 import { readNamedFile } from '../config/given/secrets.ts';
 import type { Settings } from '../config/read/process-settings.ts';
@@ -11,23 +11,34 @@ import type { ProcessContext } from './process-context.ts';
  * One of several engines, with its own TLS files or the shared ones. It connects with the first call. Retries of
  * unreachable engines are spread evenly over each minute, in configured order.
  */
-export async function openEngine(
-  address: EngineAddress,
-  { engine: settings, service }: Settings,
-  { clock, log }: Pick<ProcessContext, 'clock' | 'log'>,
+export function openEngine(address: EngineAddress, settings: Settings, context: Context): Promise<DockerEngine> {
+  const { engines } = settings.engine;
+  return connect({ host: address.host, tls: tlsOf(address, settings.engine) }, settings, context, {
+    longestRetryMs: 60_000,
+    retryPhase: engines.indexOf(address) / engines.length,
+  });
+}
+
+/** The only engine: the configured one, else one of the usual sockets. */
+export async function openOnlyEngine(settings: Settings, context: Context): Promise<DockerEngine> {
+  const { findEngineHost } = await import('../config/engines/engine-host.ts');
+  const { engine } = settings;
+  const [only] = engine.engines;
+  const tls = only?.tls === undefined ? engine.tls : tlsOf(only, engine);
+  return connect({ host: findEngineHost(engine), tls }, settings, context);
+}
+
+type Context = Pick<ProcessContext, 'clock' | 'log'>;
+
+async function connect(
+  { host, tls }: { readonly host: string; readonly tls: TlsFiles | undefined },
+  { engine: { apiVersion }, service }: Settings,
+  { clock, log }: Context,
+  retries: Pick<DockerEngineOptions, 'longestRetryMs' | 'retryPhase'> = {},
 ): Promise<DockerEngine> {
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
-  const { apiVersion } = settings;
-  const tls = tlsOf(address, settings);
-  return createDockerEngine({
-    host: address.host,
-    clock,
-    log,
-    ...defined({ apiVersion, tls }),
-    followsServices: service.swarm,
-    longestRetryMs: 60_000,
-    retryPhase: settings.engines.indexOf(address) / settings.engines.length,
-  });
+  const options = { ...defined({ apiVersion, tls }), followsServices: service.swarm, ...retries };
+  return createDockerEngine({ host, clock, log, ...options });
 }
 
 /** The address without user, password and query, for logs and answers. */
@@ -38,7 +49,7 @@ export function shownAddress({ host }: EngineAddress): string {
 }
 
 /** The TLS files of this engine, or else the shared ones. */
-export function tlsOf(
+function tlsOf(
   { host, name, tls }: EngineAddress,
   { tls: forAll, tlsForTcp }: Settings['engine'],
 ): TlsFiles | undefined {
@@ -50,7 +61,7 @@ export function tlsOf(
     if (path === undefined) continue;
     const read = readNamedFile(`the TLS settings of the engine ${name}`, path);
     if (read.kind === 'fault') throw new ServiceError('invalid-input', read.fault.message);
-    files[part] = read.content;
+    files[part] = read.value;
   }
   return { ...files, verify: tls.verify };
 }

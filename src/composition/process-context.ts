@@ -13,7 +13,6 @@ export type Program = {
   readonly version: string;
   /** The files of the documentation page. */
   readonly assetsFolder: string;
-  /** The files of the dashboard. */
   readonly dashboardFolder: string;
 };
 

@@ -41,11 +41,11 @@ export async function runReadCommand(
 type ReadCommandName = keyof typeof readCommands;
 
 export function isReadCommand(command: CommandName): command is ReadCommandName {
-  const looks: readonly CommandName[] = [
+  const names: readonly CommandName[] = [
     'containers',
     'history',
     'events',
     'config',
   ] satisfies readonly ReadCommandName[];
-  return looks.includes(command);
+  return names.includes(command);
 }

@@ -1,6 +1,3 @@
-import { defined } from '../domain/text/defined.ts';
-import type { DockerEngine } from '../adapters/docker/engine.ts';
-import type { StoredListings } from '../adapters/oci/registry.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
@@ -47,12 +44,13 @@ async function openEngineAlone(
   settings: Settings,
   surroundings: ProcessContext,
 ): Promise<Service> {
-  const { clock, log, program } = surroundings;
+  const { clock, log } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { folder } = settings.state;
-  const listings = folder === undefined ? undefined : (await import('./memory.ts')).openListings(folder, { log });
-  const { engine, registry } = await reachEngineAndRegistries(settings, { clock, log, program }, listings);
+  const { openOnlyEngine } = await import('./open-engine.ts');
+  const { openRegistry } = await import('./open-registry.ts');
+  const engine = await openOnlyEngine(settings, surroundings);
+  const registry = await openRegistry(settings, surroundings, async (read, signal) => read(await engine.info(signal)));
   const swarm = settings.service.swarm && { swarm: engine.swarm };
   const prober = createProber();
   return {
@@ -104,35 +102,4 @@ async function createService(
   const outside = { ...world, ...(await identityOf(state)) };
   const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world);
   return createApplication(outside, settings, { ...memory, endsDecisions }, follow);
-}
-
-async function reachEngineAndRegistries(
-  { engine: settings, registry: registries, service }: Settings,
-  { clock, log, program }: Omit<ProcessContext, 'terminal'>,
-  listings: StoredListings['listings'],
-): Promise<Pick<Outside, 'registry'> & { readonly engine: DockerEngine }> {
-  const { findEngineHost } = await import('../config/engines/engine-host.ts');
-  const { createDockerEngine } = await import('../adapters/docker/engine.ts');
-  const { createOciRegistry } = await import('../adapters/oci/registry.ts');
-  const { tlsOf } = await import('./open-engine.ts');
-  const { apiVersion, engines } = settings;
-  const [only] = engines;
-  const tls = only?.tls === undefined ? settings.tls : tlsOf(only, settings);
-  const engine = createDockerEngine({
-    host: findEngineHost(settings),
-    clock,
-    log,
-    ...defined({ apiVersion, tls }),
-    followsServices: service.swarm,
-  });
-  const registry = createOciRegistry({
-    clock,
-    log,
-    version: program.version,
-    ...registries,
-    listings,
-    hubMirrors: async (signal) => (await engine.info(signal)).hubMirrors,
-    insecureRegistries: async (signal) => (await engine.info(signal)).insecureRegistries,
-  });
-  return { engine, registry };
 }

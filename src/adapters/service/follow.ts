@@ -1,6 +1,6 @@
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
-import { isJsonObject, type JsonObject } from '../../domain/text/json-value.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../domain/text/json-value.ts';
 import { connectionFailure, isTransient, invalidAnswer } from './failure.ts';
 
 export type Following = {
@@ -57,12 +57,8 @@ const shortestPauseMs = 100;
 const longestPauseMs = 60_000;
 
 function eventIn({ data }: EventFrame, base: string): JsonObject {
-  try {
-    const event: unknown = JSON.parse(data);
-    if (isJsonObject(event) && typeof event['type'] === 'string') return event;
-  } catch {
-    // The error is reported below.
-  }
+  const event = parseJson(data);
+  if (isJsonObject(event) && typeof event['type'] === 'string') return event;
   throw invalidAnswer(base, 'its stream contains invalid data');
 }
 

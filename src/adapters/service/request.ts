@@ -1,6 +1,6 @@
 import { request as requestPlain, type IncomingMessage } from 'node:http';
 import { request as requestTls } from 'node:https';
-import { isJsonObject, type JsonObject } from '../../domain/text/json-value.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../domain/text/json-value.ts';
 import { connectionFailure, invalidAnswer, refusal } from './failure.ts';
 
 export type Call = {
@@ -82,12 +82,8 @@ async function readText(response: IncomingMessage, base: string, most: number): 
 
 /** Undefined if the text is not in the API's format. */
 function parse(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && value['api_version'] === 'v1' ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isJsonObject(value) && value['api_version'] === 'v1' ? value : undefined;
 }
 
 /** Seconds or a date: https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3 */

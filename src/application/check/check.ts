@@ -1,29 +1,26 @@
-import { judgeFailure } from '../../domain/check/failed-check.ts';
-import { type FailedVersion, failedVersionsIn, obsoleteFailures } from '../../domain/check/failed-version.ts';
+import { type FailedVersion, obsoleteFailures } from '../../domain/check/failed-version.ts';
 import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
-import type { ImageIndex } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter } from '../../domain/check/filters.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { judgeWithoutRegistry } from '../../domain/check/staleness.ts';
-import { type CheckSubject, unknownVerdict, type Verdict } from '../../domain/check/verdict.ts';
+import type { Verdict } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
 import { questionsAbout } from './judge-services.ts';
-import type { ContainerReferences, ReadReference } from './container-references.ts';
+import type { ReadReference } from './container-references.ts';
 import { createCandidateFinder } from './newer/find-candidate.ts';
 import { createDecisionStore, type DecisionStore } from './decision-store.ts';
 import { createHoldRules, type HoldRules } from './hold-back.ts';
-import type { Listing } from '../engine/list-all.ts';
+import { subjectOf, unanswered } from './check-subject.ts';
 import { type CheckedContainer, imageIn } from './checked-container.ts';
 import { checkedFacts, describeChecked } from './describe-checked.ts';
 import type { PartOfRun } from './part-of-run.ts';
 import { refuseUnproven } from './newer/require-signature.ts';
 import { createTagSightings, type TagSightings } from './newer/tag-sightings.ts';
-import { stopCode } from '../async/stopped.ts';
 import type { SelectedContainers } from './select-containers.ts';
 
 export type CheckReport = EngineRuns & {
@@ -86,7 +83,7 @@ export function createJudge(
   {
     holdBack = createHoldRules(settings),
     decisions = createDecisionStore(),
-    tags = inMemory(world),
+    tags = createTagSightings({ clock: world.clock, store: undefined }),
   }: Partial<HoldParts> = {},
 ): Judge {
   const { clock, publish } = world;
@@ -181,47 +178,10 @@ export function createJudge(
   };
 }
 
-function inMemory({ clock }: ReadOnlyOutside): TagSightings {
-  return createTagSightings({ clock, store: undefined });
-}
-
 /** The status that a scheduled run would give to a version that this order finds ready. */
 function heldOtherwise({ status, otherwise }: Verdict) {
   return status === 'stale' && otherwise !== undefined ? ({ ...otherwise, status: 'held' } as const) : {};
 }
-
-/** The facts about a container that its verdict needs, or a verdict without a registry request. */
-function subjectOf(
-  { container, wishes }: WatchedContainer,
-  { references, images, failedVersions }: Known,
-  settings: ServiceSettings & { readonly applyCooldown: boolean; readonly retryFailed: boolean },
-): CheckSubject | Verdict {
-  const { id, name, imageId } = container;
-  const image = images.byId(imageId);
-  const read = references.get(id);
-  const inForce = effectiveSettings(settings, wishes);
-  switch (read?.kind) {
-    case 'known':
-      return {
-        imageId,
-        image,
-        reference: read.reference,
-        isNamedByLabel: read.isNamedByLabel === true,
-        inForce,
-        ...(!settings.applyCooldown && { ignoresCooldown: true }),
-        failedVersions: failedVersionsIn(failedVersions, name),
-        retryFailed: settings.retryFailed,
-      };
-    case 'unknown':
-      return unknownVerdict(read.reason, { image });
-    case 'failed':
-      return judgeFailure({ image }, read.error);
-    case undefined:
-      return unknownVerdict('The check failed', { image });
-  }
-}
-
-type Known = Pick<Listing, 'images' | 'failedVersions'> & { readonly references: ContainerReferences };
 
 function describeUnfinished(
   { name, state, reason, isParked, container }: UnfinishedUpdate,
@@ -229,14 +189,4 @@ function describeUnfinished(
 ): UnfinishedContainer {
   const { id, image, imageId } = container;
   return { id, name, image: imageIn(read, image), imageId, state, reason, isParked };
-}
-
-function unanswered({ container }: WatchedContainer, images: ImageIndex, signal: AbortSignal | undefined): Verdict {
-  const subject = { image: images.byId(container.imageId) };
-  const late = signal !== undefined && stopCode(signal) === 'timeout';
-  return unknownVerdict(
-    late ? 'The check did not end in time' : 'The check was cancelled',
-    subject,
-    late ? 'check timed out' : 'check cancelled',
-  );
 }

@@ -28,18 +28,17 @@ export type DecisionService = {
   readonly endDead: (checked: readonly CheckedContainer[]) => Promise<void>;
 };
 
-export type DeskParts = Pick<ReadOnlyOutside, 'clock' | 'newId' | 'log'> & {
-  readonly book: DecisionStore;
+type Parts = Pick<ReadOnlyOutside, 'clock' | 'newId' | 'log'> & {
+  readonly store: DecisionStore;
   readonly candidateOf: DecisionService['candidateOf'];
-  /** Called when the decisions have changed. */
   readonly onChange: () => void;
 };
 
-export function createDecisionService({ book, clock, newId, log, candidateOf, onChange }: DeskParts): DecisionService {
+export function createDecisionService({ store, clock, newId, log, candidateOf, onChange }: Parts): DecisionService {
   return {
     candidateOf,
     async list() {
-      const decisions = [...(await book.refresh()).values()];
+      const decisions = [...(await store.refresh()).values()];
       const nowMs = clock.nowMs();
       return decisions.filter(({ untilMs }) => untilMs === undefined || untilMs > nowMs);
     },
@@ -47,23 +46,23 @@ export function createDecisionService({ book, clock, newId, log, candidateOf, on
       const candidate = candidateOf(request.container);
       const taken = takeDecision(request, candidate, { id: newId(), nowMs: clock.nowMs() });
       if ('fault' in taken) return taken;
-      const written = await book.write([{ kind: 'decided', decision: taken }]);
+      const written = await store.write([{ kind: 'decided', decision: taken }]);
       const { kind, container, digest, by } = taken;
       log.info(`${pastOf[kind]} by ${by}`, { container, digest });
       onChange();
       return { ...taken, isKept: written === 'kept' };
     },
     async withdraw(id) {
-      const decision = [...(await book.refresh()).values()].find((one) => one.id === id);
+      const decision = [...(await store.refresh()).values()].find((one) => one.id === id);
       if (decision === undefined) return undefined;
       const { container } = decision;
-      const written = await book.write([{ kind: 'ended', container, id }]);
+      const written = await store.write([{ kind: 'ended', container, id }]);
       log.info('A decision was withdrawn', { container, decision: decision.kind, digest: decision.digest });
       onChange();
       return { ...decision, isKept: written === 'kept' };
     },
     async endDead(checked) {
-      const decisions = await book.refresh();
+      const decisions = await store.refresh();
       if (decisions.size === 0) return;
       const unclear = new Set(checked.flatMap((one) => (knowsNewest(one) ? [] : [one.name])));
       const candidates = new Map<string, Digest | undefined>();
@@ -75,7 +74,7 @@ export function createDecisionService({ book, clock, newId, log, candidateOf, on
       }
       const dead = obsoleteDecisions(decisions, candidates, clock.nowMs());
       if (dead.length > 0)
-        await book.write(dead.map(({ container, id }) => ({ kind: 'ended' as const, container, id })));
+        await store.write(dead.map(({ container, id }) => ({ kind: 'ended' as const, container, id })));
     },
   };
 }

@@ -97,18 +97,18 @@ const mostKnown = 1000;
  */
 export type FinalHoldCheck = (containers: readonly CheckedContainer[]) => Promise<string | undefined>;
 
-export function createFinalHoldCheck({ book, holdBack, clock }: FinalHoldParts): FinalHoldCheck {
+export function createFinalHoldCheck({ store, holdBack, clock }: FinalHoldParts): FinalHoldCheck {
   return async (containers) => {
     const stale = containers.filter(({ status }) => status === 'stale');
     if (stale.length === 0) return undefined;
-    const decisions = await book.refresh();
+    const decisions = await store.refresh();
     const nowMs = clock.nowMs();
     return stale.map((one) => holdBack.again(one, decisions, nowMs)).find(({ status }) => status === 'held')?.reason;
   };
 }
 
 type FinalHoldParts = {
-  readonly book: DecisionStore;
+  readonly store: DecisionStore;
   readonly holdBack: HoldRules;
   readonly clock: Pick<Clock, 'nowMs'>;
 };

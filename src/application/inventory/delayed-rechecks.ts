@@ -1,10 +1,10 @@
 import type { EngineListing, ListedService } from '../../domain/inventory/engine-listing.ts';
 
 /**
- * Repeats readings some time after the first one. One timer serves all calls, so a `look` follows one to two pauses
+ * Repeats readings some time after the first one. One timer serves all calls, so a `read` follows one to two pauses
  * after its call. At the end of the process `pause` resolves early, and `isOver` is true.
  */
-export function createDelayedRechecks(pause: () => Promise<void>, isOver: () => boolean): (look: () => void) => void {
+export function createDelayedRechecks(pause: () => Promise<void>, isOver: () => boolean): (read: () => void) => void {
   let ripe: (() => void)[] = [];
   let fresh: (() => void)[] = [];
   let isWaiting = false;
@@ -13,32 +13,32 @@ export function createDelayedRechecks(pause: () => Promise<void>, isOver: () => 
     isWaiting = true;
     while (ripe.length + fresh.length > 0 && !isOver()) {
       await pause();
-      for (const look of ripe) look();
+      for (const read of ripe) read();
       [ripe, fresh] = [fresh, []];
     }
     isWaiting = false;
   }
 
-  return (look) => {
-    fresh.push(look);
+  return (read) => {
+    fresh.push(read);
     if (!isWaiting) void serve();
   };
 }
 
 /**
  * Joins the image events of an update into few readings: an engine with many images takes long to list them. The
- * returned function is called for each event. The first event leads to a `look` at once. Events during the `pause`
- * after it lead to one look at its end.
+ * returned function is called for each event. The first event leads to a `read` at once. Events during the `pause`
+ * after it lead to one reading at its end.
  */
-export function createImageThrottle(pause: () => Promise<void>, look: () => void): () => void {
+export function createImageThrottle(pause: () => Promise<void>, read: () => void): () => void {
   let isPausing = false;
   let isWanted = false;
 
-  async function lookAndPause(): Promise<void> {
+  async function readAndPause(): Promise<void> {
     isPausing = true;
     do {
       isWanted = false;
-      look();
+      read();
       await pause();
     } while (isWanted);
     isPausing = false;
@@ -46,7 +46,7 @@ export function createImageThrottle(pause: () => Promise<void>, look: () => void
 
   return () => {
     isWanted = true;
-    if (!isPausing) void lookAndPause();
+    if (!isPausing) void readAndPause();
   };
 }
 
@@ -57,26 +57,26 @@ export type TaskRechecks = {
   readonly noteRead: (listing: EngineListing) => void;
 };
 
-/** `look` follows `pause`, a bounded number of times after each event. */
-export function createTaskRechecks(pause: () => Promise<void>, look: () => void): TaskRechecks {
+/** `read` follows `pause`, a bounded number of times after each event. */
+export function createTaskRechecks(pause: () => Promise<void>, read: () => void): TaskRechecks {
   let remaining = 0;
   let isWaiting = false;
   return {
-    noteEvent: () => void (remaining = mostLooks),
+    noteEvent: () => void (remaining = mostReads),
     noteRead({ services = [] }) {
       if (isWaiting || remaining === 0 || !services.some(isShort)) return;
       remaining -= 1;
       isWaiting = true;
       void pause().then(() => {
         isWaiting = false;
-        look();
+        read();
       });
     },
   };
 }
 
 /** After this many, a service with too few tasks is only read with the full listing. */
-const mostLooks = 15;
+const mostReads = 15;
 
 function isShort({ service: { count } }: ListedService): boolean {
   return count !== undefined && count.running < count.wanted;

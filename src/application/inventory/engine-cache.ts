@@ -71,16 +71,16 @@ export function createEngineCache(
     const ms = isGone && goneRetryMs !== undefined ? goneRetryMs : oftenMs;
     return clock.sleep(ms, AbortSignal.any([signal, reached.signal])).catch(() => undefined);
   };
-  const lookAgain = createDelayedRechecks(
-    () => pause(secondLookMs),
+  const readAgain = createDelayedRechecks(
+    () => pause(secondReadingMs),
     () => signal.aborted,
   );
-  const taskLooks = createTaskRechecks(
-    () => pause(taskLookMs),
+  const taskRechecks = createTaskRechecks(
+    () => pause(taskRecheckMs),
     () => changes.add('services'),
   );
   const noteImageEvent = createImageThrottle(
-    () => pause(imageLookMs),
+    () => pause(imagePauseMs),
     () => changes.add('images'),
   );
 
@@ -92,7 +92,7 @@ export function createEngineCache(
         reached.abort();
         void readVersion();
       }
-      if (event.kind === 'service') taskLooks.noteEvent();
+      if (event.kind === 'service') taskRechecks.noteEvent();
       if (event.kind === 'image') noteImageEvent();
       startTimes.hear(event);
       changes.hear(event);
@@ -155,11 +155,11 @@ export function createEngineCache(
   async function readOnce(): Promise<void> {
     const reading = changes.take();
     const read = await reader.read(reading, listing ?? emptyListing, signal);
-    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) lookAgain(addAll);
-    else if (reading.fresh.size > 0) lookAgain(() => changes.addAgain(reading.fresh));
+    if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) readAgain(addAll);
+    else if (reading.fresh.size > 0) readAgain(() => changes.addAgain(reading.fresh));
     if (listing === undefined) await reader.findReferences(read, signal);
     listing = reader.refer(read);
-    taskLooks.noteRead(listing);
+    taskRechecks.noteRead(listing);
     // An engine may not answer about a container that it is changing, so nothing else waits for this.
     finding ??= reader.findReferences(listing, signal).finally(() => {
       finding = undefined;
@@ -190,13 +190,13 @@ export function createEngineCache(
 const gatherMs = 20;
 
 /** Docker 20.10 announces an exit before its list shows it. */
-const secondLookMs = 250;
+const secondReadingMs = 250;
 
 /** Each update causes five events of images. Docker 20.10 lists a hundred images in 10 to 50 ms. */
-const imageLookMs = 1000;
+const imagePauseMs = 1000;
 
 /** Tasks take about this long to start. */
-const taskLookMs = 2000;
+const taskRecheckMs = 2000;
 
 /** Interval of full readings, for changes without an event and for lost events. */
 const resyncMs = 60_000;

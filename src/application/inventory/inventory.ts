@@ -43,11 +43,11 @@ export function createInventory(parts: InventoryParts): () => Inventory {
   let entries: ReadonlyMap<string, Entry> = new Map();
   let links: ListedDependencies = () => [];
   let shown: EngineListing = emptyListing;
-  let shownNews = -1;
+  let shownRevisions = -1;
   let holdsImage: (id: string) => boolean = () => false;
   let services: ReadonlyMap<string, SwarmService> = new Map();
   const isService = ({ id }: ContainerSummary) => services.has(id);
-  const news = () => checks.revision() + outcomes.revision() + startTimes.revision();
+  const revisions = () => checks.revision() + outcomes.revision() + startTimes.revision();
   let inventory = unknownInventory;
 
   /** Without an option, the scope comes from our own container, which is known after the first listing. */
@@ -118,11 +118,11 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     if (now === undefined) return inventory;
     // The list does not show whether the owner of an unfinished update is alive.
     const isSettled = inventory.unfinished.length === 0;
-    if (isSettled && now === shown && news() === shownNews) return inventory;
+    if (isSettled && now === shown && revisions() === shownRevisions) return inventory;
     const images = new Map(now.images.map((image) => [image.id, image]));
     followScope(now.containers, ({ imageId }) => labelsOfImage(images.get(imageId)));
     if (!haveSameLinks(shown.containers, now.containers)) links = readListedDependencies(now.containers, settings);
-    [shown, shownNews] = [now, news()];
+    [shown, shownRevisions] = [now, revisions()];
     holdsImage = (id) => images.has(id);
     services = new Map(now.services?.map(({ service }) => [service.id, service]));
     const made = everyEntry(now).map((container) => entryOf(container, images.get(container.imageId)));

@@ -1,3 +1,4 @@
+import { putNewest } from '../../domain/text/put-newest.ts';
 import type { ContainerOutcome, EntryKind } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
@@ -52,7 +53,7 @@ export function createLastChecks(): LastChecks {
       if (known === undefined) continue;
       const { eligibleAtMs: _, ...check } = known.check;
       const checked = known.checked && { checked: withRolledBack(known.checked) };
-      remember(map, key, { ...known, ...checked, check: { ...check, ...rolledBack } });
+      putNewest(map, key, { ...known, ...checked, check: { ...check, ...rolledBack } }, mostRemembered);
     }
   }
 
@@ -66,7 +67,7 @@ export function createLastChecks(): LastChecks {
     const latestDigest = byName.get(key)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
     const check = { ...notChecked, ...rolledBack, ...newer, latestDigest, checkedAtMs: atMs };
-    remember(byName, key, { image: familiar(image), imageId, check });
+    putNewest(byName, key, { image: familiar(image), imageId, check }, mostRemembered);
     // A kept container comes back with its old id, whose stored result is outdated.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
   }
@@ -77,8 +78,8 @@ export function createLastChecks(): LastChecks {
       for (const container of containers) {
         const { id, image, imageId } = container;
         const known = { image, imageId, check: checkOf(container, of(container), atMs), checked: container };
-        remember(byId, id, known);
-        remember(byName, keyOf(container), known);
+        putNewest(byId, id, known, mostRemembered);
+        putNewest(byName, keyOf(container), known, mostRemembered);
       }
     },
     hear(event) {
@@ -98,7 +99,8 @@ export function createLastChecks(): LastChecks {
       const { containerId } = event.outcome;
       // A service keeps its id, and its image need not be on this engine.
       if (imageId === '' && containerId !== undefined) byId.delete(containerId);
-      remember(byName, key, { image, imageId, check: { ...notChecked, ...found, checkedAtMs: event.atMs } });
+      const check = { ...notChecked, ...found, checkedAtMs: event.atMs };
+      putNewest(byName, key, { image, imageId, check }, mostRemembered);
     },
     of,
     candidateOf(name) {
@@ -157,9 +159,3 @@ type Known = {
 
 /** More containers than an engine runs. Beyond it, the result of the longest unchecked container is dropped. */
 const mostRemembered = 10_000;
-
-function remember(map: Map<string, Known>, key: string, known: Known): void {
-  map.delete(key);
-  map.set(key, known);
-  if (map.size > mostRemembered) for (const oldest of map.keys()) return void map.delete(oldest);
-}

@@ -1,3 +1,4 @@
+import { putNewest } from '../../domain/text/put-newest.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome, PastOutcome } from '../../domain/run/session.ts';
 
@@ -18,9 +19,7 @@ export function createLastOutcomes(): LastOutcomes {
   function note(outcome: ContainerOutcome, atMs: number, runId: string): void {
     if (outcome.outcome === 'fresh') return;
     revision += 1;
-    byName.delete(outcome.name);
-    byName.set(outcome.name, { outcome, atMs, runId });
-    if (byName.size > mostRemembered) for (const oldest of byName.keys()) return void byName.delete(oldest);
+    putNewest(byName, outcome.name, { outcome, atMs, runId }, mostRemembered);
   }
 
   return {

@@ -1,3 +1,4 @@
+import { putNewest } from '../../domain/text/put-newest.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { RunFacts, RunStep } from '../../domain/notification/run-facts.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
@@ -34,19 +35,8 @@ export function collectRuns(onEnd: (run: CollectedRun) => void): (event: Service
   return (event) => {
     if (event.kind === 'scan_started') {
       const { runId, purpose, trigger, atMs: startedAtMs } = event;
-      open.set(runId, {
-        runId,
-        purpose,
-        trigger,
-        startedAtMs,
-        recipients: {},
-        checked: [],
-        steps: [],
-        removedImages: [],
-      });
-      const [oldest] = open.keys();
-      if (open.size > mostOpen && oldest !== undefined) open.delete(oldest);
-      return;
+      const run = { runId, purpose, trigger, startedAtMs, recipients: {}, checked: [], steps: [], removedImages: [] };
+      return putNewest(open, runId, run, mostOpen);
     }
     const run = 'runId' in event ? open.get(event.runId) : undefined;
     if (run === undefined) return;
@@ -75,12 +65,7 @@ export function collectRuns(onEnd: (run: CollectedRun) => void): (event: Service
       case 'scan_failed':
         end(event.runId, { endedAtMs: event.atMs, error: event.error }, []);
         break;
-      case 'scan_skipped':
-      case 'pull_progress':
-      case 'phase_entered':
-      case 'earlier_updates_settled':
-      case 'engine_unreachable':
-      case 'engine_reachable':
+      default:
         break;
     }
   };

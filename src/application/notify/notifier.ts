@@ -3,7 +3,6 @@ import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
 import { type ReleaseTime, releaseTimeOf } from '../../domain/notification/outbox/release-time.ts';
-import { findingOf, findingOfRepair, isAlwaysNews, isNews } from '../../domain/notification/findings.ts';
 import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';
 import { isFor, leastLevelOf, watchesRuns } from '../../domain/notification/routing.ts';
 import {
@@ -16,6 +15,7 @@ import {
 import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { Delivery } from './delivery.ts';
+import { createNewsFinder } from './find-news.ts';
 import { collectRuns, type CollectedRun } from './collect-runs.ts';
 
 /** Makes messages from events, for the targets that subscribe to them. */
@@ -51,6 +51,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
   let pending: Promise<void> = Promise.resolve();
   let lastError: string | undefined;
   const gather = collectRuns(enqueueRun);
+  const findNews = createNewsFinder({ foundAtMs: delivery.foundAtMs, nowMs: clock.nowMs, repeat: settings.repeat });
 
   function enqueueRun(run: CollectedRun): void {
     lastError = run.error;
@@ -65,12 +66,13 @@ export function createNotifier(parts: NotifierParts): Notifier {
     // The caller of a check reads its answer, so no message is sent. The Watchtower family does send one.
     if (run.purpose === 'check' && settings.style !== 'watchtower') return;
     const { recipients, ...gathered } = run;
-    const { news, keys } = findNews(gathered);
+    const { reported, keys } = findNews.inRun(gathered.containers);
+    const news = new Set(reported.map(({ name }) => name));
     const facts: RunFacts = { ...gathered, news, imageLabels: await imageLabelsOf(gathered) };
     const watchers = targets.filter(watchesRuns);
     if (run.purpose === 'update') for (const target of watchers) postEnd(facts, target);
-    const parts = settings.splitByContainer && facts.error === undefined ? splitByContainer(facts) : [facts];
-    for (const part of parts)
+    const split = settings.splitByContainer && facts.error === undefined ? splitByContainer(facts) : [facts];
+    for (const part of split)
       for (const target of targets) if (!watchesRuns(target)) notifyAboutPart(part, target, recipients);
     if (keys.length > 0) delivery.noteFound(keys);
   }
@@ -101,15 +103,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   function notifyAboutRepairs(transactions: readonly RecoveredTransaction[]): void {
-    const keys: string[] = [];
-    const reported = transactions.filter((transaction) => {
-      if (transaction.looksAlike) return false;
-      const finding = findingOfRepair(transaction);
-      if (finding === undefined) return true;
-      const isNew = isNews(finding, delivery.foundAtMs(finding.key), clock.nowMs());
-      if (isNew) keys.push(finding.key);
-      return isNew || settings.repeat;
-    });
+    const { reported, keys } = findNews.inRepairs(transactions);
     if (reported.length === 0) return;
     const [atMs, id] = [clock.nowMs(), newId()];
     for (const target of targets) {
@@ -127,18 +121,6 @@ export function createNotifier(parts: NotifierParts): Notifier {
 
   function isRecipient(target: Target, name: string, recipients: CollectedRun['recipients']): boolean {
     return isFor(target, Object.hasOwn(recipients, name) ? recipients[name] : undefined, targets);
-  }
-
-  function findNews({ containers }: Pick<RunFacts, 'containers'>): News {
-    const news = new Set<string>();
-    const keys: string[] = [];
-    for (const container of containers) {
-      const finding = findingOf(container);
-      const isNew = finding !== undefined && isNews(finding, delivery.foundAtMs(finding.key), clock.nowMs());
-      if (isAlwaysNews(container) || (finding !== undefined && (isNew || settings.repeat))) news.add(container.name);
-      if (finding !== undefined && isNew) keys.push(finding.key);
-    }
-    return { news, keys };
   }
 
   async function imageLabelsOf({ containers }: Pick<RunFacts, 'containers'>): Promise<RunFacts['imageLabels']> {
@@ -205,12 +187,6 @@ type About = Pick<Message, 'id' | 'run' | 'event'>;
 function isWebhook({ service }: Target): boolean {
   return service === 'webhook';
 }
-
-type News = {
-  readonly news: ReadonlySet<string>;
-  /** Keys of the findings in this message. */
-  readonly keys: readonly string[];
-};
 
 const emptyDraft: Draft = { title: '', text: 'Nothing new', level: 'info', lines: [] };
 

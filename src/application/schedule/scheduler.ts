@@ -27,11 +27,11 @@ export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
  * skipped. When a window opens, the containers that wait for it are updated once.
  */
 export function createScheduler({ clock, log, update, opensAfter = () => undefined }: SchedulerParts): Scheduler {
-  let agenda: NextRun | undefined;
+  let nextRun: NextRun | undefined;
   let words: Pick<ServiceStatus, 'schedule' | 'scheduleOff'> = {};
 
   function logNext(signal: AbortSignal): void {
-    const atMs = agenda?.nextAtMs();
+    const atMs = nextRun?.nextAtMs();
     if (atMs === undefined || signal.aborted) return;
     const inMs = Math.round((atMs - clock.nowMs()) / 1000) * 1000;
     log.info(`Next update in ${formatDuration(inMs)}`, { atMs });
@@ -64,37 +64,37 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
         });
         running.add(run);
       };
-      agenda = schedule && createNextRun(schedule, clock);
+      nextRun = schedule && createNextRun(schedule, clock);
       words = schedule ? { schedule: schedule.words } : { scheduleOff: whyNone ?? 'No schedule is given' };
       if (!updateOnStart) logNext(signal);
       else if (!signal.aborted) begin('start');
       let openedMs = -Infinity;
       while (!signal.aborted) {
-        const dueInMs = agenda?.dueInMs() ?? lookAgainMs;
+        const dueInMs = nextRun?.dueInMs() ?? recheckMs;
         // The wall clock may have been set back since the last opening.
         openedMs = Math.min(openedMs, clock.nowMs());
-        const opening = agenda && opensAfter(openedMs);
-        const opensInMs = opening === undefined ? lookAgainMs : opening.atMs - clock.nowMs();
+        const opening = nextRun && opensAfter(openedMs);
+        const opensInMs = opening === undefined ? recheckMs : opening.atMs - clock.nowMs();
         if (dueInMs > 0 && opening !== undefined && opensInMs <= 0) {
           openedMs = opening.atMs;
           begin('schedule', opening.names);
         } else if (dueInMs > 0) {
           const either = AbortSignal.any([signal, ended.signal]);
-          await clock.sleep(Math.min(dueInMs, opensInMs, lookAgainMs), either).catch(() => undefined);
+          await clock.sleep(Math.min(dueInMs, opensInMs, recheckMs), either).catch(() => undefined);
           if (ended.signal.aborted) ended = new AbortController();
         } else {
-          agenda?.keep();
+          nextRun?.keep();
           begin('schedule');
         }
       }
-      agenda = undefined;
+      nextRun = undefined;
       words = {};
       await Promise.all(running);
     },
-    nextRunAtMs: () => agenda?.nextAtMs(),
+    nextRunAtMs: () => nextRun?.nextAtMs(),
     schedule: () => words,
   };
 }
 
 /** A change of the system clock is noticed after this time at the latest. */
-const lookAgainMs = 60_000;
+const recheckMs = 60_000;

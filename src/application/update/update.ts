@@ -69,7 +69,7 @@ export function createUpdate(parts: UpdateParts): Update {
         );
         const { made, outcomes } = replaced;
         const onHandedOver = () => (isHandedOver = true);
-        const whyNotNow = lastLookAt(report);
+        const whyNotNow = holdCheckFor(report);
         if (made.plan.self !== undefined) await part?.beforeSelf();
         const own = await replaceItself(made.plan, { runId, onHandedOver, whyNotNow }, signal);
         return inListingOrder(report, made, new Map([...outcomes, ...services, ...own]));
@@ -81,7 +81,7 @@ export function createUpdate(parts: UpdateParts): Update {
     }
   };
 
-  function lastLookAt({ containers }: CheckReport) {
+  function holdCheckFor({ containers }: CheckReport) {
     return (ids: readonly string[]) => parts.whyNotNow(containers.filter(({ id }) => ids.includes(id)));
   }
 
@@ -105,7 +105,7 @@ export function createUpdate(parts: UpdateParts): Update {
     try {
       const made = await planUnlessStopped(checked, signal);
       const named = namingVersions(outside, checked.report);
-      const run = { runId: checked.runId, whyNotNow: lastLookAt(checked.report) };
+      const run = { runId: checked.runId, whyNotNow: holdCheckFor(checked.report) };
       const outcomes = await runPlan(named, settings, made.plan, run, signal);
       const report = withoutServices(checked.report);
       await cleanUp(outside, settings, { ...checked, report, plan: made.plan, outcomes }, signal);

@@ -2,7 +2,6 @@ import { type CommandName, commands } from '../declaration/commands.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries } from '../table/options.ts';
 
-/** A command for shell completion. */
 export type CompletedCommand = {
   readonly name: string;
   readonly summary: string;
@@ -20,7 +19,6 @@ export type CompletedFlag = {
   readonly value: 'none' | 'text' | 'file' | 'folder' | readonly string[];
 };
 
-/** The supported shells. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
 export type Shell = (typeof shells)[number];

@@ -8,6 +8,11 @@ export type Fault = {
   readonly message: string;
 };
 
+/** A value that was read, or why it cannot be used. */
+export type Read<Value> =
+  | { readonly kind: 'value'; readonly value: Value }
+  | { readonly kind: 'fault'; readonly fault: Fault };
+
 /**
  * `source` is the flag or variable of the value. A secret value is not part of the message, and neither is a login in a
  * URL.

@@ -1,18 +1,13 @@
 import { accessSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { quoted } from '../../domain/text/printable.ts';
-import { refusedValue, type Fault } from '../declaration/fault.ts';
-
-/** The content of a value that may name a file. */
-export type FileValue =
-  | { readonly kind: 'value'; readonly value: string }
-  | { readonly kind: 'fault'; readonly fault: Fault };
+import { refusedValue, type Fault, type Read } from '../declaration/fault.ts';
 
 /**
  * The trimmed content of the file that the text names, or the text itself if it does not name one. A text that looks
  * like a path must be a readable file: a path that can be guessed is not a secret.
  */
-export function readFileValue(source: string, text: string): FileValue {
+export function readFileValue(source: string, text: string): Read<string> {
   const path = text.trim();
   const isPath = /^(?:\/|~\/|\.\.?\/)/.test(path);
   const named = statOf(path);
@@ -21,13 +16,13 @@ export function readFileValue(source: string, text: string): FileValue {
     return refused(source, path, named.isDirectory() ? folderWords : 'it is not a file');
   const read = readBoundedFile(path);
   if (read.kind === 'unreadable') return refused(source, path, read.why);
-  const value = read.content.toString().trim();
+  const value = read.value.toString().trim();
   return value === '' ? refused(source, path, 'the file is empty') : { kind: 'value', value };
 }
 
 const folderWords = 'it is a folder, which Docker creates if the file of a mount is missing';
 
-function refused(source: string, path: string, why: string): FileValue {
+function refused(source: string, path: string, why: string): Read<string> {
   const isHidden = mayBeSecret(path);
   const which = isHidden ? '' : ` ${quoted(path, 300)}`;
   const remedy = isHidden ? 'a value that begins with / has to be in a file' : 'name a file with the value in it';
@@ -54,7 +49,7 @@ export function readEngineCertificates(source: string, folder: string): EngineCe
     if (statOf(path) === undefined) continue;
     const read = readBoundedFile(path);
     if (read.kind === 'unreadable') return unreadable(source, path, read.why);
-    found[part] = read.content;
+    found[part] = read.value;
   }
   if (found.ca === undefined && found.cert === undefined)
     return refusedValue(source, folder, 'a folder with ca.pem, or with cert.pem and key.pem', false);
@@ -63,12 +58,8 @@ export function readEngineCertificates(source: string, folder: string): EngineCe
   return found;
 }
 
-export type NamedFile =
-  | { readonly kind: 'content'; readonly content: Buffer }
-  | { readonly kind: 'fault'; readonly fault: Fault };
-
 /** The content of a file that an option names. A file above 1 MiB is refused. */
-export function readNamedFile(source: string, path: string): NamedFile {
+export function readNamedFile(source: string, path: string): Read<Buffer> {
   const read = readBoundedFile(path);
   if (read.kind === 'unreadable') return { kind: 'fault', fault: unreadable(source, path, read.why) };
   return read;
@@ -78,7 +69,7 @@ export function readNamedFile(source: string, path: string): NamedFile {
 const largestFile = 1024 * 1024;
 
 type ReadFile =
-  | { readonly kind: 'content'; readonly content: Buffer }
+  | { readonly kind: 'value'; readonly value: Buffer }
   | { readonly kind: 'unreadable'; readonly why: string };
 
 function readBoundedFile(path: string): ReadFile {
@@ -87,7 +78,7 @@ function readBoundedFile(path: string): ReadFile {
   if (!stat.isFile()) return { kind: 'unreadable', why: 'it is not a file' };
   if (stat.size > largestFile) return { kind: 'unreadable', why: 'the file is larger than 1 MiB' };
   try {
-    return { kind: 'content', content: readFileSync(path) };
+    return { kind: 'value', value: readFileSync(path) };
   } catch (error) {
     return { kind: 'unreadable', why: isDenied(error) ? 'permission denied' : 'the file cannot be read' };
   }

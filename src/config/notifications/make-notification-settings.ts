@@ -94,7 +94,7 @@ function templateOf({ values, sourceOf }: Given, faults: Fault[]): string | unde
   if (path === undefined) return text;
   const key = previewTemplate === undefined ? 'notificationTemplateFile' : 'previewTemplate';
   const file = readNamedFile(sourceOf(key), path);
-  if (file.kind === 'content') return file.content.toString();
+  if (file.kind === 'value') return file.value.toString();
   faults.push(file.fault);
   return undefined;
 }

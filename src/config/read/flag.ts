@@ -3,7 +3,6 @@ import { printable, quoted } from '../../domain/text/printable.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';
 
-/** A flag on the command line. */
 export type FlagToken = {
   /** Without dashes. The long name for a known short one. */
   readonly name: string;

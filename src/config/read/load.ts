@@ -2,7 +2,7 @@ import type { CommandLine } from '../given/given-options.ts';
 import { readCommandLine } from './command-line.ts';
 import type { CommandName } from '../declaration/commands.ts';
 import { readVariable, unknownVariables, type Environment } from '../table/environment.ts';
-import { exitCodeOf, refusedValue, type Fault } from '../declaration/fault.ts';
+import { exitCodeOf, refusedValue, type Fault, type Read } from '../declaration/fault.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { parseValue } from './parse.ts';
@@ -45,7 +45,12 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
   const sourceOf = (key: OptionKey) => sources.get(key) ?? key;
   const made = makeSettings({ ...line, values, sourceOf });
   const all = [...line.faults, ...faults, ...made.faults];
-  if (all.length > 0) return { kind: 'faults', message: messageOf(all), exitCode: exitCodeOf(all) };
+  if (all.length > 0)
+    return {
+      kind: 'faults',
+      message: [...new Set(all.map(({ message }) => message))].join('\n'),
+      exitCode: exitCodeOf(all),
+    };
   const { command } = line;
   if (command === 'completion') return { kind: 'completion', operands: line.names };
   return {
@@ -107,11 +112,7 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
 /** Flags that name an engine or a folder override the variables that name a running service. */
 const keysOfService: ReadonlySet<OptionKey> = new Set(['remoteUrl', 'remoteToken']);
 
-type ReadValue =
-  | { readonly kind: 'value'; readonly value: unknown }
-  | { readonly kind: 'fault'; readonly fault: Fault };
-
-function readValue(option: Option, source: string, texts: readonly string[]): ReadValue {
+function readValue(option: Option, source: string, texts: readonly string[]): Read<unknown> {
   const last = texts.at(-1) ?? '';
   const isText = option.kind === 'text' || option.kind === 'parsed';
   if (isText && last.trim() === '') return { kind: 'value', value: option.default };
@@ -123,7 +124,7 @@ function readValue(option: Option, source: string, texts: readonly string[]): Re
   return readParsed(option, source, texts);
 }
 
-function readListFiles(option: Option, source: string, texts: readonly string[]): ReadValue {
+function readListFiles(option: Option, source: string, texts: readonly string[]): Read<unknown> {
   const read: string[] = [];
   for (const text of texts) {
     const file = readFileValue(source, text);
@@ -134,15 +135,11 @@ function readListFiles(option: Option, source: string, texts: readonly string[])
   return readParsed(option, source, read);
 }
 
-function readParsed(option: Option, source: string, texts: readonly string[]): ReadValue {
+function readParsed(option: Option, source: string, texts: readonly string[]): Read<unknown> {
   if (option.kind === 'boolean' && option.anyValueIsTrue === true && !source.startsWith('-'))
     return { kind: 'value', value: true };
   const parsed = parseValue(option, texts);
   if (parsed.kind === 'value') return parsed;
   const shown = option.kind === 'list' ? texts.join(',') : (texts.at(-1) ?? '');
   return { kind: 'fault', fault: refusedValue(source, shown, parsed.expected, option.secret === true) };
-}
-
-function messageOf(faults: readonly Fault[]): string {
-  return [...new Set(faults.map(({ message }) => message))].join('\n');
 }

@@ -4,10 +4,10 @@ import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from '../notifications/make-notification-settings.ts';
 import { engineTls, readEngines, warnOfUnusedWaves } from '../engines/engines.ts';
 import { remoteSettings } from './remote-settings.ts';
-import type { OptionValues } from '../table/options.ts';
+import type { OptionKey, OptionValues } from '../table/options.ts';
 import { readNamedFile } from '../given/secrets.ts';
 import { serviceSettings } from './service-settings.ts';
-import type { LogSettings, Settings } from './process-settings.ts';
+import { outputOptions, requestOptions, type Settings } from './process-settings.ts';
 import { dockerConfigPath, dockerFolder } from './docker-config-path.ts';
 import { scheduleOf, scheduleSource } from './schedule-settings.ts';
 
@@ -33,15 +33,9 @@ export function makeSettings(given: Given): SettingsResult {
   const settings: Settings = {
     service: serviceSettings(given, { servesApi: http.groups.length > 0 }),
     request: {
-      images: values.images,
-      engines: values.engines,
+      ...pick(values, requestOptions),
       containers: command === 'run' ? [] : names,
       dryRun: values.dryRun || values.verify,
-      retryFailed: values.retryFailed,
-      ignoreWaves: values.ignoreWaves,
-      now: values.now,
-      decideForMs: values.decideForMs,
-      verify: values.verify,
     },
     state: { folder: values.stateDir, journalKeyFile: values.journalKeyFile, unsealed: values.unsealed },
     run: {
@@ -82,20 +76,12 @@ export function makeSettings(given: Given): SettingsResult {
     remote: remoteSettings(given, { faults, warnings }),
     notifications: makeNotificationSettings(given, { faults, warnings }),
     log: {
-      level: logLevel(values),
+      level: values.debug || values.trace ? 'debug' : values.logLevel,
       format: values.logFormat,
       colour,
       failedChecks: values.warnOnHeadFailure === 'never' ? 'info' : 'warn',
     },
-    output: {
-      porcelain: values.porcelain,
-      json: values.json,
-      colour,
-      live: canMoveCursor,
-      exitCode: values.exitCode,
-      all: values.all,
-      changed: values.changed,
-    },
+    output: { ...pick(values, outputOptions), colour, live: canMoveCursor },
   };
   warnings.push(...warnOfUnusedWaves(given, engines));
   if (values.reviveStopped && !values.includeStopped)
@@ -106,11 +92,12 @@ export function makeSettings(given: Given): SettingsResult {
 function registryCa({ values, sourceOf }: Given, faults: Fault[]): readonly Buffer[] {
   if (values.registryCa === undefined) return [];
   const file = readNamedFile(sourceOf('registryCa'), values.registryCa);
-  if (file.kind === 'content') return [file.content];
+  if (file.kind === 'value') return [file.value];
   faults.push(file.fault);
   return [];
 }
 
-function logLevel({ debug, trace, logLevel: level }: OptionValues): LogSettings['level'] {
-  return debug || trace ? 'debug' : level;
+function pick<Key extends OptionKey>(values: OptionValues, keys: readonly Key[]): Pick<OptionValues, Key> {
+  // Each key with its own value.
+  return Object.fromEntries(keys.map((key) => [key, values[key]])) as Pick<OptionValues, Key>;
 }

@@ -1,3 +1,4 @@
+import { booleanValue } from '../../domain/settings/values/label-values.ts';
 import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
 import { splitUrls } from '../../domain/notification/split-urls.ts';
 import type { DurationOption, IntegerOption, ListOption, ParsedOption } from '../../domain/settings/table/option.ts';
@@ -34,11 +35,9 @@ function parseOwnGrammar({ value: { parse, accepted } }: ParsedOption<unknown>, 
   return read === undefined ? refused(accepted) : value(read);
 }
 
-const booleans: Readonly<Record<string, boolean>> = { 1: true, t: true, true: true, 0: false, f: false, false: false };
-
 function parseBoolean(text: string): Parsed {
-  const key = text.trim().toLowerCase();
-  return Object.hasOwn(booleans, key) ? value(booleans[key]) : refused('true or false (also 1, t, 0, f)');
+  const read = booleanValue.parse(text.trim());
+  return read === undefined ? refused('true or false (also 1, t, 0, f)') : value(read);
 }
 
 function parseInteger({ min, max }: IntegerOption, text: string): Parsed {

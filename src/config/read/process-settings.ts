@@ -3,6 +3,7 @@ import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
 import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { OptionValues } from '../table/options.ts';
 import type { RemoteSettings } from './remote-settings.ts';
 import type { EngineCertificates } from '../given/secrets.ts';
 
@@ -21,23 +22,14 @@ export type Settings = {
   readonly output: OutputSettings;
 };
 
-/** Filters of one check or update; both lists empty: all watched containers. */
-export type RequestSettings = {
-  readonly images: readonly string[];
+/** `containers` are the filters of a request, like `images`; both empty: all watched containers. */
+export type RequestSettings = Pick<OptionValues, (typeof requestOptions)[number]> & {
   readonly containers: readonly string[];
-  /** Names of engines; empty: all of them. */
-  readonly engines: readonly string[];
-  readonly dryRun: boolean;
-  readonly retryFailed: boolean;
-  /** Engines of later waves do not wait for earlier ones. */
-  readonly ignoreWaves: boolean;
-  /** Ignores windows. */
-  readonly now: boolean;
-  /** How long a decision applies. Undefined: the default of its kind. */
-  readonly decideForMs: number | undefined;
-  /** In a dry run: creates the new containers under temporary names and compares them. */
-  readonly verify: boolean;
 };
+
+export const requestOptions = [
+  ...(['images', 'engines', 'dryRun', 'verify', 'retryFailed', 'ignoreWaves', 'now', 'decideForMs'] as const),
+];
 
 export type StateSettings = {
   /** Undefined: nothing is stored outside of the engine. */
@@ -119,18 +111,11 @@ export type LogSettings = {
   readonly colour: boolean;
 };
 
-export type OutputSettings = {
-  /** How the service prints the outcome of each update. */
-  readonly porcelain: 'none' | 'v1' | 'json';
-  readonly json: boolean;
+export type OutputSettings = Pick<OptionValues, (typeof outputOptions)[number]> & {
   /** Also false for a terminal that declares no control sequences. */
   readonly colour: boolean;
   /** Whether the terminal, if there is one, can move its cursor. */
   readonly live: boolean;
-  /** Exit with 10 when updates are available. */
-  readonly exitCode: boolean;
-  /** Includes containers that are not watched. For `--help`: all options. */
-  readonly all: boolean;
-  /** Only options with a value other than the default. */
-  readonly changed: boolean;
 };
+
+export const outputOptions = ['porcelain', 'json', 'exitCode', 'all', 'changed'] as const;

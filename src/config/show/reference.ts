@@ -61,17 +61,13 @@ function tableOfGroup(group: OptionGroup): string {
     .map(([, option]) => option)
     .filter((option) => option.group === group)
     .map((option) => [
-      flagCell(option),
+      flagText(option) && code(flagText(option)),
       variableCell(option),
       defaultText(option),
       meaningCell(option),
       exampleCell(option),
     ]);
   return table(['Flag', 'Variables', 'Default', 'Meaning', 'Example'], rows);
-}
-
-function flagCell(option: Option): string {
-  return flagText(option) === '' ? '' : code(flagText(option));
 }
 
 function variableCell(option: Option): string {
@@ -133,7 +129,6 @@ export function foreignLabelRows(): readonly (readonly string[])[] {
   ];
 }
 
-/** Text in a fixed-width font. */
 function code(text: string): string {
   return `\`${text}\``;
 }

@@ -39,7 +39,6 @@ function list(names: readonly string[]): string {
   return names.map((name) => quoted(name)).join(' or ');
 }
 
-/** An option for display. */
 export type ShownOption = {
   /** The flag's name, or the variable's without a flag. */
   readonly name: string;

@@ -1,4 +1,5 @@
-import type { Option } from '../declaration/option.ts';
+import { optionTable } from '../../domain/settings/table/option-table.ts';
+import type { OptionParts } from '../declaration/option.ts';
 
 const commands = ['run'] as const;
 const commandsThatDecide = ['run', 'check', 'update'] as const;
@@ -8,39 +9,29 @@ const alwaysByHelper =
 const ownPlatform = 'Upkeep uses the age of the image for the platform of the container';
 
 /** Options of the Watchtower family without an effect here. */
-export const acceptedOptions = {
+export const acceptedOptions = optionTable({ group: 'accepted', commands }, {
   ephemeralSelfUpdate: {
-    group: 'accepted',
     kind: 'boolean',
     flag: 'ephemeral-self-update',
-    env: ['EPHEMERAL_SELF_UPDATE'],
-    default: false,
     meaning: 'Update the updater with a helper container',
-    example: 'true',
     withoutEffect: alwaysByHelper,
-    commands,
   },
   selfUpdateOrchestrator: {
-    group: 'accepted',
     kind: 'boolean',
     flag: 'self-update-orchestrator',
-    default: false,
+    env: [],
     meaning: 'Run as this helper container',
-    example: 'true',
     withoutEffect: alwaysByHelper,
-    commands,
   },
   cooldownPlatformOs: platformOption('OS', 'linux'),
   cooldownPlatformArch: platformOption('ARCH', 'arm64'),
   cooldownPlatformVariant: platformOption('VARIANT', 'v8'),
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);
 
 function platformOption(part: string, example: string) {
   return {
-    group: 'accepted',
     kind: 'text',
     env: [`COOLDOWN_PLATFORM_${part}`],
-    default: undefined,
     meaning: 'Platform of the image for --cooldown-delay',
     example,
     withoutEffect: ownPlatform,

@@ -1,6 +1,7 @@
 import { decisionCommands } from '../declaration/commands.ts';
 import { mostEngines, parseEngineAddress } from '../../domain/fleet/engine-address.ts';
-import { type OptionParts, optionTable } from '../declaration/option.ts';
+import { optionTable } from '../../domain/settings/table/option-table.ts';
+import type { OptionParts } from '../declaration/option.ts';
 
 const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers', ...decisionCommands] as const;
 
@@ -11,10 +12,10 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     separators: 'comma',
     atMost: mostEngines,
     flag: 'host',
+    env: [],
     short: 'H',
     plainEnv: ['UPKEEP_HOSTS', 'DOCKER_HOST'],
     placeholder: '[NAME=]URL,…',
-    default: [],
     defaultMeaning: "Docker's socket, else Podman's",
     accepts: {
       // `config/engines/engines.ts` reports a wrong name, with its remedy, and a password, without it.
@@ -34,9 +35,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     separators: 'comma',
     atMost: mostEngines,
     flag: 'context',
-    env: ['CONTEXT'],
     placeholder: 'NAME,…',
-    default: [],
     meaning:
       "Engines of Docker's context store, with their TLS files; all selects every context. They follow the engines of --host",
     example: 'nas,web',
@@ -44,28 +43,27 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
   engineTlsVerify: {
     kind: 'boolean',
     flag: 'tlsverify',
+    env: [],
     short: 'v',
     plainEnv: ['DOCKER_TLS_VERIFY'],
-    default: false,
     meaning: 'Use TLS with a tcp:// engine and verify its certificate',
-    example: 'true',
   },
   engineCertPath: {
     kind: 'text',
     flag: 'cert-path',
+    env: [],
     plainEnv: ['DOCKER_CERT_PATH'],
     placeholder: 'FOLDER',
-    default: undefined,
     meaning: 'Folder with ca.pem, cert.pem and key.pem for TLS with the engine',
     example: '/certs/client',
   },
   engineApiVersion: {
     kind: 'text',
     flag: 'api-version',
+    env: [],
     short: 'a',
     plainEnv: ['DOCKER_API_VERSION'],
     placeholder: 'VERSION',
-    default: undefined,
     defaultMeaning: 'negotiated with the engine',
     accepts: { test: (text) => /^v?1\.\d{1,3}$/.test(text), expected: 'an API version such as 1.45' },
     meaning: 'Version of the Docker Engine API. An unusable version causes a warning and is negotiated instead',
@@ -76,7 +74,6 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     min: 1,
     max: mostEngines,
     flag: 'engines-at-once',
-    env: ['ENGINES_AT_ONCE'],
     default: 10,
     meaning: 'Number of engines that are updated or checked at the same time',
     example: '3',
@@ -85,9 +82,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
   waves: {
     kind: 'text',
     flag: 'waves',
-    env: ['WAVES'],
     placeholder: 'STEPS',
-    default: undefined,
     defaultMeaning: 'none: all engines at once',
     meaning:
       'Update several engines in this order: patterns of names, and shares of all engines. A later wave gets the version that all earlier waves run',
@@ -99,7 +94,6 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     minMs: 0,
     maxMs: 30 * 86_400_000,
     flag: 'wave-pause',
-    env: ['WAVE_PAUSE'],
     default: 600_000,
     meaning: 'How long the engines of a wave have to run a new version before the next wave gets it',
     example: '1h',
@@ -108,17 +102,15 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
   ignoreWaves: {
     kind: 'boolean',
     flag: 'ignore-waves',
-    default: false,
+    env: [],
     meaning: 'Update all engines now, without waiting for earlier waves',
-    example: 'true',
     commands: ['update'],
   },
   healthCheck: {
     kind: 'boolean',
     flag: 'health-check',
-    default: false,
+    env: [],
     meaning: 'Check whether the engine answers, then exit with 0 if it does: for the HEALTHCHECK of an image',
-    example: 'true',
     commands: ['run'],
   },
   userRuntimeFolder: {
@@ -126,7 +118,6 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     plainEnv: ['XDG_RUNTIME_DIR'],
     isAmbient: true,
     placeholder: 'FOLDER',
-    default: undefined,
     meaning: 'Folder with the socket of a rootless Docker or Podman',
     example: '/run/user/1000',
   },

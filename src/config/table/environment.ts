@@ -3,7 +3,6 @@ import { printable } from '../../domain/text/printable.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries } from './options.ts';
 
-/** The raw environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `alias`: the variable has its Watchtower name. */

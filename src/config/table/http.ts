@@ -1,7 +1,8 @@
 import { endpointGroups } from '../../domain/settings/http-settings.ts';
 import { parseIpAddress, parseIpRange } from '../../domain/settings/ip-range.ts';
 import { parseOriginPattern } from '../../domain/settings/web-origin.ts';
-import { type OptionParts, optionTable } from '../declaration/option.ts';
+import { optionTable } from '../../domain/settings/table/option-table.ts';
+import type { OptionParts } from '../declaration/option.ts';
 
 const commands = ['run', 'demo'] as const;
 
@@ -13,9 +14,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     kind: 'list',
     separators: 'comma or space',
     flag: 'http-api-endpoints',
-    env: ['HTTP_API_ENDPOINTS'],
     placeholder: 'GROUP,…',
-    default: [],
     defaultMeaning: 'none: no API',
     accepts: {
       test: (text) => text.toLowerCase() === 'all' || endpointGroups.some((name) => name === text.toLowerCase()),
@@ -28,9 +27,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpToken: {
     kind: 'text',
     flag: 'http-api-token',
-    env: ['HTTP_API_TOKEN'],
     placeholder: 'TOKEN',
-    default: undefined,
     secret: true,
     meaning:
       'Token for all endpoints under /v1/ except events, or a file with the token or with lines "NAME: TOKEN". The file is read again when it changes',
@@ -40,9 +37,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpEventsToken: {
     kind: 'text',
     flag: 'http-api-events-token',
-    env: ['HTTP_API_EVENTS_TOKEN'],
     placeholder: 'TOKEN',
-    default: undefined,
     secret: true,
     meaning: 'Token for /v1/events, or a file with it. The file is read again when it changes',
     example: '/run/secrets/upkeep-events-token',
@@ -50,9 +45,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpHost: {
     kind: 'text',
     flag: 'http-api-host',
-    env: ['HTTP_API_HOST'],
     placeholder: 'ADDRESS',
-    default: undefined,
     defaultMeaning: 'all interfaces',
     accepts: { test: isHost, expected: 'an IP address or a host name' },
     meaning: 'Address to listen on',
@@ -61,7 +54,6 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpPort: {
     kind: 'integer',
     flag: 'http-api-port',
-    env: ['HTTP_API_PORT'],
     default: 8080,
     min: 0,
     max: 65_535,
@@ -71,7 +63,6 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpRateLimit: {
     kind: 'integer',
     flag: 'http-api-rate-limit',
-    env: ['HTTP_API_RATE_LIMIT'],
     default: 60,
     min: -1_000_000_000,
     max: 1_000_000,
@@ -81,7 +72,6 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpCheckTimeoutMs: {
     kind: 'duration',
     flag: 'http-api-check-timeout',
-    env: ['HTTP_API_CHECK_TIMEOUT'],
     default: 300_000,
     minMs: 1,
     maxMs: dayMs,
@@ -91,7 +81,6 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpUpdateTimeoutMs: {
     kind: 'duration',
     flag: 'http-api-update-timeout',
-    env: ['HTTP_API_UPDATE_TIMEOUT'],
     default: 600_000,
     minMs: 1,
     maxMs: dayMs,
@@ -101,9 +90,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpTlsCert: {
     kind: 'text',
     flag: 'http-api-tls-cert',
-    env: ['HTTP_API_TLS_CERT'],
     placeholder: 'FILE',
-    default: undefined,
     defaultMeaning: 'none: plain HTTP',
     meaning: 'PEM file with the certificate and its chain, for HTTPS. Read again when it changes',
     example: '/certs/upkeep.pem',
@@ -111,9 +98,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpTlsKey: {
     kind: 'text',
     flag: 'http-api-tls-key',
-    env: ['HTTP_API_TLS_KEY'],
     placeholder: 'FILE',
-    default: undefined,
     defaultMeaning: 'none: plain HTTP',
     meaning: 'PEM file with the private key of the certificate',
     example: '/certs/upkeep-key.pem',
@@ -122,9 +107,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     kind: 'list',
     separators: 'comma or space',
     flag: 'http-api-trusted-proxies',
-    env: ['HTTP_API_TRUSTED_PROXIES'],
     placeholder: 'RANGE,…',
-    default: [],
     accepts: {
       test: (text) => parseIpRange(text) !== undefined,
       expected: 'IP addresses or ranges such as 10.0.0.0/8',
@@ -135,7 +118,6 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpProxyHeader: {
     kind: 'text',
     flag: 'http-api-proxy-header',
-    env: ['HTTP_API_PROXY_HEADER'],
     placeholder: 'NAME',
     default: 'X-Forwarded-For',
     // https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2
@@ -147,9 +129,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     kind: 'list',
     separators: 'comma or space',
     flag: 'http-api-cors-origins',
-    env: ['HTTP_API_CORS_ORIGINS'],
     placeholder: 'ORIGIN,…',
-    default: [],
     defaultMeaning: 'none: same origin only',
     accepts: {
       test: (text) => parseOriginPattern(text) !== undefined,
@@ -161,45 +141,30 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpPeriodicPolls: {
     kind: 'boolean',
     flag: 'http-api-periodic-polls',
-    env: ['HTTP_API_PERIODIC_POLLS'],
-    default: false,
     meaning: 'Keep periodic updates while the HTTP API is on',
-    example: 'true',
     commands: ['run'],
   },
   httpWatchtowerCompat: {
     kind: 'boolean',
     flag: 'http-api-watchtower-compat',
-    env: ['HTTP_API_WATCHTOWER_COMPAT'],
-    default: false,
     meaning: 'Accept GET /v1/update like POST, for clients of the first Watchtower',
-    example: 'true',
   },
   httpContainers: {
     kind: 'boolean',
     flag: 'http-api-containers',
-    env: ['HTTP_API_CONTAINERS'],
-    default: false,
     meaning: 'Serve the group containers',
-    example: 'true',
     deprecated: 'use --http-api-endpoints',
   },
   httpMetrics: {
     kind: 'boolean',
     flag: 'http-api-metrics',
-    env: ['HTTP_API_METRICS'],
-    default: false,
     meaning: 'Serve the group metrics',
-    example: 'true',
     deprecated: 'use --http-api-endpoints',
   },
   httpUpdate: {
     kind: 'boolean',
     flag: 'http-api-update',
-    env: ['HTTP_API_UPDATE'],
-    default: false,
     meaning: 'Serve the group update',
-    example: 'true',
     deprecated: 'use --http-api-endpoints',
   },
 } as const satisfies OptionParts);

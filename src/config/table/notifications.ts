@@ -1,49 +1,50 @@
 import { isDailyTime, isTimeSpan } from '../schedule/times.ts';
-import type { Option, OptionOf } from '../declaration/option.ts';
-
-const commands = ['run', 'notify'] as const;
+import { optionTable } from '../../domain/settings/table/option-table.ts';
+import type { OptionParts } from '../declaration/option.ts';
 
 /**
  * Options of notifications. Most of them belong to the Watchtower family and have the same meaning, so that a setup can
  * be moved unchanged. Most values are, or may contain, secrets.
  */
-export const notificationOptions = {
+export const notificationOptions = optionTable({ group: 'notifications', commands: ['run', 'notify'] }, {
   notificationUrl: {
-    ...shared('notification-url', 'Notification targets, as Shoutrrr URLs', 'ops=discord://token@id'),
+    flag: 'notification-url',
+    meaning: 'Notification targets, as Shoutrrr URLs',
+    example: 'ops=discord://token@id',
     kind: 'list',
     separators: 'url',
-    default: [],
     secret: true,
     mayNameFile: true,
-  } satisfies OptionOf<'list'>,
+  },
   notificationStyle: {
-    ...shared('notification-style', 'Wording of the messages', 'upkeep'),
+    flag: 'notification-style',
+    meaning: 'Wording of the messages',
+    example: 'upkeep',
     kind: 'choice',
     choices: ['auto', 'watchtower', 'upkeep'],
     default: 'auto',
     defaultMeaning: 'watchtower with a template, a report or a WATCHTOWER_NOTIFICATION variable, else upkeep',
   },
   notificationsLevel: {
-    ...shared('notifications-level', 'Minimum severity of messages', 'error'),
+    flag: 'notifications-level',
+    meaning: 'Minimum severity of messages',
+    example: 'error',
     kind: 'choice',
     choices: ['panic', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'],
     aliases: { warning: 'warn' },
     default: 'info',
   },
   notificationTargetLevels: {
-    ...shared(
-      'notification-target-levels',
-      'Minimum severity by name of the target, instead of --notifications-level',
-      'ops=error',
-    ),
+    flag: 'notification-target-levels',
+    meaning: 'Minimum severity by name of the target, instead of --notifications-level',
+    example: 'ops=error',
     kind: 'list',
     separators: 'comma or space',
     accepts: {
       test: (text) => /^[^=]+=(?:error|warn|warning|info|debug)$/i.test(text),
       expected: 'names with one of error, warn, info, debug, such as ops=error',
     },
-    default: [],
-  } satisfies OptionOf<'list'>,
+  },
   notificationsDelayMs: delay('notifications-delay', 'Delay before a message is sent'),
   notificationsHostname: text('notifications-hostname', 'Host name in the title', 'nas'),
   notificationTemplate: text(
@@ -53,11 +54,10 @@ export const notificationOptions = {
   ),
   notificationTemplateFile: text('notification-template-file', 'File with the template', '/etc/upkeep/message.tmpl'),
   previewTemplate: {
-    group: 'notifications',
     kind: 'text',
     flag: 'template',
+    env: [],
     placeholder: 'FILE',
-    default: undefined,
     defaultMeaning: '--notification-template-file',
     meaning: 'File with a template for "notify preview"',
     example: 'message.tmpl',
@@ -86,7 +86,9 @@ export const notificationOptions = {
     accepts: { test: isTimeSpan, expected: 'two different times of the day such as 22:00-07:00' },
   },
   notificationRetryMs: {
-    ...shared('notification-retry', 'Delay before a message is sent again; doubled after each attempt', '1m'),
+    flag: 'notification-retry',
+    meaning: 'Delay before a message is sent again; doubled after each attempt',
+    example: '1m',
     kind: 'duration',
     default: 30_000,
     minMs: 10,
@@ -94,13 +96,14 @@ export const notificationOptions = {
   },
 
   notifications: {
-    ...shared('notifications', 'Kinds of notifications: email, slack, msteams, gotify', 'email'),
+    flag: 'notifications',
+    meaning: 'Kinds of notifications: email, slack, msteams, gotify',
+    example: 'email',
     short: 'n',
     kind: 'list',
     separators: 'comma or space',
-    default: [],
     deprecated: 'use --notification-url',
-  } satisfies OptionOf<'list'>,
+  },
   emailFrom: old(text('notification-email-from', 'Sender of mails', 'upkeep@example.com')),
   emailTo: old(text('notification-email-to', 'Recipient of mails', 'me@example.com')),
   emailDelayMs: {
@@ -109,7 +112,9 @@ export const notificationOptions = {
   },
   emailServer: old(text('notification-email-server', 'Mail server', 'mail.example.com')),
   emailServerPort: {
-    ...shared('notification-email-server-port', 'Port of the mail server', '587'),
+    flag: 'notification-email-server-port',
+    meaning: 'Port of the mail server',
+    example: '587',
     kind: 'integer',
     default: 25,
     min: 1,
@@ -139,35 +144,24 @@ export const notificationOptions = {
   gotifyUrl: old(text('notification-gotify-url', 'Gotify server', 'https://gotify.example.com')),
   gotifyToken: old(secret('notification-gotify-token', 'Token at Gotify', '/run/secrets/gotify-token')),
   gotifyTlsSkipVerify: old(flag('notification-gotify-tls-skip-verify', 'Accept any certificate of the Gotify server')),
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);
 
-function shared(name: string, meaning: string, example: string) {
-  const env = [name.toUpperCase().replaceAll('-', '_')];
-  return { group: 'notifications', flag: name, env, meaning, example, commands } as const;
+function text(flag: string, meaning: string, example: string) {
+  return { kind: 'text', flag, meaning, example } as const;
 }
 
-function text(name: string, meaning: string, example: string): OptionOf<'text'> {
-  return { ...shared(name, meaning, example), kind: 'text', default: undefined };
+function secret(flag: string, meaning: string, example: string) {
+  return { ...text(flag, meaning, example), secret: true, mayNameFile: true } as const;
 }
 
-function secret(name: string, meaning: string, example: string): OptionOf<'text'> {
-  return { ...text(name, meaning, example), secret: true, mayNameFile: true };
+function flag(name: string, meaning: string) {
+  return { kind: 'boolean', flag: name, meaning } as const;
 }
 
-function flag(name: string, meaning: string): OptionOf<'boolean'> {
-  return { ...shared(name, meaning, 'true'), kind: 'boolean', default: false };
+function delay(flag: string, meaning: string) {
+  return { kind: 'duration', flag, meaning, example: '10s', default: 0, minMs: 0, maxMs: 86_400_000 } as const;
 }
 
-function delay(name: string, meaning: string) {
-  return {
-    ...shared(name, meaning, '10s'),
-    kind: 'duration',
-    default: 0,
-    minMs: 0,
-    maxMs: 86_400_000,
-  } as const satisfies OptionOf<'duration'>;
-}
-
-function old<O extends Option>(option: O): O {
-  return { ...option, deprecated: 'use --notification-url' };
+function old<const Parts extends object>(option: Parts) {
+  return { ...option, deprecated: 'use --notification-url' } as const;
 }

@@ -1,5 +1,6 @@
 import { decisionCommands } from '../declaration/commands.ts';
-import { type OptionParts, optionTable } from '../declaration/option.ts';
+import { optionTable } from '../../domain/settings/table/option-table.ts';
+import type { OptionParts } from '../declaration/option.ts';
 
 const commands = ['run', 'check', 'update', 'rollback', 'recover', ...decisionCommands] as const;
 
@@ -13,13 +14,11 @@ function isRegistryHost(text: string): boolean {
   );
 }
 
-/** Options of the connections to registries. */
 export const registryOptions = optionTable({ group: 'registry', commands }, {
   dockerConfigFolder: {
     kind: 'text',
     plainEnv: ['DOCKER_CONFIG'],
     placeholder: 'FOLDER',
-    default: undefined,
     defaultMeaning: '/config.json if there is one, else ~/.docker',
     meaning: "Folder of Docker's config.json, with logins and credential helpers",
     example: '/home/me/.docker',
@@ -29,14 +28,12 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     plainEnv: ['HOME'],
     isAmbient: true,
     placeholder: 'FOLDER',
-    default: undefined,
     meaning: 'Home folder, with .docker/config.json',
     example: '/root',
   },
   repoUser: {
     kind: 'text',
     plainEnv: ['REPO_USER'],
-    default: undefined,
     mayNameFile: true,
     meaning: 'User name for the registry of --repo-host, if config.json has no login for it',
     example: 'robot',
@@ -44,7 +41,6 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
   repoPassword: {
     kind: 'text',
     plainEnv: ['REPO_PASS'],
-    default: undefined,
     secret: true,
     mayNameFile: true,
     meaning: 'Password of REPO_USER, or a file with it',
@@ -53,7 +49,6 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
   repoHost: {
     kind: 'text',
     flag: 'repo-host',
-    env: ['REPO_HOST'],
     plainEnv: ['REPO_HOST'],
     placeholder: 'HOST',
     default: 'docker.io',
@@ -64,18 +59,14 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
   registryTlsSkip: {
     kind: 'boolean',
     flag: 'registry-tls-skip',
-    env: ['REGISTRY_TLS_SKIP'],
-    default: false,
     meaning:
       'Accept any certificate and plain HTTP from every registry. A fake registry can then read logins; over plain HTTP none are sent',
-    example: 'true',
   },
   registryTlsMinVersion: {
     kind: 'choice',
     choices: ['tls1.2', 'tls1.3'],
     aliases: { ...olderTls, '1.2': 'tls1.2', 'tlsv1.2': 'tls1.2', '1.3': 'tls1.3', 'tlsv1.3': 'tls1.3' },
     flag: 'registry-tls-min-version',
-    env: ['REGISTRY_TLS_MIN_VERSION'],
     default: 'tls1.2',
     meaning: 'Oldest TLS version for registries; TLS1.0 and TLS1.1 mean TLS1.2',
     example: 'TLS1.3',
@@ -83,9 +74,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
   registryCa: {
     kind: 'text',
     flag: 'registry-ca',
-    env: ['REGISTRY_CA'],
     placeholder: 'FILE',
-    default: undefined,
     meaning: 'PEM file with additional certificate authorities to trust',
     example: '/certs/company-ca.pem',
     commands: [...commands, 'notify'],
@@ -93,10 +82,8 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
   verifyKeys: {
     kind: 'list',
     flag: 'verify-key',
-    env: ['VERIFY_KEY'],
     separators: 'comma',
     placeholder: 'FILE',
-    default: [],
     atMost: 20,
     meaning:
       'PEM file with a public key (ECDSA P-256 or Ed25519, as cosign makes them), named after the file: team.pub is team. A new image is accepted only if the registry has a cosign signature by one of these keys',
@@ -107,7 +94,6 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     kind: 'choice',
     choices: ['always', 'auto', 'never'],
     flag: 'warn-on-head-failure',
-    env: ['WARN_ON_HEAD_FAILURE'],
     default: 'auto',
     meaning: 'Log level of a failed check: always and auto mean warning, never means info',
     example: 'never',
@@ -116,7 +102,6 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     kind: 'text',
     plainEnv: ['HTTP_PROXY', 'http_proxy'],
     placeholder: 'URL',
-    default: undefined,
     secret: true,
     meaning: 'Proxy for registries and notification services with plain HTTP',
     example: 'http://proxy:3128',
@@ -126,7 +111,6 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     kind: 'text',
     plainEnv: ['HTTPS_PROXY', 'https_proxy'],
     placeholder: 'URL',
-    default: undefined,
     secret: true,
     meaning: 'Proxy for registries and notification services with HTTPS',
     example: 'http://proxy:3128',
@@ -137,7 +121,6 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     separators: 'comma or space',
     plainEnv: ['NO_PROXY', 'no_proxy'],
     placeholder: 'HOST,…',
-    default: [],
     meaning: 'Hosts, domains and address ranges without a proxy',
     example: 'localhost,.internal,10.0.0.0/8',
     commands: [...commands, 'notify'],

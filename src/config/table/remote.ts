@@ -1,5 +1,6 @@
 import { decisionCommands } from '../declaration/commands.ts';
-import { type OptionParts, optionTable } from '../declaration/option.ts';
+import { optionTable } from '../../domain/settings/table/option-table.ts';
+import type { OptionParts } from '../declaration/option.ts';
 
 const commands = ['containers', 'history', 'events', 'config', ...decisionCommands] as const;
 
@@ -8,9 +9,7 @@ export const remoteOptions = optionTable({ group: 'remote', commands }, {
   remoteUrl: {
     kind: 'text',
     flag: 'url',
-    env: ['URL'],
     placeholder: 'URL',
-    default: undefined,
     accepts: { test: isBaseUrl, expected: 'an address such as http://server:8080, without query and fragment' },
     meaning:
       'URL of the HTTP API of a running service. For your own certificate authority, set NODE_EXTRA_CA_CERTS to its file',
@@ -20,9 +19,7 @@ export const remoteOptions = optionTable({ group: 'remote', commands }, {
   remoteToken: {
     kind: 'text',
     flag: 'token',
-    env: ['TOKEN'],
     placeholder: 'TOKEN',
-    default: undefined,
     mayNameFile: true,
     secret: true,
     meaning: 'Token of that service (for events, the events token), or a file with it',

@@ -1,17 +1,17 @@
 import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { isEngineName } from '../../domain/fleet/engine-address.ts';
 import { decisionCommands } from '../declaration/commands.ts';
-import type { Option } from '../declaration/option.ts';
+import { optionTable } from '../../domain/settings/table/option-table.ts';
+import type { OptionParts } from '../declaration/option.ts';
 
 /** Options of single commands: the selected containers, and the action on them. */
-export const requestOptions = {
+export const requestOptions = optionTable({ group: 'update', env: [] }, {
   images: {
     group: 'selection',
     kind: 'list',
     separators: 'comma or space',
     flag: 'image',
     placeholder: 'IMAGE,…',
-    default: [],
     accepts: {
       test: (text) => tryParseImageReference(text) !== undefined,
       expected: 'image references such as nginx or ghcr.io/acme/api:2',
@@ -28,80 +28,60 @@ export const requestOptions = {
     flag: 'engine',
     placeholder: 'NAME,…',
     needsItem: true,
-    default: [],
     accepts: { test: isEngineName, expected: 'names of engines, as --host gives them' },
     meaning: 'Use only these of several engines',
     example: 'nas,web-1',
     commands: ['check', 'update', 'rollback', 'recover', 'containers', ...decisionCommands],
   },
   noSelfUpdate: {
-    group: 'update',
     kind: 'boolean',
     flag: 'no-self-update',
     env: ['NO_SELF_UPDATE'],
-    default: false,
     meaning:
       "Do not update Upkeep's own container. Always on while the HTTP API is on and the container publishes ports",
-    example: 'true',
     commands: ['run'],
   },
   finishUpdate: {
-    group: 'update',
     kind: 'text',
     env: ['FINISH_UPDATE'],
     internal: true,
     placeholder: 'ID',
-    default: undefined,
     defaultMeaning: 'none: for internal use',
     meaning: "Finish this update of Upkeep's own container, then exit. Upkeep sets it for its helper container",
     example: '6f1f3c1e-0d5c-4f5e-9d0e-1a2b3c4d5e6f',
     commands: ['run'],
   },
   retryFailed: {
-    group: 'update',
     kind: 'boolean',
     flag: 'retry-failed',
-    default: false,
     meaning: 'Also try versions that failed before',
-    example: 'true',
     isCommon: true,
     commands: ['update'],
   },
   now: {
-    group: 'update',
     kind: 'boolean',
     flag: 'now',
-    default: false,
     meaning: 'Update the named containers also outside of their windows; versions that wait for approval still wait',
-    example: 'true',
     commands: ['update'],
   },
   dryRun: {
-    group: 'update',
     kind: 'boolean',
     flag: 'dry-run',
-    default: false,
     meaning: 'Print the plan of an update and change nothing',
-    example: 'true',
     isCommon: true,
     commands: ['update'],
   },
   verify: {
-    group: 'update',
     kind: 'boolean',
     flag: 'verify',
-    default: false,
     meaning:
       'Dry run that also pulls the new images, creates the new containers, compares them with the running ones, and removes them',
-    example: 'true',
     isCommon: true,
     commands: ['update'],
   },
   decideForMs: {
-    group: 'update',
     kind: 'duration',
     flag: 'for',
-    default: undefined,
     defaultMeaning: 'until there is another version; 7d for a snooze',
     minMs: 60_000,
     maxMs: 366 * 86_400_000,
@@ -111,4 +91,4 @@ export const requestOptions = {
     isCommon: true,
     commands: ['approve', 'skip', 'snooze'],
   },
-} as const satisfies Readonly<Record<string, Option>>;
+} as const satisfies OptionParts);

@@ -1,5 +1,6 @@
 import { commandsWithSettings } from '../declaration/commands.ts';
-import { type OptionParts, optionTable } from '../declaration/option.ts';
+import { optionTable } from '../../domain/settings/table/option-table.ts';
+import type { OptionParts } from '../declaration/option.ts';
 import { readSchedule } from '../schedule/schedule.ts';
 
 /** Options of the times of checks and updates. */
@@ -20,9 +21,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     kind: 'text',
     flag: 'schedule',
     short: 's',
-    env: ['SCHEDULE'],
     placeholder: 'CRON',
-    default: undefined,
     defaultMeaning: 'none: every --interval',
     accepts: {
       test: (text) => readSchedule(text, 'UTC') !== undefined,
@@ -37,28 +36,22 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
   updateOnStart: {
     kind: 'boolean',
     flag: 'update-on-start',
-    env: ['UPDATE_ON_START'],
-    default: false,
     meaning: 'Also update at the start',
-    example: 'true',
   },
   runOnce: {
     kind: 'boolean',
     flag: 'run-once',
     short: 'R',
-    env: ['RUN_ONCE'],
-    default: false,
     meaning:
       'Update once, then exit: with 1 if a container failed or was rolled back, else with 3 if something could not be checked',
-    example: 'true',
     isCommon: true,
   },
   timeZone: {
     kind: 'text',
     flag: 'timezone',
+    env: [],
     plainEnv: ['TZ'],
     placeholder: 'ZONE',
-    default: undefined,
     defaultMeaning: "the system's",
     accepts: { test: isTimeZone, expected: 'a time zone such as Europe/Berlin or UTC' },
     meaning: 'Time zone of --schedule, --window, and the times in messages and pretty logs',
@@ -68,8 +61,8 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
   rounds: {
     kind: 'integer',
     flag: 'rounds',
+    env: [],
     placeholder: 'N',
-    default: undefined,
     defaultMeaning: 'until Ctrl-C',
     min: 1,
     max: 1_000_000,

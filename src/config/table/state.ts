@@ -1,5 +1,6 @@
 import { decisionCommands } from '../declaration/commands.ts';
-import { type OptionParts, optionTable } from '../declaration/option.ts';
+import { optionTable } from '../../domain/settings/table/option-table.ts';
+import type { OptionParts } from '../declaration/option.ts';
 
 const commands = ['run', 'update', 'rollback', 'recover'] as const;
 
@@ -8,9 +9,7 @@ export const stateOptions = optionTable({ group: 'state', commands }, {
   stateDir: {
     kind: 'text',
     flag: 'state-dir',
-    env: ['STATE_DIR'],
     placeholder: 'FOLDER',
-    default: undefined,
     meaning:
       'Folder for persistent files: decisions, history, the key of --journal-key-file, notifications that are not sent yet',
     example: '/data',
@@ -20,9 +19,7 @@ export const stateOptions = optionTable({ group: 'state', commands }, {
   journalKeyFile: {
     kind: 'text',
     flag: 'journal-key-file',
-    env: ['JOURNAL_KEY_FILE'],
     placeholder: 'FILE',
-    default: undefined,
     defaultMeaning: 'journal.key in --state-dir, created on first use',
     meaning:
       'Key that seals the journals of updates. An interrupted update is repaired only if it was begun with the same key',
@@ -31,9 +28,9 @@ export const stateOptions = optionTable({ group: 'state', commands }, {
   unsealed: {
     kind: 'list',
     flag: 'unsealed',
+    env: [],
     separators: 'comma or space',
     placeholder: 'NAME',
-    default: [],
     meaning: 'Repair the interrupted update of this container even without a seal',
     example: 'web',
     isCommon: true,

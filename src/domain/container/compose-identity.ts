@@ -1,4 +1,4 @@
-import { isJsonObject } from '../text/json-value.ts';
+import { isJsonObject, parseJson } from '../text/json-value.ts';
 import { labelOf, type Labels } from './label-names.ts';
 
 /** Compose project and service of a container, from the labels that `docker compose up` writes. */
@@ -101,12 +101,4 @@ function fromJson(text: string): readonly ComposeDependency[] {
 
 function dependency(service: string, condition: unknown, restart: boolean): ComposeDependency {
   return { service, condition: conditions.find((known) => known === condition) ?? 'service_started', restart };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

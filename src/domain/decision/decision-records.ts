@@ -1,6 +1,7 @@
 import { isDigest } from '../reference/digest.ts';
 import { isJsonObject, isWholeNumber } from '../text/json-value.ts';
 import { printable } from '../text/printable.ts';
+import { putNewest } from '../text/put-newest.ts';
 import type { Decision, DecisionKind, Decisions } from './decisions.ts';
 
 /** One stored change. The decisions are the result of their records, in order. */
@@ -21,10 +22,7 @@ export function decisionsOf(records: readonly DecisionRecord[]): Decisions {
       continue;
     }
     const { decision } = record;
-    decisions.delete(decision.container);
-    decisions.set(decision.container, decision);
-    const [oldest] = decisions.keys();
-    if (decisions.size > mostDecisions && oldest !== undefined) decisions.delete(oldest);
+    putNewest(decisions, decision.container, decision, mostDecisions);
   }
   return decisions;
 }

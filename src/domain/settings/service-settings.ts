@@ -15,7 +15,6 @@ export type ServiceSettings = ServiceOptionValues & {
  */
 export type SelfUpdate = 'on' | 'unless-published' | 'off' | 'not-by-this-command' | 'not-main-process';
 
-/** The defaults of the table. */
 export const defaultSettings: ServiceSettings = {
   // Each key of the table has its own default.
   ...(Object.fromEntries(serviceOptionEntries.map(([key, rule]) => [key, rule.default])) as ServiceOptionValues),

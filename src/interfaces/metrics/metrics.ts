@@ -128,13 +128,7 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
         skipped.inc();
         skippedOfOld.inc();
         break;
-      case 'scan_started':
-      case 'pull_progress':
-      case 'update_started':
-      case 'image_cleanup':
-      case 'earlier_updates_settled':
-      case 'engine_unreachable':
-      case 'engine_reachable':
+      default:
         break;
     }
   }

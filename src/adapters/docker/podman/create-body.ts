@@ -1,3 +1,4 @@
+import { parseJson } from '../../../domain/text/json-value.ts';
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import { journalPrefix } from '../../../domain/container/label-names.ts';
 import { fields, isFields, text } from '../transport/json-fields.ts';
@@ -26,13 +27,9 @@ export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readon
 export function recordedAddresses(labels: unknown): ReadonlyMap<string, ChosenAddress> | undefined {
   const label = text(fields(labels)[addressesLabel]);
   if (label === '' || label.length > longestLabel) return undefined;
-  try {
-    const recorded: unknown = JSON.parse(label);
-    if (!isFields(recorded)) return undefined;
-    return new Map(Object.entries(recorded).map(([name, chosen]) => [name, addressOf(chosen)]));
-  } catch {
-    return undefined;
-  }
+  const recorded = parseJson(label);
+  if (!isFields(recorded)) return undefined;
+  return new Map(Object.entries(recorded).map(([name, chosen]) => [name, addressOf(chosen)]));
 }
 
 const longestLabel = 65_536;

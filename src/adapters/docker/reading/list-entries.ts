@@ -1,4 +1,5 @@
-import { isFields, type Fields } from '../transport/json-fields.ts';
+import { parseJson } from '../../../domain/text/json-value.ts';
+import { fields, type Fields } from '../transport/json-fields.ts';
 
 /** One entry of a list: its value, or the readable beginning of an entry above the limit. */
 export type ListEntry =
@@ -108,10 +109,5 @@ function isBlank(byte: number): boolean {
 
 /** Closes an object that was cut after one of its fields. */
 function beginningOf(cut: string): Fields {
-  try {
-    const value: unknown = JSON.parse(`${cut}}`);
-    return isFields(value) ? value : {};
-  } catch {
-    return {};
-  }
+  return fields(parseJson(`${cut}}`));
 }

@@ -8,7 +8,6 @@ import type { EngineResponse } from '../transport/request.ts';
 import { fields, text, texts, type Fields } from '../transport/json-fields.ts';
 
 export type ListRead = {
-  /** A listed object: `container`. */
   readonly thing: 'container' | 'image' | 'network';
   readonly path: string;
   readonly query?: Query;

@@ -3,6 +3,7 @@ import { maxAnswerBytes, readAnswer, readJson, type EngineError } from '../trans
 import { errorPatterns } from '../translate/capabilities.ts';
 import type { Client, Query } from '../transport/client.ts';
 import { fields, text, type Fields } from '../transport/json-fields.ts';
+import type { EngineResponse } from '../transport/request.ts';
 
 export type Read = {
   /** The failed action in a message: `inspect the container "web"`. */
@@ -13,10 +14,20 @@ export type Read = {
 };
 
 /** The JSON of a `GET`. Undefined when the engine reports that the object does not exist. Throws a `ServiceError`. */
-export async function read(client: Client, { doing, path, query = {}, signal }: Read): Promise<unknown> {
+export async function read(client: Client, request: Read): Promise<unknown> {
+  const body = await get(client, request);
+  return body && (await readJson(body, maxAnswerBytes, request.doing));
+}
+
+/** The body of the answer to a `GET`. Undefined and throws as for `read`. */
+export async function get(
+  client: Client,
+  { doing, path, query = {}, signal }: Read,
+  send = client.send,
+): Promise<EngineResponse['body'] | undefined> {
   const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
-  const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
-  if (reply.kind === 'ok') return await readJson(reply.body, maxAnswerBytes, doing);
+  const reply = await send({ method: 'GET', path, query, socket: 'shared', patience, signal });
+  if (reply.kind === 'ok') return reply.body;
   if (isNotFound(reply)) return undefined;
   throw refusal(doing, reply);
 }

@@ -47,7 +47,6 @@ export function spanAt(text: string, path: readonly string[], from = 0): Span | 
   return path.length > 0 ? span : { start: span.start, end: endOfValue(text, span.start) };
 }
 
-/** The text of a span. */
 export function sliceOf(text: string, { start, end }: Span): string {
   return text.slice(start, end);
 }

@@ -1,23 +1,16 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { megabyte, notJson, readText } from '../transport/answer.ts';
 import type { Client } from '../transport/client.ts';
-import { isNotFound, type Read, refusal } from '../reading/reads.ts';
+import { get, type Read } from '../reading/reads.ts';
 
 /** An answer as text that is valid JSON. */
 export type RawAnswer = { readonly text: string; readonly value: unknown };
 
 /** A `GET` in the engine's newest version. Undefined when the object does not exist. Throws a `ServiceError`. */
-export async function readRaw(
-  client: Client,
-  { doing, path, query = {}, signal }: Read,
-): Promise<RawAnswer | undefined> {
-  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
-  const reply = await client.sendInNewest({ method: 'GET', path, query, socket: 'shared', patience, signal });
-  if (reply.kind === 'error') {
-    if (isNotFound(reply)) return undefined;
-    throw refusal(doing, reply);
-  }
-  const text = await readText(reply.body, maxRawBytes, doing);
+export async function readRaw(client: Client, request: Read): Promise<RawAnswer | undefined> {
+  const body = await get(client, request, client.sendInNewest);
+  if (body === undefined) return undefined;
+  const text = await readText(body, maxRawBytes, request.doing);
   try {
     return { text, value: JSON.parse(text) };
   } catch (cause) {

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../domain/text/json-value.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { EngineResponse } from './request.ts';
@@ -15,7 +16,7 @@ const maxMessageChars = 1_000;
  * message.
  */
 export async function readJson(body: EngineResponse['body'], limitBytes: number, doing = 'go on'): Promise<unknown> {
-  const answer = parse(await readText(body, limitBytes, doing));
+  const answer = parseJson(await readText(body, limitBytes, doing));
   if (answer !== undefined) return answer;
   throw notJson();
 }
@@ -41,7 +42,7 @@ export async function readText(body: EngineResponse['body'], limitBytes: number,
 
 /** The body as JSON, else undefined. Calls that change state answer with nothing, "OK" or an object. */
 export async function readAnswer(body: EngineResponse['body']): Promise<unknown> {
-  return parse((await readBytes(body, maxAnswerBytes)).toString('utf8'));
+  return parseJson((await readBytes(body, maxAnswerBytes)).toString('utf8'));
 }
 
 export type EngineError = {
@@ -55,7 +56,7 @@ export type EngineError = {
 /** The engine's errors are `{"message": …}`: https://docs.docker.com/reference/api/engine/#section/Errors */
 export async function readError({ status, body }: EngineResponse): Promise<EngineError> {
   const raw = (await readBytes(body, maxErrorBytes)).toString('utf8');
-  const parsed = parse(raw);
+  const parsed = parseJson(raw);
   const message = text(fields(parsed)['message']);
   return {
     status,
@@ -74,12 +75,4 @@ async function readBytes(body: EngineResponse['body'], limitBytes: number): Prom
     if (length > limitBytes) break;
   }
   return Buffer.concat(chunks, length);
-}
-
-function parse(raw: string): unknown {
-  try {
-    return JSON.parse(raw);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { EngineAddress } from './address.ts';
-import { sshAgents } from './ssh.ts';
+import { sshAgents } from './ssh-agents.ts';
 import { createSessionLimit, type SessionLimit } from './ssh-session-limit.ts';
 
 export type TlsFiles = {

@@ -14,10 +14,8 @@ export function createOmittedEntryWarning(warn: (message: string) => void): Omit
   };
 }
 
-/** The number of remembered names. */
 const mostRemembered = 1_000;
 
-/** The number of names that one warning lists. */
 const mostNamed = 10;
 
 function describe(thing: string, name: string): string {

@@ -17,7 +17,6 @@ export type HomeAssistantSettings = {
   readonly base: string;
   /** Empty: the host name. */
   readonly node: string;
-  /** Whether buttons may update containers. */
   readonly mayInstall: boolean;
   readonly skipsVerification: boolean;
   /** The URL without its secrets. */

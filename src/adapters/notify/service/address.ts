@@ -19,13 +19,11 @@ export function endpointOf(parts: UrlParts, defaultPort: number): { readonly hos
   };
 }
 
-/** A required part. */
 export function required(value: string | undefined, part: string): string {
   if (value === undefined || value === '') throw new InvalidUrlError(part, 'is missing');
   return value;
 }
 
-/** A part that must match the pattern. */
 export function requiredMatch(value: string | undefined, pattern: RegExp, part: string): string {
   const found = required(value, part);
   if (!pattern.test(found)) throw new InvalidUrlError(part, 'is not of the form that the service gives out');

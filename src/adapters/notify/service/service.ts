@@ -8,7 +8,6 @@ import type { AnswerCheck } from '../wire/check-answer.ts';
 
 /** The functions and values that services need from outside. */
 export type NotifyDeps = ExchangeOptions & {
-  /** The name of this machine. */
   readonly hostName: string;
   /** Unix milliseconds, for signatures. */
   readonly nowMs: () => number;
@@ -52,7 +51,6 @@ export type ServiceDefinition<Table extends ParameterTable, Address> = {
   readonly schemes: readonly [string, ...string[]];
   /** Words that may stand after a `+` in the scheme; none by default. */
   readonly variants?: readonly string[];
-  /** The product name. */
   readonly title: string;
   readonly form: string;
   /** For the documentation: the origin of the parts of the URL, and exceptions. */

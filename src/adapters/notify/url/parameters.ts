@@ -1,4 +1,4 @@
-import { parsedOrUndefined } from '../wire/answer-text.ts';
+import { isJsonObject, parseJson } from '../../../domain/text/json-value.ts';
 
 /**
  * One key of a service's query: its parser and its meaning. `read` throws an error with the expected form.
@@ -126,8 +126,8 @@ export function jsonObject(about: string): Parameter<object | undefined> {
     fallback: undefined,
     print: (value) => JSON.stringify(value),
     read(given) {
-      const value = parsedOrUndefined(given);
-      if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+      const value = parseJson(given);
+      if (isJsonObject(value)) return value;
       throw new Error('is not a JSON object');
     },
   });

@@ -1,3 +1,5 @@
+import { putNewest } from '../../../domain/text/put-newest.ts';
+
 /** The accepted parts of messages that were not accepted as a whole. The next attempt sends the other parts. */
 export type AcceptedParts<Part> = {
   /** The delivered parts of a message; callers add to it. */
@@ -10,10 +12,7 @@ export function createAcceptedParts<Part>(): AcceptedParts<Part> {
   return {
     of(id) {
       const taken = known.get(id) ?? new Set<Part>();
-      known.delete(id);
-      known.set(id, taken);
-      const [oldest] = known.keys();
-      if (known.size > mostUnfinished && oldest !== undefined) known.delete(oldest);
+      putNewest(known, id, taken, mostUnfinished);
       return taken;
     },
     forget: (id) => void known.delete(id),

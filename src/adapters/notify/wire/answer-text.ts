@@ -1,17 +1,10 @@
+import { parseJson } from '../../../domain/text/json-value.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { HttpAnswer } from './exchange.ts';
 
 /** The body as JSON; undefined if it is not JSON. */
 export function jsonOf({ body }: HttpAnswer): unknown {
-  return parsedOrUndefined(body);
-}
-
-export function parsedOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  return parseJson(body);
 }
 
 /** Undefined if the value is not an object or has no such field. */

@@ -1,3 +1,5 @@
+import { putNewest } from '../../../domain/text/put-newest.ts';
+
 /** A map that drops its least recently used entry. */
 export type Lru<Value> = {
   readonly get: (key: string) => Value | undefined;
@@ -11,12 +13,7 @@ export type Lru<Value> = {
 export function createLru<Value>(maxEntries: number): Lru<Value> {
   const entries = new Map<string, Value>();
 
-  function set(key: string, value: Value): void {
-    entries.delete(key);
-    entries.set(key, value);
-    const [oldest] = entries.keys();
-    if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
-  }
+  const set = (key: string, value: Value): void => putNewest(entries, key, value, maxEntries);
 
   return {
     get(key) {

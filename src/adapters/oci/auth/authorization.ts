@@ -17,12 +17,10 @@ export type Authorization = {
 
 export type AuthorizationRequest = {
   readonly challenge: Challenge;
-  /** Host and scheme of the challenge. */
   readonly host: string;
   readonly scheme: Scheme;
   readonly scopes: readonly string[];
   readonly login: Login;
-  /** See `TokenRequest`. */
   readonly companions?: Iterable<string>;
 };
 

@@ -1,7 +1,6 @@
 import { objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
 
-/** Login for a registry. */
 export type Credential =
   | { readonly kind: 'password'; readonly username: string; readonly password: string }
   /** Exchanged for a token at the token server: https://distribution.github.io/distribution/spec/auth/oauth/ */

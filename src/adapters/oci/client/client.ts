@@ -204,18 +204,14 @@ function urlOf(scheme: Scheme, place: string): URL {
 async function sendAndLearnScheme(host: HostState, scheme: Scheme, sendIn: SendInScheme): Promise<WireAnswer> {
   try {
     const answer = await sendIn(scheme);
-    host.scheme = isPlainHttpRefused(scheme, answer) ? undefined : scheme;
+    // Servers with TLS answer 400 to plain HTTP.
+    host.scheme = scheme === 'http' && answer.status === 400 ? undefined : scheme;
     host.isKnown = true;
     return answer;
   } catch (error) {
     if (error instanceof RegistryFailure) host.scheme = undefined;
     throw error;
   }
-}
-
-/** Servers with TLS answer 400 to plain HTTP. */
-function isPlainHttpRefused(scheme: Scheme, { status }: WireAnswer): boolean {
-  return scheme === 'http' && status === 400;
 }
 
 function isDenial({ status }: WireAnswer): boolean {

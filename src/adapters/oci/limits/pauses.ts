@@ -4,7 +4,6 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 export type RateLimitPauses = {
   /** Remaining time; 0 or less: requests are allowed. */
   readonly leftMs: () => number;
-  /** Reason of the last pause. */
   readonly why: () => string;
   /** `requestedMs` is undefined if the host named no time. */
   readonly begin: (requestedMs: number | undefined, why: string) => void;

@@ -6,7 +6,6 @@ import type { WireAnswer } from '../transport/exchange.ts';
 import { acceptedTypes, mediaTypeOf, outdated, outdatedTypes, parseManifest, type Manifest } from './manifest.ts';
 import { noRetries } from '../limits/throttle.ts';
 
-/** A repository at an endpoint. */
 export type RepositoryEndpoint = { readonly endpoint: Endpoint; readonly repository: string };
 
 /** Digest of a tag, and the ETag for the next request. */

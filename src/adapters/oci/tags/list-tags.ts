@@ -41,7 +41,8 @@ export async function listTags(
   const pages = new Map<string, Page>();
   let query: string | undefined = `?n=${pageSize}`;
   while (query !== undefined && pages.size < mostPages && tags.size <= mostTags) {
-    if (nowMs() > untilMs) throw tooSlow();
+    if (nowMs() > untilMs)
+      throw new RegistryFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
     const page: Page = await fetchPage(client, place, query, known?.get(query), signal);
     pages.set(query, page);
     const before = tags.size;
@@ -101,8 +102,4 @@ function tagsIn(body: Buffer): readonly string[] {
   if (tags === null) return [];
   if (!Array.isArray(tags)) throw new RegistryFailure('registry-invalid', 'its answer is not a list of tags');
   return tags.filter((tag: unknown): tag is string => typeof tag === 'string' && isTag(tag));
-}
-
-function tooSlow(): RegistryFailure {
-  return new RegistryFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
 }

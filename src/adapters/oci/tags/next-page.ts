@@ -1,6 +1,5 @@
 import { RegistryFailure } from '../transport/failure.ts';
 
-/** The address of a listing. */
 type ListingPlace = {
   readonly url: URL;
   /** The target host of the registry's redirect, e.g. from lscr.io to ghcr.io. */

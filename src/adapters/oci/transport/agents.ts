@@ -11,7 +11,6 @@ import { proxyAuthorization } from './proxy-choice.ts';
 /** The route of requests to one origin: scheme, host and port. */
 export type Route = {
   readonly request: typeof http.request;
-  /** Options of all requests to the origin. */
   readonly options: { readonly agent: http.Agent; readonly host: string; readonly port: string };
   /** Headers for a proxy that receives whole URLs; undefined without a proxy. */
   readonly proxyHeaders: Readonly<Record<string, string>> | undefined;

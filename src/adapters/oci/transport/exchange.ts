@@ -91,7 +91,10 @@ function attempt(
 
     request.on('response', (response) => {
       hasAnswered = true;
-      const finish = (read: Buffer): void => succeed(answerOf(response, read, sent));
+      const finish = (read: Buffer): void => {
+        const { statusCode: status = 0, headers: received } = response;
+        succeed({ status, headers: received, body: read, showable: sent.showable });
+      };
       collect(response, maxBytes, finish, (error) => fail(readNetworkError(error, url.host)));
     });
     request.on('error', (error) => {
@@ -124,10 +127,6 @@ function isClosed(error: NodeJS.ErrnoException): boolean {
 
 function timedOut(host: string, deadlineMs: number): RegistryFailure {
   return new RegistryFailure('timeout', `it did not answer within ${formatDuration(deadlineMs)}`, { host });
-}
-
-function answerOf(response: IncomingMessage, body: Buffer, { showable }: SentSecrets): WireAnswer {
-  return { status: response.statusCode ?? 0, headers: response.headers, body, showable };
 }
 
 function collect(

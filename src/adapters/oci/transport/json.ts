@@ -1,12 +1,8 @@
-import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../../domain/text/json-value.ts';
 
-/** Undefined unless the text is a JSON object. The parser's error is dropped, because it quotes the text. */
+/** Undefined unless the text is a JSON object. */
 export function parseJsonObject(text: string | Buffer): JsonObject | undefined {
-  try {
-    return objectOf(JSON.parse(text.toString()));
-  } catch {
-    return undefined;
-  }
+  return objectOf(parseJson(text.toString()));
 }
 
 export function objectOf(value: unknown): JsonObject | undefined {

@@ -1,3 +1,4 @@
+import { putNewest } from '../../../domain/text/put-newest.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import { type Sighting, withSighting } from '../../../domain/check/sightings.ts';
 import {
@@ -56,19 +57,13 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
       const known = tags.get(reference) ?? { longestMs: 0, seen: [] };
       const longestMs = Math.max(known.longestMs, cooldownMs);
       const seen = withSighting(known.seen, digest, { monotonicMs, longestMs, isNew });
-      tags.delete(reference);
-      tags.set(reference, { longestMs, seen });
+      putNewest(tags, reference, { longestMs, seen }, mostSeenTags);
       if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
-      const [longestAgo] = tags.size > mostSeenTags ? tags.keys() : [];
-      if (longestAgo !== undefined) tags.delete(longestAgo);
       return seen;
     },
     noteHighest(key, tag) {
       const before = highest.get(key);
-      highest.delete(key);
-      highest.set(key, tag);
-      const [longestAgo] = highest.size > mostSeenTags ? highest.keys() : [];
-      if (longestAgo !== undefined) highest.delete(longestAgo);
+      putNewest(highest, key, tag, mostSeenTags);
       return before;
     },
     keep() {

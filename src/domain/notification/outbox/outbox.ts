@@ -1,3 +1,4 @@
+import { putNewest } from '../../text/put-newest.ts';
 import type { Message } from '../message.ts';
 import type { Hold, OutboxRecord } from './record.ts';
 
@@ -37,10 +38,7 @@ export function applyRecords(outbox: Outbox, records: readonly OutboxRecord[]): 
   const found = new Map(outbox.found);
   for (const record of records) {
     if (record.kind === 'found') {
-      found.delete(record.key);
-      found.set(record.key, record.atMs);
-      const [oldest] = found.keys();
-      if (found.size > mostFound && oldest !== undefined) found.delete(oldest);
+      putNewest(found, record.key, record.atMs, mostFound);
       continue;
     }
     const key = entryKey(record.target, record.kind === 'put' ? record.message.id : record.id);

@@ -8,7 +8,7 @@ import {
   type MessageSection,
   type RunOccasion,
 } from '../message.ts';
-import { isJsonObject, type JsonObject } from '../../text/json-value.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../text/json-value.ts';
 
 /** Why a message is on hold, to be sent together with others. */
 export type Hold = 'quiet' | 'digest';
@@ -53,7 +53,7 @@ export type OutboxStore = {
 
 /** Reads a line of the file. Undefined for any other text, such as a line that was cut by a crash. */
 export function readRecord(line: string): OutboxRecord | undefined {
-  const value = parse(line);
+  const value = parseJson(line);
   if (!isJsonObject(value)) return undefined;
   const { kind, target, id, key } = value;
   if (kind === 'found') return isText(key) && isNumber(value['atMs']) ? { kind, key, atMs: value['atMs'] } : undefined;
@@ -136,14 +136,6 @@ function readLine(value: unknown): MessageLine[] {
 
 function readLevel(value: unknown): MessageLevel | undefined {
   return messageLevels.find((level) => level === value);
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function isText(value: unknown): value is string {

@@ -3,7 +3,7 @@ import { TemplateError } from './values/fault.ts';
 import type { Sink } from './values/limits.ts';
 import type { Branches, Node, RangeNode } from './syntax/nodes.ts';
 import type { Tree } from './syntax/parse.ts';
-import { printValue } from './format/print.ts';
+import { print } from './format/print.ts';
 import { isTrue, typeName } from './values/truth.ts';
 import { isDictionary, isList, Struct, sortedEntries, type Value } from './values/value.ts';
 
@@ -32,7 +32,7 @@ function executeNode(run: Run, dot: Value, node: Node): Jump {
     case 'action': {
       const value = evaluatePipe(run.state, dot, node.pipe);
       run.state.at = node.at;
-      if (node.pipe.declares.length === 0) run.out.write(printValue(value, run.state.context));
+      if (node.pipe.declares.length === 0) run.out.write(print([value], run.state.context, '<no value>'));
       return undefined;
     }
     case 'if':
@@ -90,7 +90,7 @@ function executeRange(run: Run, dot: Value, { pipe, body, otherwise }: RangeNode
 }
 
 function* pairsOf(value: Value): Iterable<readonly [Value, Value]> {
-  const list = isList(value) ? value : value instanceof Struct ? value.looks.elements : undefined;
+  const list = isList(value) ? value : value instanceof Struct ? value.forms.elements : undefined;
   if (list !== undefined) {
     let index = 0n;
     for (const element of list) yield [index++, element];

@@ -141,7 +141,7 @@ describe('a failure names the place and the remedy', () => {
   });
 
   test('no property of a JavaScript object is reachable', () => {
-    for (const name of ['constructor', '__proto__', 'toString', 'length', 'fields', 'looks', 'hasOwnProperty']) {
+    for (const name of ['constructor', '__proto__', 'toString', 'length', 'fields', 'forms', 'hasOwnProperty']) {
       for (const start of ['', '.Entries', '.Host', '.Time', '(index .Entries 0)', '(index .Entries 0).Data']) {
         expect(render(`{{${start}.${name}}}`)).toMatch(/^Cannot render|^<no value>$/);
       }

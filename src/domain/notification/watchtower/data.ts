@@ -35,7 +35,7 @@ export function logRoot(parts: DataParts): Struct {
   return root({ ...parts, report: undefined }, entries, { json: entries, elements: entries, isList: true });
 }
 
-function root({ title, host, report }: DataParts, entries: readonly Struct[], looks: Struct['looks']): Struct {
+function root({ title, host, report }: DataParts, entries: readonly Struct[], forms: Struct['forms']): Struct {
   const statics = { Title: title, Host: host };
   const fields = {
     ...statics,
@@ -43,7 +43,7 @@ function root({ title, host, report }: DataParts, entries: readonly Struct[], lo
     Entries: entries,
     Report: report?.item ?? null,
   };
-  return new Struct('message', fields, looks);
+  return new Struct('message', fields, forms);
 }
 
 /** The fields in the order of the family's JSON in log mode. */

@@ -36,7 +36,7 @@ export function reportOf(
   };
   const json = new Map<string, Value>(Object.entries(lists).map(([name, list]) => [name.toLowerCase(), list]));
   const items = all.map(({ item }) => item);
-  const porcelain = new Struct('porcelain report', { containers: items.map(({ looks }) => looks.porcelain) });
+  const porcelain = new Struct('porcelain report', { containers: items.map(({ forms }) => forms.porcelain) });
   const counts = `${lists.Scanned.length} scanned, ${lists.Updated.length} updated, ${lists.Failed.length} failed`;
   const item = new Struct('report', { ...lists, All: items }, { json, porcelain, text: counts });
   return { item, json, failed: lists.Failed.length };

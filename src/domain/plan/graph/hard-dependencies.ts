@@ -1,5 +1,4 @@
 import type { ContainerLookup, LinkedContainer } from '../../container/container-lookup.ts';
-import { beforeColon } from './link-target.ts';
 
 /**
  * A dependency on another container *object*: when that object is replaced, the dependent keeps the removed object's
@@ -45,4 +44,9 @@ export function hardDependencies({ settings }: LinkedContainer, lookup: Containe
   const links = (HostConfig.Links ?? []).map((text) => dependency('link', beforeColon(text)));
   const all = [...namespaces, ...volumes, ...links];
   return [...new Map(all.map((one) => [`${one.kind} ${one.names}`, one])).values()];
+}
+
+/** `db:ro` of volumes_from and `/db:/web/alias` of a link both begin with their target. */
+export function beforeColon(text: string): string {
+  return text.replace(/:.*$/s, '').replace(/^\//, '');
 }

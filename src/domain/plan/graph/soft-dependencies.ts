@@ -1,11 +1,10 @@
 import type { ComposeCondition } from '../../container/compose-identity.ts';
 import type { ContainerLookup, LinkedContainer } from '../../container/container-lookup.ts';
 import { quoted } from '../../text/printable.ts';
-import { beforeColon } from './link-target.ts';
+import { beforeColon } from './hard-dependencies.ts';
 
 /** A dependency on the order of starts. Nothing breaks when the other container is replaced. */
 export type SoftDependency = {
-  readonly kind: 'label' | 'compose' | 'alias';
   readonly targetId: string;
   readonly condition: ComposeCondition;
   /** Whether it must be restarted after an update of the other. */
@@ -42,7 +41,7 @@ function fromLabel(
     if (targets.length === 0) {
       warnings.push(`Container ${quoted(container.name)} depends on ${quoted(name)} by label, but there is none`);
     }
-    return targets.map(({ id }) => ordering('label', id));
+    return targets.map(({ id }) => ordering(id));
   });
 }
 
@@ -69,7 +68,7 @@ function fromCompose(container: LinkedContainer, lookup: ContainerLookup): reado
   return identity.dependsOn.flatMap(({ service, condition, restart }) =>
     lookup
       .byService(identity.project, service, identity)
-      .map(({ id }): SoftDependency => ({ kind: 'compose', targetId: id, condition, restart })),
+      .map(({ id }): SoftDependency => ({ targetId: id, condition, restart })),
   );
 }
 
@@ -78,10 +77,10 @@ function fromAliases({ settings }: LinkedContainer, lookup: ContainerLookup): re
   const links = Object.values(settings.Networks).flatMap(({ Links }) => Links ?? []);
   return links.flatMap((text) => {
     const target = lookup.byIdOrName(beforeColon(text));
-    return target === undefined ? [] : [ordering('alias', target.id)];
+    return target === undefined ? [] : [ordering(target.id)];
   });
 }
 
-function ordering(kind: SoftDependency['kind'], targetId: string): SoftDependency {
-  return { kind, targetId, condition: 'service_started', restart: false };
+function ordering(targetId: string): SoftDependency {
+  return { targetId, condition: 'service_started', restart: false };
 }

@@ -1,19 +1,15 @@
 import { cooldown, booleanOrEmpty } from '../values/label-values.ts';
-import type { ServiceOptions } from './option.ts';
+import { optionTable, type ServiceOptionParts } from './option-table.ts';
 
 const dayMs = 86_400_000;
 
 /** Options about registries, and about which newer images are applied. */
-export const checkOptions = {
+export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }, {
   monitorOnly: {
-    group: 'update',
     kind: 'boolean',
     flag: 'monitor-only',
     short: 'm',
-    env: ['MONITOR_ONLY'],
-    default: false,
     meaning: 'Report newer images; update no container',
-    example: 'true',
     isCommon: true,
     label: {
       name: 'monitor-only',
@@ -22,16 +18,11 @@ export const checkOptions = {
       effect: 'restrains',
       meaning: 'Report newer images, change nothing. false overrides --monitor-only only with --label-take-precedence',
     },
-    usedBy: 'selection',
   },
   noPull: {
-    group: 'update',
     kind: 'boolean',
     flag: 'no-pull',
-    env: ['NO_PULL'],
-    default: false,
     meaning: 'Do not contact registries: update to the image that the engine already has under the tag',
-    example: 'true',
     label: {
       name: 'no-pull',
       value: booleanOrEmpty,
@@ -39,23 +30,15 @@ export const checkOptions = {
       effect: 'restrains',
       meaning: 'Contact no registry for this container. false overrides --no-pull only with --label-take-precedence',
     },
-    usedBy: 'selection',
   },
   labelTakesPrecedence: {
-    group: 'update',
     kind: 'boolean',
     flag: 'label-take-precedence',
-    env: ['LABEL_TAKE_PRECEDENCE'],
-    default: false,
     meaning: 'Let the labels monitor-only and no-pull override the options, instead of adding to them',
-    example: 'true',
-    usedBy: 'selection',
   },
   cooldownMs: {
-    group: 'update',
     kind: 'duration',
     flag: 'cooldown-delay',
-    env: ['COOLDOWN_DELAY'],
     default: 0,
     minMs: 0,
     maxMs: 3650 * dayMs,
@@ -70,13 +53,11 @@ export const checkOptions = {
       effect: 'overrides',
       note: '0 for none, 365d at most',
     },
-    usedBy: 'selection',
   },
   checkConcurrency: {
     group: 'registry',
     kind: 'integer',
     flag: 'check-concurrency',
-    env: ['CHECK_CONCURRENCY'],
     default: 64,
     min: 1,
     max: 1024,
@@ -84,4 +65,4 @@ export const checkOptions = {
     example: '16',
     usedBy: 'check',
   },
-} as const satisfies ServiceOptions;
+} as const satisfies ServiceOptionParts);

@@ -1,15 +1,14 @@
 import type { HealthProbe } from '../values/health-probe.ts';
 import { healthProbe, waitTime } from '../values/label-values.ts';
-import type { ServiceOptions } from './option.ts';
+import { optionTable, type ServiceOptionParts } from './option-table.ts';
 
 const dayMs = 86_400_000;
 
 const noProbe: HealthProbe = { kind: 'none' };
 
 /** Options of the stop of an old container and the health check of a new one. */
-export const healthOptions = {
+export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement' }, {
   stopTimeoutMs: {
-    group: 'update',
     kind: 'duration',
     flag: 'stop-timeout',
     short: 't',
@@ -27,13 +26,10 @@ export const healthOptions = {
       meaning: 'Time that it has to stop before it is killed; 1h at most',
       example: '90s',
     },
-    usedBy: 'replacement',
   },
   gateWindowMs: {
-    group: 'update',
     kind: 'duration',
     flag: 'health-window',
-    env: ['HEALTH_WINDOW'],
     default: 10_000,
     minMs: 0,
     maxMs: dayMs,
@@ -42,27 +38,20 @@ export const healthOptions = {
     example: '30s',
     isCommon: true,
     label: { name: 'health-window', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
-    usedBy: 'replacement',
   },
   gateTimeoutMs: {
-    group: 'update',
     kind: 'duration',
     flag: 'health-timeout',
-    env: ['HEALTH_TIMEOUT'],
-    default: undefined,
     defaultMeaning: 'from the times of the HEALTHCHECK',
     minMs: 1000,
     maxMs: dayMs,
     meaning: 'Time that a new container has to become healthy before the update is rolled back',
     example: '5m',
     label: { name: 'health-timeout', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
-    usedBy: 'replacement',
   },
   healthProbe: {
-    group: 'update',
     kind: 'parsed',
     flag: 'health-probe',
-    env: ['HEALTH_PROBE'],
     placeholder: 'PROBE',
     default: noProbe,
     defaultMeaning: 'none',
@@ -77,6 +66,5 @@ export const healthOptions = {
       effect: 'overrides',
       note: 'none for no probe',
     },
-    usedBy: 'replacement',
   },
-} as const satisfies ServiceOptions;
+} as const satisfies ServiceOptionParts);

@@ -82,7 +82,7 @@ type Shared<Value> = {
   /** Without dashes. Absent if only a variable can set it. */
   readonly flag?: string;
   readonly short?: string;
-  /** `X` is read as `UPKEEP_X`, then as `WATCHTOWER_X`. The first is the preferred name. */
+  /** `X` is read as `UPKEEP_X`, then as `WATCHTOWER_X`. The first is the preferred name; by default the flag's. */
   readonly env?: readonly string[];
   /** Variables of other tools, read under their own name: `DOCKER_HOST`. */
   readonly plainEnv?: readonly string[];
@@ -178,6 +178,3 @@ export type ValuesOf<Table> = { readonly [Key in keyof Table]: ValueOf<Table[Key
  * also a list of the watched containers. `replacement`: also a rollback and a repair.
  */
 export type ServiceOption = DeclaredOption & { readonly usedBy: 'check' | 'selection' | 'update' | 'replacement' };
-
-/** A table of options; the key of each is the name of its value in `ServiceSettings`. */
-export type ServiceOptions = Readonly<Record<string, ServiceOption>>;

@@ -1,41 +1,31 @@
 import { keepTime, longestKeepMs, booleanValue, booleanOrEmpty } from '../values/label-values.ts';
-import type { ServiceOptions } from './option.ts';
+import { optionTable, type ServiceOptionParts } from './option-table.ts';
 
 const dayMs = 86_400_000;
 
 /** Options about the replacement of containers. */
-export const updateRules = {
+export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' }, {
   useComposeDependsOn: {
-    group: 'update',
     kind: 'boolean',
     flag: 'use-compose-depends-on',
-    env: ['USE_COMPOSE_DEPENDS_ON'],
     default: true,
     meaning: 'Update in the order of depends_on in compose files',
     example: 'false',
-    usedBy: 'replacement',
   },
   pullTimeoutMs: {
-    group: 'update',
     kind: 'duration',
     flag: 'pull-timeout',
-    env: ['PULL_TIMEOUT'],
     default: 600_000,
     minMs: 1000,
     maxMs: dayMs,
     meaning: 'Time without progress after which a pull fails',
     example: '20m',
-    usedBy: 'replacement',
   },
   startFirst: {
-    group: 'update',
     kind: 'boolean',
     flag: 'start-first',
-    env: ['START_FIRST'],
-    default: false,
     meaning:
       'Stop the old container only after the new one has passed its health check. Only for containers that can run twice: no fixed ports or addresses, no writable volumes',
-    example: 'true',
     label: {
       name: 'start-first',
       value: booleanValue,
@@ -43,13 +33,10 @@ export const updateRules = {
       effect: 'overrides',
       note: 'true also allows shared writable volumes',
     },
-    usedBy: 'replacement',
   },
   keepOldMs: {
-    group: 'update',
     kind: 'duration',
     flag: 'keep-old',
-    env: ['KEEP_OLD'],
     default: 0,
     minMs: 0,
     maxMs: longestKeepMs,
@@ -63,28 +50,18 @@ export const updateRules = {
       effect: 'overrides',
       note: '0 for none, 90d at most',
     },
-    usedBy: 'replacement',
   },
   updateAutoRemove: {
-    group: 'update',
     kind: 'boolean',
     flag: 'update-auto-remove',
-    env: ['UPDATE_AUTO_REMOVE'],
-    default: false,
     meaning:
       'Update containers with --rm too. If an update fails, the old version runs as a copy without --rm until the next update',
-    example: 'true',
     label: { name: 'update-auto-remove', value: booleanValue, fromImage: 'ignored', effect: 'overrides' },
-    usedBy: 'replacement',
   },
   noRestart: {
-    group: 'update',
     kind: 'boolean',
     flag: 'no-restart',
-    env: ['NO_RESTART'],
-    default: false,
     meaning: 'Create the new container and leave it stopped',
-    example: 'true',
     label: {
       name: 'no-restart',
       value: booleanOrEmpty,
@@ -95,63 +72,41 @@ export const updateRules = {
     usedBy: 'update',
   },
   rollingRestart: {
-    group: 'update',
     kind: 'boolean',
     flag: 'rolling-restart',
-    env: ['ROLLING_RESTART'],
-    default: false,
     meaning: 'Update one group of linked containers at a time, each after the previous one has passed its health check',
-    example: 'true',
     usedBy: 'update',
   },
   cleanup: {
-    group: 'update',
     kind: 'boolean',
     flag: 'cleanup',
     short: 'c',
-    env: ['CLEANUP'],
-    default: false,
     meaning: 'Remove the old image after an update, unless a container still uses it',
-    example: 'true',
     isCommon: true,
     usedBy: 'update',
   },
   removeVolumes: {
-    group: 'update',
     kind: 'boolean',
     flag: 'remove-volumes',
-    env: ['REMOVE_VOLUMES'],
-    default: false,
     meaning: 'Remove the anonymous volumes of a replaced container; the new container gets new volumes',
-    example: 'true',
     usedBy: 'update',
   },
   disableMemorySwappiness: {
-    group: 'update',
     kind: 'boolean',
     flag: 'disable-memory-swappiness',
-    env: ['DISABLE_MEMORY_SWAPPINESS'],
-    default: false,
     meaning: 'Create new containers without memory swappiness, as Podman with crun requires',
-    example: 'true',
-    usedBy: 'replacement',
   },
   cpuCopyMode: {
-    group: 'update',
     kind: 'choice',
     choices: ['auto', 'full', 'none'],
     flag: 'cpu-copy-mode',
-    env: ['CPU_COPY_MODE'],
     default: 'auto',
     meaning: 'CPU limits that a new container inherits: all (full), none, or those that the engine accepts (auto)',
     example: 'full',
-    usedBy: 'replacement',
   },
   updateConcurrency: {
-    group: 'update',
     kind: 'integer',
     flag: 'update-concurrency',
-    env: ['UPDATE_CONCURRENCY'],
     default: 4,
     min: 1,
     max: 64,
@@ -161,10 +116,8 @@ export const updateRules = {
     usedBy: 'update',
   },
   unproven: {
-    group: 'update',
     kind: 'integer',
     flag: 'unproven',
-    env: ['UNPROVEN'],
     default: 32,
     min: 0,
     max: 256,
@@ -174,14 +127,12 @@ export const updateRules = {
     usedBy: 'update',
   },
   canary: {
-    group: 'update',
     kind: 'boolean',
     flag: 'canary',
-    env: ['CANARY'],
     default: true,
     meaning:
       'Update one container first if three or more get the same new image, or if one of several has the label canary. The others follow after it has passed its health check, and are not updated if it is rolled back',
     example: 'false',
     usedBy: 'update',
   },
-} as const satisfies ServiceOptions;
+} as const satisfies ServiceOptionParts);

@@ -13,7 +13,7 @@ import {
   type Signers,
   signers,
 } from '../values/versions.ts';
-import type { ServiceOptions } from './option.ts';
+import { optionTable, type ServiceOptionParts } from './option-table.ts';
 import type { ApprovalFrom } from '../../decision/approval.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
@@ -27,12 +27,10 @@ const noneNeeded: ApprovalFrom = 'never';
 const always: WindowSetting = { kind: 'always' };
 
 /** Options for moving to other tags, and for the signature of a new image. */
-export const tagRules = {
+export const tagRules = optionTable({ group: 'update', usedBy: 'selection' }, {
   tagPolicy: {
-    group: 'update',
     kind: 'parsed',
     flag: 'policy',
-    env: ['POLICY'],
     placeholder: 'POLICY',
     default: ownTagOnly,
     defaultMeaning: 'digest',
@@ -40,13 +38,10 @@ export const tagRules = {
     meaning: 'Other tags that a container may move to: patch, minor, major, or regex:PATTERN',
     example: 'minor',
     label: { name: 'policy', value: tagPolicyOfLabel, fromImage: 'ignored', effect: 'overrides' },
-    usedBy: 'selection',
   },
   tagInclude: {
-    group: 'update',
     kind: 'parsed',
     flag: 'tag-include',
-    env: ['TAG_INCLUDE'],
     placeholder: 'PATTERN',
     default: noPattern,
     defaultMeaning: 'none',
@@ -54,13 +49,10 @@ export const tagRules = {
     meaning: 'Move only to tags that contain a match of this pattern (RE2)',
     example: '^\\d+\\.\\d+\\.\\d+$',
     label: { name: 'tag-include', value: tagPatternOfLabel, fromImage: 'ignored', effect: 'overrides' },
-    usedBy: 'selection',
   },
   tagExclude: {
-    group: 'update',
     kind: 'parsed',
     flag: 'tag-exclude',
-    env: ['TAG_EXCLUDE'],
     placeholder: 'PATTERN',
     default: noPattern,
     defaultMeaning: 'none',
@@ -68,13 +60,10 @@ export const tagRules = {
     meaning: 'Do not move to tags that contain a match of this pattern (RE2)',
     example: '-(?:rc|beta)',
     label: { name: 'tag-exclude', value: tagPatternOfLabel, fromImage: 'ignored', effect: 'overrides' },
-    usedBy: 'selection',
   },
   verifyWith: {
-    group: 'update',
     kind: 'parsed',
     flag: 'verify-with',
-    env: ['VERIFY_WITH'],
     placeholder: 'KEY,…',
     default: anyKey,
     defaultMeaning: 'any',
@@ -83,17 +72,14 @@ export const tagRules = {
       'Names of keys of --verify-key; one of them must have signed a new image. any: any key, off: no signature needed',
     example: 'team',
     label: { name: 'verify', value: signers, fromImage: 'ignored', effect: 'overrides' },
-    usedBy: 'selection',
   },
-} as const satisfies ServiceOptions;
+} as const satisfies ServiceOptionParts);
 
 /** Options that hold a newer version back until a person or a time releases it. */
-export const holdingBackRules = {
+export const holdingBackRules = optionTable({ group: 'update', usedBy: 'selection' }, {
   approve: {
-    group: 'update',
     kind: 'parsed',
     flag: 'approve',
-    env: ['APPROVE'],
     placeholder: 'KIND',
     default: noneNeeded,
     defaultMeaning: 'false',
@@ -102,13 +88,10 @@ export const holdingBackRules = {
     example: 'true',
     isCommon: true,
     label: { name: 'approve', value: approvalOfLabel, fromImage: 'ignored', effect: 'overrides' },
-    usedBy: 'selection',
   },
   window: {
-    group: 'update',
     kind: 'parsed',
     flag: 'window',
-    env: ['WINDOW'],
     placeholder: 'WINDOWS',
     default: always,
     defaultMeaning: 'always',
@@ -117,6 +100,5 @@ export const holdingBackRules = {
     example: 'Sat,Sun 01:00-06:00',
     isCommon: true,
     label: { name: 'window', value: windowOfLabel, fromImage: 'ignored', effect: 'overrides' },
-    usedBy: 'selection',
   },
-} as const satisfies ServiceOptions;
+} as const satisfies ServiceOptionParts);

@@ -60,14 +60,12 @@ export const keepTime: ValueKind<number> = {
   ...duration({ bareUnit: 's', months: true }, longestKeepMs),
 };
 
-/** The notification targets of the container. */
 export const recipients: ValueKind<readonly string[]> = {
   accepted: 'names of targets separated by commas, or off',
   parse: readRecipients,
   print: (names) => (names.length === 0 ? 'off' : names.join(',')),
 };
 
-/** The health probe of a new container. */
 export const healthProbe: ValueKind<HealthProbe> = {
   accepted: acceptedProbes,
   parse: parseHealthProbe,
@@ -92,7 +90,6 @@ export const stopSignal: ValueKind<string> = {
   parse: parseSignal,
 };
 
-/** A shell command line. */
 export const command: ValueKind<string> = {
   accepted: 'a command',
   parse: (text) => (text === '' || text.includes('\0') ? undefined : text),

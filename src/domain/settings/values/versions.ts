@@ -14,7 +14,6 @@ export type TagPatternSetting =
   | { readonly kind: 'pattern'; readonly text: string; readonly isIn: TagFilter }
   | UnreadableRule;
 
-/** The policy of an option. */
 export const tagPolicy: ValueKind<PolicySetting> = {
   accepted: 'digest, patch, minor, major, or regex: with a pattern of RE2 that has a group around the numbers',
   parse: readable(readPolicy),
@@ -57,7 +56,6 @@ export const approvalOfLabel: ValueKind<ApprovalFrom> = {
   parse: (text) => (text === '' ? undefined : (approval.parse(text) ?? 'digest')),
 };
 
-/** The windows of an option. */
 export const window: ValueKind<WindowSetting> = {
   accepted: 'windows such as "02:00-05:00" or "Sat,Sun 01:00-06:00; Wed 23:00-02:00", or always',
   parse: readable(readWindow),

@@ -11,7 +11,6 @@ import type { Style } from '../terminal/style.ts';
 import { tableLines } from '../terminal/table.ts';
 import { wrapText } from '../terminal/width.ts';
 
-/** The output of the demonstration. */
 export type DemoOutput = {
   readonly introduce: (lines: readonly string[]) => void;
   readonly round: (number: number, stories: readonly string[]) => void;

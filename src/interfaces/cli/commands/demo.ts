@@ -4,7 +4,6 @@ import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } 
 import { printLines } from '../render/print.ts';
 import { createDemoOutput } from './demo-output.ts';
 
-/** The environment of the demonstration. */
 export type DemoEnvironment = {
   /** Publishes the releases of the next round and describes them, one line each. */
   readonly nextRound: () => readonly string[];

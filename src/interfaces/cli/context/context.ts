@@ -5,7 +5,6 @@ import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-/** Everything that a command works with. */
 export type CommandContext = {
   readonly application: Application;
   readonly settings: Settings;
@@ -29,7 +28,6 @@ export type CommandContext = {
 /** `schedule` is the sentence of the log. */
 export type ServiceStart = Pick<StartFacts, 'schedule' | 'nextRunAtMs' | 'runOnce' | 'updateOnStart' | 'servesApi'>;
 
-/** The running HTTP API. */
 export type ServedApi = {
   /** `http://127.0.0.1:8080` */
   readonly address: string;
@@ -44,7 +42,6 @@ export type ServedApi = {
 /** Runs the command and returns the exit code. */
 export type CommandFunction = (context: CommandContext) => Promise<number>;
 
-/** Context of a read-only command. */
 export type ReadContext = Pick<CommandContext, 'settings' | 'terminal' | 'clock' | 'log' | 'signal'>;
 
 export type ReadCommand = (context: ReadContext) => Promise<number>;

@@ -1,5 +1,5 @@
+import { isStaleness } from '../words/wording.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
-import type { Staleness } from '../../../domain/check/verdict.ts';
 import { engineOf, listOf, numberOf, rawTextOf } from './fields.ts';
 import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun } from './views.ts';
 
@@ -39,19 +39,6 @@ function readFinding(entry: JsonObject): Finding {
   if (entry['update_available'] === true) return { kind: 'told', status: 'held' };
   return typeof entry['checked_at'] === 'string' ? { kind: 'told', status: 'nothing found' } : { kind: 'unchecked' };
 }
-
-function isStaleness(verdict: string): verdict is Staleness {
-  return Object.hasOwn(stalenesses, verdict);
-}
-
-const stalenesses: Readonly<Record<Staleness, true>> = {
-  fresh: true,
-  stale: true,
-  held: true,
-  pinned: true,
-  local: true,
-  unknown: true,
-};
 
 function readVersions(
   entry: JsonObject,

@@ -24,8 +24,7 @@ export const containerColumns: readonly Column[] = [
   { title: 'WHY', min: 20, keep: 'start', dropPriority: 5, isSentence: true },
 ];
 
-/** Cells of a container's row. */
-type Row = {
+export type Row = {
   readonly name: string;
   readonly state: Wording;
   readonly version: Cell;
@@ -107,7 +106,7 @@ export function rowOf({ name, state, version, age, image, reason }: Row): readon
 }
 
 /** A reference with its digest shortened to twelve digits. */
-export function shortImage(image: string): string {
+function shortImage(image: string): string {
   return printable(image, longestName).replace(/@sha(?:256|512):([0-9a-f]{12})[0-9a-f]+/, '@$1');
 }
 

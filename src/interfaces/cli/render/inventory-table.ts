@@ -2,7 +2,7 @@ import { printable } from '../../../domain/text/printable.ts';
 import type { ContainerView, Finding, UnwatchedView } from '../context/views.ts';
 import type { Cell, Column } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';
-import { shortImage } from './container-table.ts';
+import { type Row, rowOf } from './container-table.ts';
 import { shownName, statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
 
@@ -26,49 +26,38 @@ export function inventoryTable(
   return {
     columns,
     rows: [
-      ...sorted.map((container) => rowOf(container, nowMs)),
-      ...unwatched.map(({ image, reason, ...one }) =>
-        cells({ ...one, image, update: { text: 'not watched', style: 'grey' }, why: `It ${reason}` }),
-      ),
+      ...sorted.map((container) => watchedRow(container, nowMs)),
+      ...unwatched.map(({ image, reason, ...one }) => {
+        const state = { text: 'not watched', style: 'grey' } as const;
+        return cells(
+          { name: shownName(one), state, version: nothing, age: nothing, image, reason: `It ${reason}` },
+          '',
+        );
+      }),
     ],
   };
 }
 
-function rowOf({ finding, reason, ...container }: ContainerView, nowMs: number): readonly Cell[] {
+function watchedRow({ finding, ...container }: ContainerView, nowMs: number): readonly Cell[] {
   const isNewer =
     finding.kind !== 'unchecked' && finding.kind !== 'unfinished' && /^(?:stale|held)$/.test(finding.status);
-  return cells({
-    ...container,
+  const row = {
+    name: shownName(container),
     image: imageChange(container.image, isNewer ? container.candidate : undefined),
-    update: wordingOf(finding),
+    state: wordingOf(finding),
     version: versionCell({ from: container.version, to: container.latestVersion }),
     age: ageCell(isNewer ? container.releasedAtMs : undefined, nowMs),
-    why: isPlain(finding) ? '' : reason,
-  });
+    reason: isPlain(finding) ? '' : container.reason,
+  };
+  return cells(row, container.state);
 }
 
-type Row = {
-  readonly name: string;
-  readonly engine?: string;
-  readonly image: string;
-  readonly update: Wording;
-  readonly why: string;
-  readonly state?: string;
-  readonly version?: Cell;
-  readonly age?: Cell;
-};
-
-function cells({ image, update, why, state = '', version = nothing, age = nothing, ...one }: Row): readonly Cell[] {
-  return [
-    { text: printable(shownName(one), 300), style: 'bold' },
-    update,
-    version,
-    age,
-    { text: printable(state, 100), style: 'plain' },
-    { text: shortImage(image), style: 'plain' },
-    { text: printable(why, 2000), style: 'plain' },
-  ];
+/** The cells of every list of containers, and the state of the container. */
+function cells(row: Row, state: string): readonly Cell[] {
+  return rowOf(row).toSpliced(stateColumn, 0, { text: printable(state, 100), style: 'plain' });
 }
+
+const stateColumn = columns.findIndex(({ title }) => title === 'STATE');
 
 const nothing: Cell = { text: '', style: 'plain' };
 

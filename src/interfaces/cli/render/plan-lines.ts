@@ -38,7 +38,6 @@ export function planLines({ report, plan }: PlanReport, style: Style): readonly 
   ];
 }
 
-/** Results of the rehearsal. */
 export function rehearsalLines({ rehearsals }: RehearsalReport, style: Style): readonly string[] {
   return rehearsals.map(({ containers, faithful, reason }) => {
     const names = style.bold(containers.map(shown).join(', '));

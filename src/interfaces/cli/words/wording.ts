@@ -73,7 +73,7 @@ export function countsOf<Kind extends string>(
   return parts.length === 0 ? total : `${total}: ${parts.join(', ')}`;
 }
 
-function isStaleness(status: string): status is Staleness {
+export function isStaleness(status: string): status is Staleness {
   return Object.hasOwn(statusWording, status);
 }
 

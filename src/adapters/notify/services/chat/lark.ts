@@ -34,7 +34,10 @@ export const lark = defineService({
         const title = titleOf(message, values.title);
         const signature = values.secret === '' ? {} : sign(values.secret, Math.floor(nowMs() / 1000));
         return messagePieces(message.text, textLimit).map((piece) =>
-          jsonPost(url, { ...signature, ...(title === '' ? plain(piece) : post(title, piece, values.link)) }),
+          jsonPost(url, {
+            ...signature,
+            ...(title === '' ? { msg_type: 'text', content: { text: piece } } : post(title, piece, values.link)),
+          }),
         );
       },
     };
@@ -43,10 +46,6 @@ export const lark = defineService({
 
 /** A request may have 20 kB, but Shoutrrr limits messages to 4096 bytes. */
 const textLimit = { max: 4096, unit: 'bytes' } as const;
-
-function plain(text: string): object {
-  return { msg_type: 'text', content: { text } };
-}
 
 function post(title: string, text: string, link: string): object {
   const anchor = link === '' ? [] : [{ tag: 'a', text: link, href: link }];

@@ -3,9 +3,8 @@ import type { SecureContext } from 'node:tls';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import XOAuth2 from 'nodemailer/lib/xoauth2';
-import { printable } from '../../../../domain/text/printable.ts';
-import { readNetworkError } from '../../../oci/transport/network-errors.ts';
 import { Refused } from '../../wire/refused.ts';
+import { headerLine, readSmtpError } from './smtp-errors.ts';
 
 export type MailServer = {
   readonly host: string;
@@ -154,41 +153,4 @@ function called<Value = unknown>(call: (done: Callback<Value>) => void): Promise
   return new Promise((resolve, reject) => {
     call((error, value) => (error ? reject(readSmtpError(error)) : resolve(value)));
   });
-}
-
-/**
- * The failure that a reply of a mail server or a connection error means:
- * https://www.rfc-editor.org/rfc/rfc5321.html#section-4.2
- */
-function readSmtpError(error: unknown): Refused {
-  if (error instanceof Refused) return error;
-  const { code = '', originalCode = code, response = '', responseCode = 0, message = '' } = error as SmtpError;
-  if (response !== '')
-    return new Refused(classOf(code, responseCode), `status ${responseCode}`, { said: headerLine(response) });
-  if (code === 'ETIMEDOUT') return new Refused('network', 'it did not answer in time');
-  if (code === 'ETLS' || /STARTTLS/.test(message))
-    return new Refused('rejected', 'TLS failed', { said: headerLine(message) });
-  if (code === 'EAUTH') return new Refused('auth', 'the login failed', { said: headerLine(message) });
-  const cause = Object.assign(new Error(message), { code: originalCode });
-  return new Refused('network', readNetworkError(cause, '').message);
-}
-
-type SmtpError = {
-  readonly code?: string;
-  /** Node's code; the other one is the library's. */
-  readonly originalCode?: string;
-  readonly response?: string;
-  readonly responseCode?: number;
-  readonly message?: string;
-};
-
-/** 4yz is temporary, 5yz is permanent. Greylisting is a 4yz. */
-function classOf(code: string, responseCode: number): Refused['failure'] {
-  if (responseCode >= 400 && responseCode < 500) return 'network';
-  return code === 'EAUTH' || [530, 534, 535].includes(responseCode) ? 'auth' : 'rejected';
-}
-
-/** The text on one line. */
-function headerLine(text: string): string {
-  return printable(text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim(), 500);
 }

@@ -3,7 +3,7 @@ import { authorityOf } from '../../url/parts.ts';
 import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
-import { parsedOrUndefined } from '../../wire/answer-text.ts';
+import { parseJson } from '../../../../domain/text/json-value.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titledText } from '../../service/texts.ts';
@@ -83,7 +83,7 @@ function shortList(written: string): readonly Context[] {
 }
 
 function parsedList(written: string): readonly Context[] {
-  const value = parsedOrUndefined(written);
+  const value = parseJson(written);
   if (Array.isArray(value) && value.every((one): one is Context => typeof one === 'object' && one !== null))
     return value;
   throw new InvalidUrlError('the key "contexts"', 'is no list in JSON');

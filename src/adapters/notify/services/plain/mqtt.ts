@@ -35,14 +35,12 @@ export const mqtt = defineService({
     return { ...endpoint, topic, isSecure, user: parts.user, password: parts.password };
   },
   secrets: ({ address }) => [address.password],
-  open: ({ address: { host, port, topic, isSecure, user, password }, values }, { contextFor }) => ({
+  open: ({ address, values }, { contextFor }) => ({
     async deliver(message, _, signal) {
       const { connectMqtt } = await import('../../mqtt/connection.ts');
+      const { host, port, topic, isSecure } = address;
       const broker = {
-        host,
-        port,
-        user,
-        password,
+        ...address,
         clientId: values.clientid === '' ? `upkeep-${randomDigits()}` : values.clientid,
         cleanSession: values.cleansession,
         secureContext: isSecure ? await contextFor(`${host}:${port}`) : undefined,

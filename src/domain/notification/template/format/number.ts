@@ -4,17 +4,9 @@ import { pad, type Verb } from './verb.ts';
 
 /** An int of 64 bits. Undefined for a verb that does not apply to ints. */
 export function formatInteger(value: bigint, verb: Verb): string | undefined {
+  const base = bases[verb.letter];
+  if (base !== undefined) return digits(value, base, verb);
   switch (verb.letter) {
-    case 'v':
-    case 'd':
-      return digits(value, 10, verb);
-    case 'b':
-      return digits(value, 2, verb);
-    case 'o':
-    case 'O':
-      return digits(value, 8, verb);
-    case 'x':
-      return digits(value, 16, verb);
     case 'X':
       return digits(value, 16, verb).toUpperCase();
     case 'c':
@@ -27,6 +19,8 @@ export function formatInteger(value: bigint, verb: Verb): string | undefined {
       return undefined;
   }
 }
+
+const bases: Readonly<Partial<Record<string, number>>> = { v: 10, d: 10, b: 2, o: 8, O: 8, x: 16 };
 
 function digits(value: bigint, base: number, verb: Verb): string {
   const { letter, precision, width = 0, zero, plus, space, sharp } = verb;

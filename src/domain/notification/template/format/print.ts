@@ -4,11 +4,6 @@ import { Moment } from '../time/moment.ts';
 import { isDictionary, Struct, listOf, NamedInt, sortedEntries, type Value } from '../values/value.ts';
 import { shortestFloat } from './float.ts';
 
-/** The text of an action's value. */
-export function printValue(value: Value, context: FunctionContext): string {
-  return print([value], context, '<no value>');
-}
-
 /** Go's `fmt.Sprint`: a space between two operands if neither is a string. `nothing` is the text for nil. */
 export function print(args: readonly Value[], { createSink }: FunctionContext, nothing = '<nil>'): string {
   const [only] = args;
@@ -45,7 +40,7 @@ export function writeValue(sink: Sink, value: Value, writeLeaf: WriteLeaf = writ
   else if (isDictionary(value)) writeMap(sink, value, writeLeaf);
   else if (value instanceof Moment) writeLeaf(sink, showMoment(value));
   else if (!(value instanceof Struct)) writeLeaf(sink, value as Leaf);
-  else if (value.looks.text !== undefined) writeLeaf(sink, value.looks.text);
+  else if (value.forms.text !== undefined) writeLeaf(sink, value.forms.text);
   else writeStruct(sink, value, writeLeaf);
 }
 

@@ -15,7 +15,7 @@ export function toJson(value: Value, { createSink }: FunctionContext): string {
 /** The list of containers that `--porcelain json` prints; a missing report has none. */
 export function toPorcelainJson(report: Value, context: FunctionContext): string {
   if (report === undefined || report === null) return toJson(noContainers, context);
-  const porcelain = report instanceof Struct ? report.looks.porcelain : undefined;
+  const porcelain = report instanceof Struct ? report.forms.porcelain : undefined;
   if (porcelain === undefined) throw new TemplateError(`ToPorcelainJSON takes a report, not a ${typeName(report)}`);
   return toJson(porcelain, context);
 }
@@ -30,7 +30,7 @@ function write(sink: Sink, value: Value, newline: string): void {
   else if (isList(value)) writeList(sink, value, newline);
   else if (isDictionary(value)) writeObject(sink, sortedEntries(value), newline);
   else if (!(value instanceof Struct)) sink.write(typeof value === 'number' ? showFloat(value) : String(value));
-  else if (value.looks.json !== undefined) write(sink, value.looks.json, newline);
+  else if (value.forms.json !== undefined) write(sink, value.forms.json, newline);
   else writeObject(sink, [...value.fields], newline);
 }
 

@@ -6,7 +6,7 @@ export function isTrue(value: Value): boolean {
   if (value === undefined || value === null) return false;
   if (value instanceof NamedInt) return value.value !== 0n;
   if (value instanceof Moment) return true;
-  if (value instanceof Struct) return value.looks.isList !== true || (value.looks.elements ?? []).length > 0;
+  if (value instanceof Struct) return value.forms.isList !== true || (value.forms.elements ?? []).length > 0;
   if (isDictionary(value)) return value.size > 0;
   if (isList(value)) return value.length > 0;
   return value !== false && value !== '' && value !== 0n && value !== 0 && !Number.isNaN(value);

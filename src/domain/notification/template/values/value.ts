@@ -38,11 +38,11 @@ export class Struct {
   readonly typeName: string;
   /** In Go's order, which is also the order in its JSON. */
   readonly fields: Dictionary;
-  readonly looks: ItemForms;
+  readonly forms: ItemForms;
   constructor(typeName: string, fields: Readonly<Record<string, Value>>, forms: ItemForms = {}) {
     this.typeName = typeName;
     this.fields = new Map(Object.entries(fields));
-    this.looks = forms;
+    this.forms = forms;
   }
 }
 
@@ -70,7 +70,7 @@ export function isDictionary(value: Value): value is Dictionary {
 /** The list that a value represents, if it does. */
 export function listOf(value: Value): List | undefined {
   if (isList(value)) return value;
-  return value instanceof Struct && value.looks.isList === true ? value.looks.elements : undefined;
+  return value instanceof Struct && value.forms.isList === true ? value.forms.elements : undefined;
 }
 
 /** Keys in the order of Go's maps: by their bytes in UTF-8. */

@@ -1,65 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import http from 'node:http';
 import { Duplex } from 'node:stream';
-import type { Clock } from '../../../domain/outside/outside.ts';
 import type { EngineAddress } from './address.ts';
-import { startDeadline, type Deadline } from './deadline.ts';
 import { sshFailed } from './failure.ts';
-import { usualSessions } from './ssh-session-limit.ts';
 
-type SshAddress = EngineAddress & { readonly kind: 'ssh' };
-
-/** Longer than the pauses within a check; every session is a process of 8 MB. */
-const keptIdleMs = 10_000;
-
-/**
- * A new session costs half a second, so changes also reuse a free session; no program on the way closes it for
- * idleness. Events have their own session.
- */
-export function sshAgents(address: SshAddress, clock: Clock) {
-  const open = createSshHost(address);
-  const requests = keepingAgent(open, clock);
-  const events = Object.assign(new http.Agent({ keepAlive: false }), { createConnection: open });
-  return { shared: requests, own: requests, events };
-}
-
-/** Keeps the usual number of sessions for reuse, and ends idle ones. */
-function keepingAgent(open: () => Duplex, clock: Clock): http.Agent {
-  const opened = new Set<Duplex>();
-  const idle = new Map<Duplex, Deadline>();
-
-  function endIdle(session: Duplex): void {
-    idle.get(session)?.end();
-    idle.delete(session);
-  }
-
-  const agent = new http.Agent({ keepAlive: true, maxFreeSockets: usualSessions });
-  const reuse = agent.reuseSocket.bind(agent);
-  return Object.assign(agent, {
-    createConnection() {
-      const session = open();
-      opened.add(session);
-      session.once('close', () => {
-        opened.delete(session);
-        endIdle(session);
-      });
-      return session;
-    },
-    keepSocketAlive(session: Duplex): boolean {
-      // While long calls hold other sessions, one idle session is kept for reads.
-      if (opened.size > usualSessions && idle.size > 0) return false;
-      idle.set(
-        session,
-        startDeadline(clock, keptIdleMs, () => session.destroy()),
-      );
-      return true;
-    },
-    reuseSocket(session: Duplex, request: http.ClientRequest) {
-      endIdle(session);
-      reuse(session, request);
-    },
-  });
-}
+export type SshAddress = EngineAddress & { readonly kind: 'ssh' };
 
 /**
  * Opens sessions with the engine of another host. The system's `ssh` runs `docker system dial-stdio` there, which
@@ -68,7 +12,7 @@ function keepingAgent(open: () => Duplex, clock: Clock): http.Agent {
  * `docker` is not installed. The program that answered is tried first next time. Keys, known hosts and jump
  * hosts come from the user's ssh configuration.
  */
-function createSshHost(address: SshAddress): () => Duplex {
+export function createSshHost(address: SshAddress): () => Duplex {
   let programs: readonly string[] = ['docker', 'podman'];
   const answered = (program: string) => {
     if (programs[0] !== program) programs = [program, ...programs.filter((other) => other !== program)];

@@ -1,0 +1,58 @@
+import { judgeFailure } from '../../domain/check/failed-check.ts';
+import { failedVersionsIn } from '../../domain/check/failed-version.ts';
+import type { WatchedContainer } from '../../domain/check/selection.ts';
+import { type CheckSubject, unknownVerdict, type Verdict } from '../../domain/check/verdict.ts';
+import type { ImageIndex } from '../../domain/container/image-index.ts';
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { stopCode } from '../async/stopped.ts';
+import type { Listing } from '../engine/list-all.ts';
+import type { ContainerReferences } from './container-references.ts';
+
+/** The facts about a container that its verdict needs, or a verdict without a registry request. */
+export function subjectOf(
+  { container, wishes }: WatchedContainer,
+  { references, images, failedVersions }: Known,
+  settings: ServiceSettings & { readonly applyCooldown: boolean; readonly retryFailed: boolean },
+): CheckSubject | Verdict {
+  const { id, name, imageId } = container;
+  const image = images.byId(imageId);
+  const read = references.get(id);
+  const inForce = effectiveSettings(settings, wishes);
+  switch (read?.kind) {
+    case 'known':
+      return {
+        imageId,
+        image,
+        reference: read.reference,
+        isNamedByLabel: read.isNamedByLabel === true,
+        inForce,
+        ...(!settings.applyCooldown && { ignoresCooldown: true }),
+        failedVersions: failedVersionsIn(failedVersions, name),
+        retryFailed: settings.retryFailed,
+      };
+    case 'unknown':
+      return unknownVerdict(read.reason, { image });
+    case 'failed':
+      return judgeFailure({ image }, read.error);
+    case undefined:
+      return unknownVerdict('The check failed', { image });
+  }
+}
+
+type Known = Pick<Listing, 'images' | 'failedVersions'> & { readonly references: ContainerReferences };
+
+/** The verdict on a container whose questions were not answered before the end of the check. */
+export function unanswered(
+  { container }: WatchedContainer,
+  images: ImageIndex,
+  signal: AbortSignal | undefined,
+): Verdict {
+  const subject = { image: images.byId(container.imageId) };
+  const late = signal !== undefined && stopCode(signal) === 'timeout';
+  return unknownVerdict(
+    late ? 'The check did not end in time' : 'The check was cancelled',
+    subject,
+    late ? 'check timed out' : 'check cancelled',
+  );
+}
