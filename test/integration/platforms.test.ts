@@ -21,7 +21,7 @@ describeInLab('containers of one tag for several architectures', (lab) => {
   }
 
   async function architectureOf(name: string): Promise<unknown> {
-    const container = (await engine.inspect(name)) as (Inspected & ContainersPlatform) | undefined;
+    const container: (Inspected & ContainersPlatform) | undefined = await engine.inspect(name);
     const { body } = await engine.call('GET', `/images/${container?.Image}/json`);
     const { Architecture } = body as { readonly Architecture?: string };
     return container?.ImageManifestDescriptor?.platform?.architecture ?? Architecture;

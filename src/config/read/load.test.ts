@@ -210,6 +210,9 @@ describe('every option', () => {
     expect(missing.map(([key]) => key)).toEqual([]);
   });
 
+  const wordsOf = (command: string) =>
+    commands.some(({ name, usage }) => name === command && usage.startsWith('NAME')) ? [command, 'web'] : [command];
+
   test.each(flagged.filter(({ option }) => option.env))(
     '--$option.flag is taken before UPKEEP_*, that before WATCHTOWER_*, that before the default',
     ({ key, option, command }) => {
@@ -217,7 +220,7 @@ describe('every option', () => {
       const names = variablesOf(option).map(({ name }) => name);
       expect(names).toEqual(names.toSorted((one, other) => prefixRank(one) - prefixRank(other)));
       const sourceWith = (argv: readonly string[], given: readonly string[]) =>
-        commandOf([command, ...argv], Object.fromEntries(given.map((name) => [name, text]))).options.find(
+        commandOf([...wordsOf(command), ...argv], Object.fromEntries(given.map((name) => [name, text]))).options.find(
           ({ name }) => name === option.flag,
         )?.source;
       expect(sourceWith([`--${option.flag}=${text}`], names)).toBe(`--${option.flag}`);
@@ -225,9 +228,6 @@ describe('every option', () => {
       expect(sourceWith([], [])).toBe('default');
     },
   );
-
-  const wordsOf = (command: string) =>
-    commands.some(({ name, usage }) => name === command && usage.startsWith('NAME')) ? [command, 'web'] : [command];
 
   test.each(flagged)('--$option.flag sets it', ({ key, option, command }) => {
     const [text, expected, of] = effects[key];
