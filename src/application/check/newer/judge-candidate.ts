@@ -69,10 +69,11 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
     verdicts.set(candidate.step.tag, verdict);
     return verdict.status !== 'held' || (verdict.hold !== 'cooldown' && verdict.hold !== 'unsigned');
   };
-  const noteHighest = (tag: string) => tags.noteHighest(keyOf(subject), tag);
+  const key = keyOf(subject);
+  const highest = { highestBefore: tags.highest(key), noteHighest: (tag: string) => tags.noteHighest(key, tag) };
   const isDelayed = subject.inForce.cooldownMs > 0;
   const answer = await find(
-    { reference: subject.reference, platform, ...rules, isWanted, ...(isDelayed && { noteHighest }) },
+    { reference: subject.reference, platform, ...rules, isWanted, ...(isDelayed && highest) },
     signal,
   );
   if (answer.kind === 'none' && answer.isCut) return unknownVerdict(sentence(answer.because ?? ''), subject);
