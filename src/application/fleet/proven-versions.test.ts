@@ -68,6 +68,27 @@ describe('the version that earlier waves run, if the registry has a newer one', 
     for (const _ of [1, 2]) expect(await scene.update()).toMatch(/^skipped .*was rolled back here/);
   });
 
+  test('is not used before the cooldown of the container, while an earlier one is old enough', async () => {
+    const scene = await openScene({ 'upkeep.cooldown-delay': '48h' });
+    const publish = (version: string) =>
+      scene.registry.store.publish(`${image}:1`, { version, createdAtMs: scene.clock.nowMs() });
+    publish('one');
+    await scene.start('web', '1');
+    await scene.clock.sleep(minute);
+    publish('two');
+    await scene.update();
+    await scene.clock.sleep(60 * 60 * minute);
+    publish('three');
+    await scene.update();
+    await scene.clock.sleep(40 * 60 * minute);
+    publish('four');
+    await scene.run('canary', 'app', `${image}:1`);
+    await scene.clock.sleep(11 * minute);
+    expect(await scene.update()).toMatch(/^deferred .*but too young: first seen/);
+    await scene.clock.sleep(48 * 60 * minute);
+    expect(await scene.update()).toMatch(/^updated/);
+  });
+
   test('is not used under the name of another tag', async () => {
     const scene = await openScene({ 'upkeep.policy': 'minor' });
     scene.publish('1.0', 'one', 1);

@@ -21,6 +21,8 @@ export type TagSightings = {
     digest: Digest,
     at: { readonly monotonicMs: number; readonly cooldownMs: number; readonly isNew?: boolean },
   ) => readonly Sighting[];
+  /** The sightings of a tag, oldest first. */
+  readonly of: (reference: string) => readonly Sighting[];
   /** The highest candidate by a key as last noted, empty if there was none. Undefined: it was never noted. */
   readonly highest: (key: string) => string | undefined;
   readonly noteHighest: (key: string, tag: string) => void;
@@ -62,6 +64,7 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
       if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
       return seen;
     },
+    of: (reference) => tags.get(reference)?.seen ?? [],
     highest: (key) => highest.get(key),
     noteHighest: (key, tag) => putNewest(highest, key, tag, mostSeenTags),
     keep() {
