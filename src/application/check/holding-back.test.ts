@@ -299,6 +299,19 @@ describe('a cooldown', () => {
     expect(outcomes(await application.update(full))).toEqual({ web: 'deferred' });
   });
 
+  test('of a higher tag counts from its sighting, also if it appears after the update to another tag', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    const { application } = start(scene, { cooldownMs: 48 * hourMs });
+    const createdAtMs = scene.clock.nowMs() - 1000 * hourMs;
+    scene.registry.store.publish('web:2', { version: '2', createdAtMs });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+    scene.registry.store.publish('web:3', { version: '3', createdAtMs });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'deferred' });
+    await scene.clock.run(() => scene.clock.sleep(49 * hourMs, new AbortController().signal));
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+  });
+
   test('of a higher tag counts from the build where the first check finds the tag', async () => {
     const scene = createSandboxScene();
     await run(scene, 'web', { 'upkeep.policy': 'major' });
