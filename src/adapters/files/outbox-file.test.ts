@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -147,5 +148,26 @@ describe('the outbox file', () => {
     rmSync(path);
     await expect.poll(() => file.replace([put('2')]).catch(() => 'late'), { timeout: 10_000 }).toBeUndefined();
     expect(await createOutboxFile(folder, log).peek()).toEqual([put('2')]);
+  });
+
+  test('that could not be read in time at the start keeps its records for the next one', async () => {
+    const folder = freshFolder();
+    const path = join(folder, 'outbox.jsonl');
+    const other = `${path}.old`;
+    await createOutboxFile(folder, createTestLog()).append([put('1')]);
+    renameSync(path, other);
+    execFileSync('mkfifo', [path]);
+    const file = createOutboxFile(folder, createTestLog(), 200);
+    try {
+      expect(await file.load()).toEqual([]);
+    } finally {
+      await (await open(path, 'r+')).close();
+    }
+    renameSync(other, path);
+    await expect.poll(() => file.append([put('2')]).catch(() => 'late'), { timeout: 10_000 }).toBeUndefined();
+    expect(await file.peek()).toEqual([put('1'), put('2')]);
+    for (const id of ['3', '4']) await file.replace([put(id)]);
+    expect(await file.peek()).toEqual([put('1'), put('4')]);
+    await file.close();
   });
 });

@@ -15,11 +15,14 @@ export type OutboxFile = OutboxStore & {
  * Stores an outbox in `outbox.jsonl` of the folder, one record per line. `append` syncs its lines; `replace` writes a
  * new file and renames it. The file contains texts of messages but no target URLs. Only its owner can read it. A call
  * fails after the deadline, because a network file system may never answer. Further calls then fail until it has ended.
+ * Records that `load` could not read in time stay in the file for the next start.
  */
 export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>, deadlineMs = 10_000): OutboxFile {
   const path = join(folder, 'outbox.jsonl');
   let file: OpenFile | undefined;
   let isBusy = false;
+  /** Records that `load` could not read in time. Undefined: not read yet. */
+  let unread: readonly OutboxRecord[] | undefined = [];
 
   async function inTime<Result>(doing: 'read' | 'write', work: () => Promise<Result>): Promise<Result> {
     try {
@@ -48,6 +51,7 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>, deadlin
 
   async function appendAll(records: readonly OutboxRecord[]): Promise<void> {
     try {
+      unread ??= await readAll().catch(() => []);
       file = await appendLines(file, path, { lines: records.map(lineOf) });
     } catch (error) {
       await close();
@@ -57,7 +61,8 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>, deadlin
 
   async function replaceAll(records: readonly OutboxRecord[]): Promise<void> {
     await close();
-    await replaceLines(path, records.map(lineOf));
+    unread ??= await readAll().catch(() => []);
+    await replaceLines(path, [...unread, ...records].map(lineOf));
   }
 
   return {
@@ -65,6 +70,7 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>, deadlin
       try {
         return await inTime('read', readAll);
       } catch (error) {
+        unread = undefined;
         log.warn('Notifications of earlier runs cannot be read', { error: describeError(error) });
         return [];
       }

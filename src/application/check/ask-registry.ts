@@ -95,8 +95,9 @@ async function judgeProven(
 ): Promise<Verdict> {
   try {
     const platform = await platformOf(subject.imageId);
-    const { outside, images, signal } = options;
-    return await judgeProvenVersion(subject, newest, { digest, platform, outside, images, signal });
+    const { outside, images, tags, signal } = options;
+    const seen = tags.of(formatReference(subject.reference));
+    return await judgeProvenVersion(subject, newest, { digest, seen, platform, outside, images, signal });
   } catch (error) {
     return judgeFailure(subject, error);
   }

@@ -277,6 +277,41 @@ describe('a cooldown', () => {
     expect(outcomes(await application.update(full))).toEqual({ web: 'updated', twin: 'updated' });
   });
 
+  test('of a higher tag counts from its sighting, also after a check that could not read the new tag', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    const { outside } = scene.startProcess();
+    let isReadable = true;
+    const registry: typeof outside.registry = {
+      ...outside.registry,
+      resolve: (reference, signal) =>
+        isReadable || reference.tag !== '2'
+          ? outside.registry.resolve(reference, signal)
+          : Promise.reject(new ServiceError('registry-rate-limited', 'too many requests')),
+    };
+    const settings = { ...defaultSettings, gateWindowMs: 1000, cooldownMs: 48 * hourMs };
+    const application = createApplication({ ...outside, registry }, settings);
+    await application.update(full);
+    scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() - 1000 * hourMs });
+    isReadable = false;
+    await application.update(full);
+    isReadable = true;
+    expect(outcomes(await application.update(full))).toEqual({ web: 'deferred' });
+  });
+
+  test('of a higher tag counts from its sighting, also if it appears after the update to another tag', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web', { 'upkeep.policy': 'major' });
+    const { application } = start(scene, { cooldownMs: 48 * hourMs });
+    const createdAtMs = scene.clock.nowMs() - 1000 * hourMs;
+    scene.registry.store.publish('web:2', { version: '2', createdAtMs });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+    scene.registry.store.publish('web:3', { version: '3', createdAtMs });
+    expect(outcomes(await application.update(full))).toEqual({ web: 'deferred' });
+    await scene.clock.run(() => scene.clock.sleep(49 * hourMs, new AbortController().signal));
+    expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+  });
+
   test('of a higher tag counts from the build where the first check finds the tag', async () => {
     const scene = createSandboxScene();
     await run(scene, 'web', { 'upkeep.policy': 'major' });

@@ -68,6 +68,27 @@ describe('the version that earlier waves run, if the registry has a newer one', 
     for (const _ of [1, 2]) expect(await scene.update()).toMatch(/^skipped .*was rolled back here/);
   });
 
+  test('is not used before the cooldown of the container, while an earlier one is old enough', async () => {
+    const scene = await openScene({ 'upkeep.cooldown-delay': '48h' });
+    const publish = (version: string) =>
+      scene.registry.store.publish(`${image}:1`, { version, createdAtMs: scene.clock.nowMs() });
+    publish('one');
+    await scene.start('web', '1');
+    await scene.clock.sleep(minute);
+    publish('two');
+    await scene.update();
+    await scene.clock.sleep(60 * 60 * minute);
+    publish('three');
+    await scene.update();
+    await scene.clock.sleep(40 * 60 * minute);
+    publish('four');
+    await scene.run('canary', 'app', `${image}:1`);
+    await scene.clock.sleep(11 * minute);
+    expect(await scene.update()).toMatch(/^deferred .*but too young: first seen/);
+    await scene.clock.sleep(48 * 60 * minute);
+    expect(await scene.update()).toMatch(/^updated/);
+  });
+
   test('is not used under the name of another tag', async () => {
     const scene = await openScene({ 'upkeep.policy': 'minor' });
     scene.publish('1.0', 'one', 1);
@@ -78,6 +99,22 @@ describe('the version that earlier waves run, if the registry has a newer one', 
     await scene.clock.sleep(11 * minute);
     expect(await scene.update()).toMatch(/^deferred Waits for "canary"/);
     expect(scene.running()).toBe(`${image}:1.0`);
+  });
+
+  test('is proven by a container with that tag, also if a tag that is still too young is higher', async () => {
+    const scene = await openScene({ 'upkeep.policy': 'minor', 'upkeep.cooldown-delay': '48h' });
+    const publish = (tag: string, hoursAgo: number) => {
+      const createdAtMs = scene.clock.nowMs() - hoursAgo * 60 * minute;
+      scene.registry.store.publish(`${image}:${tag}`, { version: tag, createdAtMs });
+    };
+    for (const tag of ['15.1', '15.2']) publish(tag, 72);
+    await scene.start('web', '15.1');
+    publish('15.3', 0);
+    await scene.start('canary', '15.2');
+    expect(await scene.update()).toMatch(/^deferred Waits for "canary", which has run it for 0 of 10 minutes/);
+    await scene.clock.sleep(11 * minute);
+    expect(await scene.update()).toMatch(/^updated/);
+    expect(scene.running()).toBe(`${image}:15.2`);
   });
 
   test('concerns no container of another line of versions in the same repository', async () => {

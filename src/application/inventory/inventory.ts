@@ -91,7 +91,7 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     const service = services.get(watched.container.id);
     const tracking = { watched, image, dependsOn, ownId, holdsImage, ...(service && { service }) };
     const facts = isUntouched ? known.facts : trackContainer(tracking, settings);
-    const last = outcomes.of(facts.name);
+    const last = outcomes.of(facts);
     const check = checks.of(facts);
     const startedAtMs = startTimes.of(watched.container);
     if (isUntouched && known.check === check && known.last === last && known.tracked.startedAtMs === startedAtMs)

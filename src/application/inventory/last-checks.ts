@@ -1,5 +1,6 @@
 import { putNewest } from '../../domain/text/put-newest.ts';
-import type { ContainerOutcome, EntryKind } from '../../domain/run/session.ts';
+import { entryKeyOf } from '../../domain/run/entry-key.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
@@ -38,7 +39,7 @@ export function createLastChecks(): LastChecks {
   const of: LastChecks['of'] = ({ id, image, imageId, ...named }) => {
     const same = byId.get(id);
     if (same?.imageId === imageId) return same.check;
-    const known = byName.get(keyOf(named));
+    const known = byName.get(entryKeyOf(named));
     return known?.imageId === imageId && isSameReference(known.image, image, imageId) ? known.check : notChecked;
   };
 
@@ -46,7 +47,7 @@ export function createLastChecks(): LastChecks {
   function holdRolledBack({ containerId = '', ...named }: ContainerOutcome): void {
     revision += 1;
     for (const [map, key] of [
-      [byName, keyOf(named)],
+      [byName, entryKeyOf(named)],
       [byId, containerId],
     ] as const) {
       const known = map.get(key);
@@ -63,7 +64,7 @@ export function createLastChecks(): LastChecks {
     atMs: number,
   ): void {
     revision += 1;
-    const key = keyOf({ name, kind });
+    const key = entryKeyOf({ name, kind });
     const latestDigest = byName.get(key)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
     const check = { ...notChecked, ...rolledBack, ...newer, latestDigest, checkedAtMs: atMs };
@@ -79,7 +80,7 @@ export function createLastChecks(): LastChecks {
         const { id, image, imageId } = container;
         const known = { image, imageId, check: checkOf(container, of(container), atMs), checked: container };
         putNewest(byId, id, known, mostRemembered);
-        putNewest(byName, keyOf(container), known, mostRemembered);
+        putNewest(byName, entryKeyOf(container), known, mostRemembered);
       }
     },
     hear(event) {
@@ -90,7 +91,7 @@ export function createLastChecks(): LastChecks {
           if (outcome.isTakenBack && outcome.outcome === 'updated') noteReturn(outcome, event.atMs);
       if (event.kind !== 'update_completed' || event.outcome.outcome !== 'updated') return;
       const { image: text, newImageId: imageId, newDigest: latestDigest } = event.outcome;
-      const key = keyOf(event.outcome);
+      const key = entryKeyOf(event.outcome);
       const image = familiar(text);
       revision += 1;
       const before = byName.get(key)?.check.latestDigest ?? '';
@@ -105,7 +106,7 @@ export function createLastChecks(): LastChecks {
     of,
     candidateOf(name) {
       for (const kind of ['container', 'service'] as const) {
-        const checked = byName.get(keyOf({ name, kind }))?.checked;
+        const checked = byName.get(entryKeyOf({ name, kind }))?.checked;
         const digest = checked && candidateDigest(checked);
         if (digest !== undefined) return { digest, tag: tryParseImageReference(checked?.candidate ?? '')?.tag };
       }
@@ -132,11 +133,6 @@ export function createLastChecks(): LastChecks {
     },
     revision: () => revision,
   };
-}
-
-/** No name has a space, so a service and a container of the same name have different keys. */
-function keyOf({ name, kind }: { readonly name: string; readonly kind?: EntryKind | undefined }): string {
-  return kind === 'service' ? `service ${name}` : name;
 }
 
 function familiar(text: string): string {

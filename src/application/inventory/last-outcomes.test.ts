@@ -21,13 +21,22 @@ test('the newest outcome with news is kept, and one of a run without news does n
   const outcomes = createLastOutcomes();
   const failed = containerOutcome('web', { outcome: 'rolled_back', reason: 'it exited' });
   outcomes.hear({ kind: 'update_failed', runId: 'r1', outcome: failed, atMs: 5000 });
-  expect(outcomes.of('web')).toEqual({ outcome: failed, atMs: 5000, runId: 'r1' });
+  expect(outcomes.of({ name: 'web' })).toEqual({ outcome: failed, atMs: 5000, runId: 'r1' });
   outcomes.hear(ended('r1', { ...failed, from: '1', to: '2' }));
-  expect(outcomes.of('web')).toMatchObject({ outcome: { from: '1', to: '2' }, atMs: 5000 });
+  expect(outcomes.of({ name: 'web' })).toMatchObject({ outcome: { from: '1', to: '2' }, atMs: 5000 });
   const before = outcomes.revision();
   outcomes.hear(ended('r2', containerOutcome('web')));
-  expect([outcomes.of('web')?.runId, outcomes.revision()]).toEqual(['r1', before]);
+  expect([outcomes.of({ name: 'web' })?.runId, outcomes.revision()]).toEqual(['r1', before]);
   outcomes.hear(ended('r3', containerOutcome('web', { outcome: 'updated' })));
-  expect(outcomes.of('web')).toMatchObject({ outcome: { outcome: 'updated' }, atMs: 9000, runId: 'r3' });
-  expect(outcomes.of('db')).toBeUndefined();
+  expect(outcomes.of({ name: 'web' })).toMatchObject({ outcome: { outcome: 'updated' }, atMs: 9000, runId: 'r3' });
+  expect(outcomes.of({ name: 'db' })).toBeUndefined();
+});
+
+test('a service and a container of the same name have their own outcomes', () => {
+  const outcomes = createLastOutcomes();
+  const failed = containerOutcome('web', { outcome: 'rolled_back', reason: 'it exited', kind: 'service' });
+  outcomes.hear({ kind: 'update_failed', runId: 'r1', outcome: failed, atMs: 5000 });
+  outcomes.hear(ended('r1', failed, containerOutcome('web', { outcome: 'skipped', kind: 'container' })));
+  expect(outcomes.of({ name: 'web', kind: 'service' })).toMatchObject({ outcome: failed, atMs: 5000 });
+  expect(outcomes.of({ name: 'web', kind: 'container' })).toMatchObject({ outcome: { outcome: 'skipped' } });
 });

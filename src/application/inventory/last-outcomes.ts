@@ -1,25 +1,25 @@
 import { putNewest } from '../../domain/text/put-newest.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
+import { entryKeyOf } from '../../domain/run/entry-key.ts';
 import type { ContainerOutcome, PastOutcome } from '../../domain/run/session.ts';
 
 /** The newest outcome other than `fresh` of each container, from the runs of this process. */
 export type LastOutcomes = {
   readonly hear: (event: ServiceEvent) => void;
-  /** By the container's name. */
-  readonly of: (name: string) => PastOutcome | undefined;
+  readonly of: (entry: Pick<ContainerOutcome, 'name' | 'kind'>) => PastOutcome | undefined;
   /** Changes with every change of the outcomes. */
   readonly revision: () => number;
 };
 
 /** Keeps at most 10,000 outcomes, which is more than an engine has containers. Beyond it, the oldest is dropped. */
 export function createLastOutcomes(): LastOutcomes {
-  const byName = new Map<string, PastOutcome>();
+  const byKey = new Map<string, PastOutcome>();
   let revision = 0;
 
   function note(outcome: ContainerOutcome, atMs: number, runId: string): void {
     if (outcome.outcome === 'fresh') return;
     revision += 1;
-    putNewest(byName, outcome.name, { outcome, atMs, runId }, mostRemembered);
+    putNewest(byKey, entryKeyOf(outcome), { outcome, atMs, runId }, mostRemembered);
   }
 
   return {
@@ -32,7 +32,7 @@ export function createLastOutcomes(): LastOutcomes {
         case 'scan_completed':
           // The session has the version names, and the outcomes without an event of their own.
           for (const outcome of event.session?.containers ?? []) {
-            const known = byName.get(outcome.name);
+            const known = byKey.get(entryKeyOf(outcome));
             note(outcome, known?.runId === event.runId ? known.atMs : event.atMs, event.runId);
           }
           return;
@@ -40,7 +40,7 @@ export function createLastOutcomes(): LastOutcomes {
           return;
       }
     },
-    of: (name) => byName.get(name),
+    of: (entry) => byKey.get(entryKeyOf(entry)),
     revision: () => revision,
   };
 }

@@ -15,8 +15,10 @@ export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclud
   readonly platform: Platform;
   /** False: try the next lower tag. Absent: every candidate is accepted. */
   readonly isWanted?: (candidate: FoundCandidate) => Promise<boolean>;
-  /** Notes the highest tag, empty if there is none, and returns that of the last check. Undefined: there was no check. */
-  readonly noteHighest?: (tag: string) => string | undefined;
+  /** The highest tag of the last check, empty if there was none. Undefined: there was no check. */
+  readonly highestBefore?: string | undefined;
+  /** Called with the present one, once the candidates are read: after a failure, new tags stay new. */
+  readonly noteHighest?: (tag: string) => void;
 };
 
 export type FoundCandidate = {
@@ -59,7 +61,7 @@ export function createCandidateFinder(
     (reference, platform) => `${formatReference(reference)} ${formatPlatform(platform)}`,
   );
 
-  return async ({ reference, platform, isWanted, noteHighest, ...filters }, signal) => {
+  return async ({ reference, platform, isWanted, highestBefore, noteHighest, ...filters }, signal) => {
     const current = reference.tag;
     if (filters.policy.kind === 'digest' || current === undefined || reference.digest !== undefined)
       return { kind: 'none' };
@@ -67,16 +69,20 @@ export function createCandidateFinder(
     if (alone.because !== undefined) return { kind: 'none', because: alone.because };
     const { tags, isCut } = await listOf(reference, signal);
     const { candidates } = chooseTag({ current, tags, ...filters, onMatch: stopInTime(clock) });
-    const newTags = countNew(candidates, noteHighest?.(candidates[0]?.tag ?? ''));
+    const newTags = countNew(candidates, highestBefore);
     let best: FoundCandidate | undefined;
     for (const [place, step] of candidates.slice(0, mostTries).entries()) {
       const next = { ...reference, tag: step.tag };
       const image = await imageOf(next, platform, signal);
       if (image === undefined) continue;
       const found = { reference: next, digest: image.digest, image, step, isNew: place < newTags };
-      if (isWanted === undefined || (await isWanted(found))) return { kind: 'found', ...found };
+      if (isWanted === undefined || (await isWanted(found))) {
+        best = found;
+        break;
+      }
       best ??= found;
     }
+    noteHighest?.(candidates[0]?.tag ?? '');
     if (best !== undefined) return { kind: 'found', ...best };
     if (candidates.length > 0) {
       const why = `none of the ${Math.min(mostTries, candidates.length)} highest tags has an image for`;

@@ -69,17 +69,26 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
     verdicts.set(candidate.step.tag, verdict);
     return verdict.status !== 'held' || (verdict.hold !== 'cooldown' && verdict.hold !== 'unsigned');
   };
-  const noteHighest = (tag: string) => tags.noteHighest(keyOf(subject), tag);
+  const key = keyOf(subject);
+  let top = '';
+  const noteHighest = (tag: string) => {
+    top = tag;
+    tags.noteHighest(key, tag);
+  };
+  const highest = { highestBefore: tags.highest(key), noteHighest };
   const isDelayed = subject.inForce.cooldownMs > 0;
   const answer = await find(
-    { reference: subject.reference, platform, ...rules, isWanted, ...(isDelayed && { noteHighest }) },
+    { reference: subject.reference, platform, ...rules, isWanted, ...(isDelayed && highest) },
     signal,
   );
   if (answer.kind === 'none' && answer.isCut) return unknownVerdict(sentence(answer.because ?? ''), subject);
   if (answer.kind === 'none') return { status: 'none', because: answer.because };
-  const verdict = verdicts.get(answer.step.tag);
+  const { tag } = answer.step;
+  // After an update to this tag, the highest one is the same.
+  if (isDelayed) tags.noteHighest(keyOf({ ...subject, reference: answer.reference }), tag === top ? '' : top);
+  const verdict = verdicts.get(tag);
   if (verdict === undefined || verdict.status !== 'fresh') return verdict ?? { status: 'none', because: undefined };
-  return { status: 'none', because: `${quoted(answer.step.tag)} is the same image` };
+  return { status: 'none', because: `${quoted(tag)} is the same image` };
 }
 
 /** Containers with equal keys have the same candidates. */

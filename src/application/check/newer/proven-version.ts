@@ -3,12 +3,15 @@ import type { ImageIndex } from '../../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
+import { ageOf, type Sighting } from '../../../domain/check/sightings.ts';
 import { judgeContent } from '../../../domain/check/staleness.ts';
 import type { CheckSubject, Verdict } from '../../../domain/check/verdict.ts';
 import { requireSignature } from './require-signature.ts';
 
 export type ProvenVersion = {
   readonly digest: Digest;
+  /** The sightings of the container's tag. */
+  readonly seen: readonly Sighting[];
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly platform: Platform;
@@ -16,25 +19,28 @@ export type ProvenVersion = {
 };
 
 /**
- * The verdict with the version that earlier waves run in place of the newest one. A failure in this container, or a
- * missing signature, holds it back too. The cooldown of the newest version is over, so its own is. Throws the
- * registry's `ServiceError`.
+ * The verdict with the version that earlier waves run in place of the newest one. A failure in this container, a missing
+ * signature, or a cooldown that is longer than that of earlier waves, holds it back too. Throws the registry's
+ * `ServiceError`.
  */
 export async function judgeProvenVersion(
   subject: CheckSubject,
   newest: Verdict,
-  { digest, outside, images, platform, signal }: ProvenVersion,
+  { digest, seen, outside, images, platform, signal }: ProvenVersion,
 ): Promise<Verdict> {
   const latest = await outside.registry
     .describe({ reference: subject.reference, digest, platform }, signal)
     .catch(undefinedIfDeleted);
   if (latest === undefined) return held(newest, 'but the registry no longer has the version of earlier waves');
-  const { inForce } = subject;
-  const age = { ms: 0, since: 'built' } as const;
-  const content = { latest, own: undefined, platform, nowMs: outside.clock.nowMs(), age };
-  const judged = judgeContent({ ...subject, inForce: { ...inForce, cooldownMs: 0 } }, content, images);
-  const { status, reason, failedVersion } = judged;
-  if (status === 'held') return { ...newest, status, reason, hold: 'failed', failedVersion };
+  const now = { nowMs: outside.clock.nowMs(), monotonicMs: outside.clock.monotonicMs() };
+  const sighting = seen.findLast((one) => one.digest === digest);
+  const age = ageOf(sighting ?? { digest, atMs: now.monotonicMs, sawItCome: false }, latest.createdAtMs, now);
+  const content = { latest, own: undefined, platform, nowMs: now.nowMs, age };
+  // If the newest version is past its cooldown, an earlier one is, too.
+  const cooldownMs = newest.insteadDigest === undefined ? 0 : subject.inForce.cooldownMs;
+  const judged = judgeContent({ ...subject, inForce: { ...subject.inForce, cooldownMs } }, content, images);
+  const { status, reason, hold, eligibleAtMs, failedVersion } = judged;
+  if (status === 'held') return { ...newest, status, reason, eligibleAtMs, failedVersion, ...(hold && { hold }) };
   if (status === 'fresh') return held(newest, 'and earlier waves run the same version as this container');
   if (status !== 'stale') return held(newest, `but the version of earlier waves cannot be used: ${reason}`);
   const instead = { ...newest, insteadDigest: digest };

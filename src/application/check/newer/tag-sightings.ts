@@ -21,8 +21,11 @@ export type TagSightings = {
     digest: Digest,
     at: { readonly monotonicMs: number; readonly cooldownMs: number; readonly isNew?: boolean },
   ) => readonly Sighting[];
-  /** Notes the highest candidate by a key, empty if there is none. Returns the last one. Undefined: this is the first. */
-  readonly noteHighest: (key: string, tag: string) => string | undefined;
+  /** The sightings of a tag, oldest first. */
+  readonly of: (reference: string) => readonly Sighting[];
+  /** The highest candidate by a key as last noted, empty if there was none. Undefined: it was never noted. */
+  readonly highest: (key: string) => string | undefined;
+  readonly noteHighest: (key: string, tag: string) => void;
   /** Begins to write the sightings since the last call. */
   readonly keep: () => void;
   /** Resolves when every write has ended, successfully or not. */
@@ -61,11 +64,9 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
       if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
       return seen;
     },
-    noteHighest(key, tag) {
-      const before = highest.get(key);
-      putNewest(highest, key, tag, mostSeenTags);
-      return before;
-    },
+    of: (reference) => tags.get(reference)?.seen ?? [],
+    highest: (key) => highest.get(key),
+    noteHighest: (key, tag) => putNewest(highest, key, tag, mostSeenTags),
     keep() {
       const records = [...moved].flatMap((reference) => {
         const known = tags.get(reference);

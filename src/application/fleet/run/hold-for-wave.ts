@@ -64,8 +64,10 @@ function concerning(checked: CheckedContainer): (one: Concerned) => boolean {
     if (reference === checked.image) return true;
     if (hasOwnTag(checked) || own === undefined) return false;
     const other = tryParseImageReference(reference);
+    // One that has moved may have a still higher tag before it.
+    const hasMoved = reference === checked.candidate;
     const mayMove = newest === undefined || newest === checked.candidate;
-    return mayMove && other !== undefined && sameRepository(own, other);
+    return (hasMoved || mayMove) && other !== undefined && sameRepository(own, other);
   };
 }
 
