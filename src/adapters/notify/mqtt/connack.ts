@@ -1,7 +1,7 @@
 import type { MqttVersion } from './packets.ts';
 import { readVariable } from './variable-length.ts';
 
-/** What a broker allows: https://docs.oasis-open.org/mqtt/mqtt/v5.0/os/mqtt-v5.0-os.html#_Toc3901080 */
+/** The limits of a broker: https://docs.oasis-open.org/mqtt/mqtt/v5.0/os/mqtt-v5.0-os.html#_Toc3901080 */
 export type Allowance = {
   /** Messages with QoS 1 and 2 that may be unconfirmed at a time. */
   readonly receiveMaximum: number;
