@@ -13,13 +13,17 @@ export function titledText(message: Message, title = message.title, text = messa
 /** For services that notify people named in the text: an invisible space prevents it, except in a user's own template. */
 export function withoutMentions(message: Message): Message {
   if (message.isFromTemplate === true) return message;
-  const quiet = (words: string) => words.replaceAll(mentions, '$&\u200b');
+  const quiet = (words: string) => words.replaceAll(mentions, (found, address?: string) => address ?? `${found}\u200b`);
   const { text, markdown } = message;
   return { ...message, text: quiet(text), ...(markdown !== undefined && { markdown: quiet(markdown) }) };
 }
 
-/** `@name`, `<!channel>` and `<@name>` (Mattermost, as Slack), `<users/all>` (Google Chat), `<at user_id="all">` (Lark). */
-const mentions = /(?<![a-z\d])@(?=\S)|<(?=[!@]|users\/|at\s)/gi;
+/**
+ * `@name`, `<!channel>` and `<@name>` (Mattermost, as Slack), `<users/all>` (Google Chat), `<at user_id="all">` (Lark). The
+ * group is an address of the web, which stays as it is, because a link would break.
+ */
+const mentions =
+  /(https?:\/\/[\w.-]+(?::\d+)?\/(?:@(?!all|channel|everyone|here|\W)|[\w.~%/?#=&;:+,-])*)|(?<![a-z\d])@(?=\S)|<(?=[!@]|users\/|at\s)/gi;
 
 /** The text for a service that renders CommonMark. */
 export function markdownOrText(message: Message): string {
