@@ -18,12 +18,13 @@ export type Read<Value> =
  * URL.
  */
 export function refusedValue(source: string, text: string, expected: string, secret: boolean): Fault {
-  const shown = secret ? '' : ` ${quoted(text.replaceAll(login, '***@'))}`;
+  const open = text.includes('@') ? text.replaceAll(login, '***@') : text;
+  const shown = secret ? '' : ` ${quoted(open)}`;
   return { kind: 'value', message: `Cannot use ${printable(source, 100)}${shown}: expected ${expected}` };
 }
 
 /** `user:password@`, but not the tag of an image before its digest. */
-const login = /[^\s,=/:]*:(?!\/\/)\S*@(?!sha256:)/g;
+const login = /(?<![^\s,=/:])[^\s,=/:]*:(?!\/\/)\S*@(?!sha256:)/g;
 
 /** Wrong usage exits with 2, a wrong value with 1. */
 export function exitCodeOf(faults: readonly Fault[]): 1 | 2 {

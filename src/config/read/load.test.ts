@@ -506,6 +506,12 @@ describe('faults', () => {
     );
   });
 
+  test('a value of any length is refused at once', () => {
+    const begin = performance.now();
+    for (const text of ['a', 'a:']) refusedValue('--x', text.repeat(20_000), 'a word', false);
+    expect(performance.now() - begin).toBeLessThan(500);
+  });
+
   test('the digest of an image is repeated', () => {
     const image = `app:1@sha256:${'a'.repeat(64)}`;
     expect(refusedValue('--x', image, 'a word', false).message).toContain(image);

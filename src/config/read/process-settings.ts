@@ -28,8 +28,15 @@ export type RequestSettings = Pick<OptionValues, (typeof requestOptions)[number]
 };
 
 export const requestOptions = [
-  ...(['images', 'engines', 'dryRun', 'verify', 'retryFailed', 'ignoreWaves', 'now', 'decideForMs'] as const),
-];
+  'images',
+  'engines',
+  'dryRun',
+  'verify',
+  'retryFailed',
+  'ignoreWaves',
+  'now',
+  'decideForMs',
+] as const;
 
 export type StateSettings = {
   /** Undefined: nothing is stored outside of the engine. */

@@ -12,7 +12,7 @@ export const remoteOptions = optionTable({ group: 'remote', commands }, {
     placeholder: 'URL',
     accepts: { test: isBaseUrl, expected: 'an address such as http://server:8080, without query and fragment' },
     meaning:
-      'URL of the HTTP API of a running service. For your own certificate authority, set NODE_EXTRA_CA_CERTS to its file',
+      'URL of the HTTP API of a running service. The flags --host and --state-dir override the variable. For your own certificate authority, set NODE_EXTRA_CA_CERTS to its file',
     example: 'http://server:8080',
     isCommon: true,
   },

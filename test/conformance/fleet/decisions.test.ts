@@ -79,6 +79,15 @@ describe.each(Object.entries(sources))('decisions about containers of several en
     });
   });
 
+  test('several names of one container are one decision', async () => {
+    const scene = await openFleet();
+    expect(await run(scene, 'skip', 'db', 'd.*', '--engine', 'near')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^near\/db: skipped .*\n$/),
+    });
+    expect(await run(scene, 'unskip', 'db', 'd.*')).toMatchObject({ code: 0, err: '' });
+  });
+
   test('what was decided on both is taken back on the one that is named', async () => {
     const scene = await openFleet();
     expect((await run(scene, 'skip', 'web', '--engine', 'near,far')).code).toBe(0);

@@ -10,19 +10,20 @@ export function titledText(message: Message, title = message.title, text = messa
   return title === '' ? text : `${title}\n${text}`;
 }
 
-/**
- * For services that notify everyone at certain words: an invisible space takes their effect away, except in a user's own
- * template.
- */
+/** For services that notify people named in the text: an invisible space prevents it, except in a user's own template. */
 export function withoutMentions(message: Message): Message {
   if (message.isFromTemplate === true) return message;
-  const quiet = (words: string) => words.replaceAll(everyone, '$&\u200b');
+  const quiet = (words: string) => words.replaceAll(mentions, (found, address?: string) => address ?? `${found}\u200b`);
   const { text, markdown } = message;
   return { ...message, text: quiet(text), ...(markdown !== undefined && { markdown: quiet(markdown) }) };
 }
 
-/** `<users/all>` is of Google Chat, and the stars are of Zulip. */
-const everyone = /<(?=users\/)|(?<!\w)@(?=\**(?:all|channel|everyone|here|stream|topic)\b)/gi;
+/**
+ * `@name`, `<!channel>` and `<@name>` (Mattermost, as Slack), `<users/all>` (Google Chat), `<at user_id="all">` (Lark). The
+ * group is an address of the web, which stays as it is, because a link would break.
+ */
+const mentions =
+  /(https?:\/\/[\w.-]+(?::\d+)?\/(?:@(?!all|channel|everyone|here|\W)|[\w.~%/?#=&;:+,-])*)|(?<![a-z\d])@(?=\S)|<(?=[!@]|users\/|at\s)/gi;
 
 /** The text for a service that renders CommonMark. */
 export function markdownOrText(message: Message): string {

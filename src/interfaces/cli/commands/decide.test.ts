@@ -100,7 +100,7 @@ test('a name that is given twice counts once', async () => {
 test('upkeep unskip takes patterns, as the other commands do', async () => {
   const { source, decisions } = sourceOf();
   await createDecide('skip', source)(createCommandScene(['skip', 'web']).context);
-  const { context, fake } = createCommandScene(['unskip', 'w.*', 'x.*']);
+  const { context, fake } = createCommandScene(['unskip', 'w.*', 'x.*', 'web']);
   expect(await createUnskip(source)(context)).toBe(1);
   expect(fake.out()).toBe(`web: withdrawn 1.28 (${short})\n`);
   expect(fake.err()).toBe('upkeep: Cannot unskip "x.*": there is no decision about it\n');

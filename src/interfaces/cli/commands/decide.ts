@@ -46,20 +46,22 @@ export function createUnskip({ list, withdraw }: DecisionSource): ReadCommand {
     const decisions = await list(engines, signal);
     const taken: KeptDecision[] = [];
     const problems: string[] = [];
-    for (const name of names) {
+    const found = names.flatMap((name) => {
       const isMeant = namePattern(name);
-      const found = decisions.filter(({ container }) => isMeant(container));
-      if (found.length === 0) problems.push(`Cannot unskip ${quoted(name)}: ${undecided}`);
-      for (const { id, container } of found) {
-        const same = found.filter((one) => one.container === container);
-        if (engines.length === 0 && same.length > 1) {
-          if (same[0]?.id === id) problems.push(severalHave('unskip', container, same.map(engineOf)));
-          continue;
-        }
-        const ended = await withdraw(id, signal);
-        if (ended?.isKept) taken.push(ended);
-        else problems.push(`Cannot unskip ${quoted(container)}: ${ended === undefined ? undecided : notKept}`);
+      const meant = decisions.filter(({ container }) => isMeant(container));
+      if (meant.length === 0) problems.push(`Cannot unskip ${quoted(name)}: ${undecided}`);
+      return meant;
+    });
+    // Several names may mean one container.
+    for (const { id, container } of new Set(found)) {
+      const same = decisions.filter((one) => one.container === container);
+      if (engines.length === 0 && same.length > 1) {
+        if (same[0]?.id === id) problems.push(severalHave('unskip', container, same.map(engineOf)));
+        continue;
       }
+      const ended = await withdraw(id, signal);
+      if (ended?.isKept) taken.push(ended);
+      else problems.push(`Cannot unskip ${quoted(container)}: ${ended === undefined ? undecided : notKept}`);
     }
     return report(context, taken, problems, 'withdrawn');
   };

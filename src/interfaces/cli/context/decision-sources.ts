@@ -63,12 +63,18 @@ export function createRemoteDecisions({ read, send }: Pick<RunningService, 'read
     async candidates({ names, engines }, signal) {
       const listed = listOf(await read('containers/details', signal), 'containers');
       const containers = listed.filter((entry) => isOf(entry, engines));
-      return names.flatMap((name) => {
+      const meant = names.flatMap((name) => {
         const isMeant = namePattern(name);
         const found = containers.filter((entry) => isMeant(rawTextOf(entry, 'name')));
         if (found.length === 0) throw strange(name, engines);
-        return found.map((entry) => ({ name: rawTextOf(entry, 'name'), ...engineOf(entry), digest: digestIn(entry) }));
+        return found;
       });
+      // Several names may mean one container.
+      return [...new Set(meant)].map((entry) => ({
+        name: rawTextOf(entry, 'name'),
+        ...engineOf(entry),
+        digest: digestIn(entry),
+      }));
     },
     async take({ kind, container, engine, digest, untilMs }, signal) {
       const body = { container, engine, decision: kind, digest, until: toTimestamp(untilMs) };

@@ -6,7 +6,7 @@ import { cutLine, cutText, messagePieces, piecesOf } from '../../wire/split.ts';
 import { fieldOf, jsonOf } from '../../wire/answer-text.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, titleOf, withoutMentions } from '../../service/texts.ts';
+import { markdownOrText, titleOf } from '../../service/texts.ts';
 
 const parameters = {
   title: text('of the embeds'),
@@ -45,8 +45,7 @@ export const discord = defineService({
     const isRaw = values.json || parts.segments[0] === 'raw';
     return {
       judge: isGone,
-      requests(written) {
-        const message = withoutMentions(written);
+      requests(message) {
         if (isRaw) return [{ ...jsonPost(url, {}), body: message.text }];
         const isGrouped = !values.splitlines || (message.markdown !== undefined && !given.has('splitlines'));
         const title = titleOf(message, values.title);
@@ -54,7 +53,7 @@ export const discord = defineService({
         const pieces = messagePieces(markdownOrText(message), contentLimit);
         const [only] = pieces;
         if (pieces.length === 1 && title === '' && message.markdown === undefined)
-          return [jsonPost(url, { content: only, ...common })];
+          return [jsonPost(url, { content: only, ...common, ...(message.isFromTemplate !== true && nobody) })];
         const color = message.markdown === undefined ? values.color : colourOf(message.level, values);
         return batches(
           pieces.map((description) => ({ description, color })),
@@ -68,6 +67,9 @@ export const discord = defineService({
     }
   },
 });
+
+/** Words in the text notify nobody; those in embeds never do: https://discord.com/developers/docs/resources/message#allowed-mentions-object */
+const nobody = { allowed_mentions: { parse: [] } };
 
 /** https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
 const contentLimit = { max: 2000, unit: 'units' } as const;

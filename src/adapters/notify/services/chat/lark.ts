@@ -6,7 +6,7 @@ import { expectField } from '../../wire/check-answer.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { titleOf } from '../../service/texts.ts';
+import { titleOf, withoutMentions } from '../../service/texts.ts';
 
 /** https://open.larksuite.com/document/client-docs/bot-v3/add-custom-bot */
 export const lark = defineService({
@@ -30,7 +30,8 @@ export const lark = defineService({
     const url = `https://${host}/open-apis/bot/v2/hook/${encodeURIComponent(token)}`;
     return {
       judge: expectField('code', 0),
-      requests(message) {
+      requests(written) {
+        const message = withoutMentions(written);
         const title = titleOf(message, values.title);
         const signature = values.secret === '' ? {} : sign(values.secret, Math.floor(nowMs() / 1000));
         return messagePieces(message.text, textLimit).map((piece) =>

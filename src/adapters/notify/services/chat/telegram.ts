@@ -8,7 +8,7 @@ import { cutLine, piecesOf } from '../../wire/split.ts';
 import { answerText } from '../../wire/answer-text.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
-import { titleOf } from '../../service/texts.ts';
+import { titleOf, withoutMentions } from '../../service/texts.ts';
 
 const parameters = {
   chats: list('numbers of chats, `@channel`, or `CHAT:TOPIC`', { aliases: ['channels'], isRequired: true }),
@@ -60,7 +60,8 @@ export const telegram = defineService({
       return { ...request, to, otherwise: plain };
     }
 
-    function textsOf(message: Message): readonly Marked[] {
+    function textsOf(written: Message): readonly Marked[] {
+      const message = withoutMentions(written);
       const title = titleOf(message, values.title);
       const mode = message.isFromTemplate === true ? values.parsemode : 'None';
       if (mode === 'Markdown' || mode === 'MarkdownV2') return inPieces(message.text, mode, '');

@@ -3,7 +3,7 @@ import { authorityOf } from '../../url/parts.ts';
 import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
-import { parseJson } from '../../../../domain/text/json-value.ts';
+import { isJsonObject, parseJson } from '../../../../domain/text/json-value.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titledText } from '../../service/texts.ts';
@@ -12,7 +12,7 @@ const parameters = {
   severity: choice('of the event', ['critical', 'error', 'warning', 'info'], 'error'),
   source: text('origin of the event', { fallback: 'default' }),
   action: choice('of the event', ['trigger', 'acknowledge', 'resolve'], 'trigger'),
-  dedup_key: text('events with the same key are one alert; by default each message is an alert'),
+  dedup_key: text('events with the same key are one alert; by default each message triggers its own'),
   details: jsonObject('of the event'),
   contexts: text('`link:URL,image:URL`, or a list in JSON'),
   client: text('name of the monitoring client'),
@@ -45,8 +45,8 @@ export const pagerduty = defineService({
         routing_key: key,
         event_action: values.action,
         payload: { summary, severity: values.severity, source: values.source, custom_details: details },
-        // The service takes an event that is sent again for the same alert.
-        dedup_key: values.dedup_key === '' ? message.id : values.dedup_key,
+        // The service takes an event that is sent again for the same alert. Other actions need the key of an alert.
+        dedup_key: orNone(values.dedup_key === '' && values.action === 'trigger' ? message.id : values.dedup_key),
         ...contexts,
         client: orNone(values.client),
         client_url: orNone(values.client_url),
@@ -71,20 +71,23 @@ function readContexts(written: string): Contexts {
   return { links: of('link'), images: of('image') };
 }
 
-type Context = { readonly type?: unknown };
+type Context = { readonly type: 'link' | 'image' };
 
 function shortList(written: string): readonly Context[] {
   if (written === '') return [];
   return written.split(/,(?=(?:link|image):)/).map((each) => {
     const [, kind, address] = /^(link|image):(\S+)$/.exec(each.trim()) ?? [];
     if (kind === undefined) throw new InvalidUrlError('the key "contexts"', 'is no list of link:URL and image:URL');
-    return kind === 'link' ? { type: 'link', href: address } : { type: 'image', src: address };
+    return kind === 'link' ? { type: kind, href: address } : { type: 'image', src: address };
   });
 }
 
 function parsedList(written: string): readonly Context[] {
   const value = parseJson(written);
-  if (Array.isArray(value) && value.every((one): one is Context => typeof one === 'object' && one !== null))
-    return value;
-  throw new InvalidUrlError('the key "contexts"', 'is no list in JSON');
+  if (Array.isArray(value) && value.every(isContext)) return value;
+  throw new InvalidUrlError('the key "contexts"', 'is no list of links and images in JSON');
+}
+
+function isContext(value: unknown): value is Context {
+  return isJsonObject(value) && (value['type'] === 'link' || value['type'] === 'image');
 }

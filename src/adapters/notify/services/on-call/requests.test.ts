@@ -1,5 +1,6 @@
-import { describe } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { describeRequests } from '../../../../../test/support/notify/notify-cases.ts';
+import { readTarget } from '../../targets.ts';
 
 const [title, text] = ['Updates on h1', 'web was updated'];
 const accepted = () => ({ status: 202, body: '{"result":"Request will be processed"}' });
@@ -109,7 +110,32 @@ describe('PagerDuty gets', () => {
           },
         ],
       },
+      {
+        // The service refuses it, because the message has no alert of its own to end.
+        name: 'no key of its own with another action',
+        url: `pagerduty://${key}?action=resolve`,
+        message: { title: '', text },
+        requests: [
+          {
+            url,
+            json: {
+              routing_key: key,
+              event_action: 'resolve',
+              payload: { summary: text, severity: 'error', source: 'default' },
+            },
+          },
+        ],
+      },
     ],
     accepted,
+  );
+
+  test.each(['[{"href":"https://l.example.com"}]', '[[]]', '[1]', 'https://l.example.com'])(
+    'no contexts that are neither links nor images: %s',
+    (contexts) => {
+      expect(readTarget(`pagerduty://${key}?contexts=${encodeURIComponent(contexts)}`)).toMatchObject({
+        kind: 'unusable',
+      });
+    },
   );
 });

@@ -12,7 +12,7 @@ export const notifiarr = defineService({
   variants: ['http', 'https'],
   title: 'Notifiarr',
   form: 'notifiarr://API_KEY',
-  about: 'The key needs the Passthrough integration. `<@id>` in the text pings a user, `<@&id>` a role.',
+  about: 'The key needs the Passthrough integration. `<@id>` in your own template pings a user, `<@&id>` a role.',
   example: 'notifiarr://7f3a9c2e-41d8-4b6f-9e05-c8d7a6b5f4e3?channel=735481457153277994&color=2488ff',
   parameters: {
     name: text('of the sender', { fallback: 'Upkeep' }),
@@ -40,7 +40,7 @@ export const notifiarr = defineService({
                 color: values.color === undefined ? undefined : hexColour(values.color),
                 ids: values.channel === '' ? undefined : { channel: values.channel },
                 images: images.thumbnail === undefined && images.image === undefined ? undefined : images,
-                ping: pingsIn(description),
+                ping: message.isFromTemplate === true ? pingsIn(description) : undefined,
                 text: { title: orNone(message.title), description },
               },
             }),

@@ -233,6 +233,12 @@ describe('Notifiarr gets', () => {
     [
       { name: 'the text', url: 'notifiarr://key-1', requests: [{ url, json }] },
       {
+        name: 'no pings of a text that is not of an own template',
+        url: 'notifiarr://key-1',
+        message: { text: 'hi <@12>' },
+        requests: [{ url, json: { ...json, discord: { text: { title, description: 'hi <@12>' } } } }],
+      },
+      {
         name: 'the text by its address',
         url: 'notifiarr+https://notifiarr.com/api/v1/notification/passthrough/key-1',
         requests: [{ url, json }],
@@ -240,7 +246,7 @@ describe('Notifiarr gets', () => {
       {
         name: 'channel, colour, pictures and pings',
         url: 'notifiarr://key-1?channel=735481457153277994&color=2488ff&name=me&thumbnail=https://t.example.com&image=https://i.example.com',
-        message: { title: '', text: 'hi <@12> and <@&34> "channel":"5"' },
+        message: { title: '', text: 'hi <@12> and <@&34> "channel":"5"', isFromTemplate: true },
         requests: [
           wanted(
             '{"notification":{"name":"me"},"discord":{"color":"2488ff","ids":{"channel":735481457153277994},' +
