@@ -1,3 +1,4 @@
+import type { Container } from '../../domain/container/container.ts';
 import { digestsOf } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
@@ -17,7 +18,7 @@ export type ProvenContainer = ProvingContainer & {
   readonly reference: string;
   /** The reference of the newest version that it may move to. Undefined where unknown. */
   readonly newest: string | undefined;
-  /** False: it is stopped or restarting, so no run updates it. It can only disprove the version that it has. */
+  /** False: it has failed or is restarting, so no run updates it. It can only disprove the version that it has. */
   readonly isUpdated: boolean;
   /** The newest digest of that reference, if it failed in this container. */
   readonly failed: Digest | undefined;
@@ -39,7 +40,8 @@ export type AskedContainer = {
 };
 
 /**
- * Inspects the containers, because a list does not show their start times. A removed container proves nothing.
+ * Inspects the containers, because a list does not show their start times. A removed container proves nothing, and
+ * neither does a job that has ended well.
  */
 export async function readProof(
   { engine }: Pick<ReadOnlyOutside, 'engine'>,
@@ -48,7 +50,7 @@ export async function readProof(
 ): Promise<EngineProof> {
   const read = await mapConcurrently(asked, 4, async (one): Promise<readonly ProvenContainer[]> => {
     const container = await engine.inspectContainer(one.id, signal);
-    if (container === undefined) return [];
+    if (container === undefined || (!one.isUpdated && hasEndedWell(container))) return [];
     const image = await engine.inspectImage(one.imageId, signal);
     const { status, health, startedAt } = container.state;
     const startedAtMs = Date.parse(startedAt);
@@ -70,4 +72,8 @@ export async function readProof(
   });
   const { nowMs } = await engine.info(signal);
   return { nowMs, containers: read.flat() };
+}
+
+function hasEndedWell({ state: { status, exitCode } }: Container): boolean {
+  return status === 'exited' && exitCode === 0;
 }

@@ -52,6 +52,14 @@ describe('a version is held in the next wave', () => {
   );
 });
 
+test('a job that has ended well on the canary holds nothing', async () => {
+  const { publish, update, clock } = await openScene();
+  publish('2', { exitsAfterMs: 5 * minute, exitCode: 0 });
+  expect(await update()).toMatchObject({ canary: 'updated ' });
+  await clock.sleep(20 * minute);
+  expect(await update()).toEqual({ web: expect.stringMatching(/^updated/) });
+});
+
 test('a stopped container with an earlier version holds nothing', async () => {
   const { publish, update, clock, run, engines } = await openScene();
   const id = await run('canary', 'old', 'app:1');
