@@ -1,3 +1,4 @@
+import type { Outside } from '../../domain/outside/outside.ts';
 import { expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { indexImages } from '../../domain/container/image-index.ts';
@@ -32,14 +33,9 @@ test.each([
     failedVersions: [],
     retryFailed: false,
   };
-  const options = {
-    outside,
-    images: indexImages([]),
-    tags: createTagSightings({ clock: outside.clock, store: undefined }),
-    limit: 1,
-    find: createCandidateFinder(outside.registry, outside.clock),
-  };
-  await clock.run(() => askRegistries([{ subject, settle: (verdict) => void verdicts.push(verdict) }], options));
+  await clock.run(() =>
+    askRegistries([{ subject, settle: (verdict) => void verdicts.push(verdict) }], optionsOf(outside)),
+  );
   expect(verdicts).toMatchObject([{ status: 'stale', newest: { platform: { architecture } } }]);
 });
 
@@ -58,18 +54,19 @@ test('a service of a swarm is asked about for the platform of its nodes, and sta
     failedVersions: [],
     retryFailed: false,
   };
-  const options = {
-    ...{
-      outside,
-      images: indexImages([]),
-      tags: createTagSightings({ clock: outside.clock, store: undefined }),
-      limit: 1,
-    },
-    find: createCandidateFinder(outside.registry, outside.clock),
-  };
   const settle = (verdict: Verdict) => void verdicts.push(verdict);
-  await clock.run(() => askRegistries([{ subject, platform: arm64, settle }], options));
+  await clock.run(() => askRegistries([{ subject, platform: arm64, settle }], optionsOf(outside)));
   expect(verdicts).toMatchObject([{ status: 'stale', newest: { platform: arm64 } }]);
   expect(verdicts[0]).not.toHaveProperty('candidate');
   expect(registry.store.listings()).toBe(0);
 });
+
+function optionsOf(outside: Outside) {
+  return {
+    outside,
+    images: indexImages([]),
+    tags: createTagSightings({ clock: outside.clock, store: undefined }),
+    limit: 1,
+    find: createCandidateFinder(outside.registry, outside.clock),
+  };
+}

@@ -19,6 +19,7 @@ import { type Listing, listAll } from '../engine/list-all.ts';
 import { type ContainerReferences, createReferenceReader } from './container-references.ts';
 import { createLabelWarnings, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { limitMatching } from '../async/limit-matching.ts';
 
 /** The containers of one request, from one listing. */
 export type SelectedContainers = {
@@ -125,19 +126,17 @@ function readableReference(references: ContainerReferences, id: string): Contain
   return read?.kind === 'failed' ? undefined : read;
 }
 
-/**
- * Returns a function to call before each comparison of a filter with a container. It throws once the comparisons have
- * taken too long.
- */
-export function stopMatchingInTime({ monotonicMs }: Pick<Clock, 'monotonicMs'>): () => void {
-  const endMs = monotonicMs() + longestMatchingMs;
-  return () => {
-    if (monotonicMs() <= endMs) return;
-    throw new ServiceError('invalid-input', 'Cannot match the containers: the names and patterns take too long', {
-      remedy: 'Use fewer or simpler patterns',
-    });
-  };
+/** Limits the comparisons of filters with containers. */
+export function stopMatchingInTime(clock: Pick<Clock, 'monotonicMs'>): () => void {
+  return limitMatching(
+    clock,
+    longestMatchingMs,
+    () =>
+      new ServiceError('invalid-input', 'Cannot match the containers: the names and patterns take too long', {
+        remedy: 'Use fewer or simpler patterns',
+      }),
+  );
 }
 
-/** Comparisons block the event loop. A hundred patterns and a thousand containers take 30 ms. */
+/** A hundred patterns and a thousand containers take 30 ms. */
 const longestMatchingMs = 250;

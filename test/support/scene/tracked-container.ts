@@ -1,3 +1,4 @@
+import { notChecked } from '../../../src/application/inventory/last-check-of.ts';
 import type { TrackedContainer } from '../../../src/domain/inventory/inventory.ts';
 
 /** A container before its first check. */
@@ -21,12 +22,7 @@ export function aTrackedContainer(changes: Partial<TrackedContainer> = {}): Trac
     labelsInEffect: {},
     settings: [],
     canRollBack: false,
-    staleness: undefined,
-    stale: false,
-    updateAvailable: false,
-    latestDigest: '',
-    reason: '',
-    checkedAtMs: undefined,
+    ...notChecked,
     ...changes,
   };
 }

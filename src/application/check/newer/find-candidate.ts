@@ -1,4 +1,5 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
+import { limitMatching } from '../../async/limit-matching.ts';
 import type { Registry, RemoteImage } from '../../../domain/outside/registry.ts';
 import { mostTags } from '../../../domain/outside/registry.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
@@ -68,7 +69,12 @@ export function createCandidateFinder(
     const alone = chooseTag({ current, tags: [], ...filters });
     if (alone.because !== undefined) return { kind: 'none', because: alone.because };
     const { tags, isCut } = await listOf(reference, signal);
-    const { candidates } = chooseTag({ current, tags, ...filters, onMatch: stopInTime(clock) });
+    const { candidates } = chooseTag({
+      current,
+      tags,
+      ...filters,
+      onMatch: limitMatching(clock, longestMatchingMs, tooSlowPatterns),
+    });
     const newTags = countNew(candidates, highestBefore);
     let best: FoundCandidate | undefined;
     for (const [place, step] of candidates.slice(0, mostTries).entries()) {
@@ -102,18 +108,13 @@ function countNew(candidates: readonly TagCandidate[], before: string | undefine
   );
 }
 
-/** Throws once the comparisons with the patterns of one container have taken too long. */
-function stopInTime({ monotonicMs }: Pick<Clock, 'monotonicMs'>): () => void {
-  const endMs = monotonicMs() + longestMatchingMs;
-  return () => {
-    if (monotonicMs() <= endMs) return;
-    throw new ServiceError('invalid-input', 'Cannot compare the tags: the patterns of policy or tags take too long', {
-      remedy: 'Use simpler patterns in policy, tag-include and tag-exclude',
-    });
-  };
+function tooSlowPatterns(): ServiceError {
+  return new ServiceError('invalid-input', 'Cannot compare the tags: the patterns of policy or tags take too long', {
+    remedy: 'Use simpler patterns in policy, tag-include and tag-exclude',
+  });
 }
 
-/** Comparisons block the event loop. 50,000 tags and usual patterns take half a second. */
+/** 50,000 tags and usual patterns take half a second. */
 const longestMatchingMs = 3000;
 
 /** A repository that has dropped a platform has no image for it in any newer tag. */
