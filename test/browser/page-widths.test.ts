@@ -72,7 +72,7 @@ describeInBrowser('a name and a version without a place to break', () => {
   afterAll(() => scene.close());
 
   test.each(widths)('fit into a page of %i px, its headline and its drawer', async (width) => {
-    const page = await scene.open({ width, at: `#/c/${name}` });
+    const page = await scene.open({ width, at: `#/c/${name}`, reducedMotion: 'reduce' });
     await page.locator('#drawer .actions button').first().waitFor();
     expect(await sidewaysOf(page)).toEqual([]);
     await page.keyboard.press('Escape');
