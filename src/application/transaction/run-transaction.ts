@@ -63,15 +63,22 @@ export type TransactionRun = {
   readonly whileUnproven?: WhileAwaitingHealth | undefined;
 };
 
+type Attempt = TransactionRun & {
+  readonly enter: EnterPhase;
+  /** The first attempt was undone, because the tag was moved. */
+  readonly isSecond?: boolean;
+};
+
 type EnterPhase = (container: string, phase: UpdatePhase) => void;
 
 async function replaceContainers(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId, enter, onHandedOver, whileUnproven }: TransactionRun & { readonly enter: EnterPhase },
+  run: Attempt,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
+  const { runId, enter, onHandedOver, whileUnproven, isSecond = false } = run;
   let prepared: PreparedTransaction;
   try {
     prepared = await prepareTransaction(
@@ -105,6 +112,9 @@ async function replaceContainers(
     whileUnproven,
     mode: { kind: onHandedOver === undefined ? 'update' : 'hand-over', prepared },
   });
+  // An instance that starts may take a slow update for a dead one, and move its tag back, while others give way to it.
+  const mayTryAgain = result.result === 'undone' && result.wasTagMoved && !isSecond;
+  if (mayTryAgain) return replaceContainers(outside, settings, planned, { ...run, isSecond: true }, signal);
   if (result.result === 'aside')
     return [await handOverToHelper({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
   const failures = failuresOf(transaction, result.failedImages);

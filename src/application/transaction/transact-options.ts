@@ -21,6 +21,7 @@ export type TransactResult = Pick<
   | 'reason'
   | 'busy'
   | 'isRehearsed'
+  | 'wasTagMoved'
   | 'stopped'
   | 'hasStarted'
   | 'parked'

@@ -42,12 +42,7 @@ export async function transact(options: TransactOptions): Promise<TransactResult
     if (wasExpected && !mayUseExpectedFacts(decision)) continue;
     switch (decision.kind) {
       case 'rollBack':
-        memory = beginRollback(
-          await causeOfEnd(options, memory, facts),
-          decision.reason,
-          decision.busy,
-          decision === rehearsed,
-        );
+        memory = beginRollback(await causeOfEnd(options, memory, facts), decision);
         continue;
       case 'end':
         return conclude(decision.result);
@@ -92,7 +87,7 @@ function orRollBack({ mode, signal }: TransactOptions, decision: Decision): Deci
   return isOver ? rehearsed : decision;
 }
 
-const rehearsed: Decision = { kind: 'rollBack', reason: 'it was a rehearsal', busy: false };
+const rehearsed: Decision = { kind: 'rollBack', reason: 'it was a rehearsal', busy: false, isRehearsed: true };
 
 /** The steps that only create, connect and compare new containers: a rehearsal performs no other. */
 const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 'connect', 'compare'];

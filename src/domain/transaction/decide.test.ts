@@ -200,6 +200,7 @@ describe('decide() beside another updater of the same container', () => {
       kind: 'rollBack',
       reason: 'the tag of "web:1" was moved while a stand-in for "web" was created',
       busy: true,
+      wasTagMoved: true,
     });
   });
 

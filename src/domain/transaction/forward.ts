@@ -41,18 +41,13 @@ function whyNotForward(member: MemberFacts, { members, memory }: TransactionFact
         : `somebody removed the successor of "${member.name}"`,
     );
   }
-  if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId) {
-    return rollBack(
-      `the tag of "${member.reference}" was moved while the successor of "${member.name}" was created`,
-      true,
-    );
-  }
-  if (member.spare !== undefined && member.spare.imageId !== member.old?.imageId) {
-    return rollBack(
-      `the tag of "${member.reference}" was moved while a stand-in for "${member.name}" was created`,
-      true,
-    );
-  }
+  const tagMoved = (created: string): Decision => {
+    const reason = `the tag of "${member.reference}" was moved while ${created} "${member.name}" was created`;
+    return { kind: 'rollBack', reason, busy: true, wasTagMoved: true };
+  };
+  if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId)
+    return tagMoved('the successor of');
+  if (member.spare !== undefined && member.spare.imageId !== member.old?.imageId) return tagMoved('a stand-in for');
   const rival = member.rivals[0];
   return rival === undefined
     ? undefined

@@ -3,11 +3,21 @@ import type { UpdatePhase } from '../run/session.ts';
 
 export type Decision =
   | { readonly kind: 'step'; readonly step: Step; readonly phase: UpdatePhase }
-  /** The update cannot continue and must be undone. */
-  | { readonly kind: 'rollBack'; readonly reason: string; readonly busy: boolean }
+  | ({ readonly kind: 'rollBack' } & WhyUndone)
   | { readonly kind: 'end'; readonly result: 'committed' | 'undone' }
   /** A necessary step was given up: nothing more is changed until the next start or a person's action. */
   | { readonly kind: 'stuck'; readonly step: Step };
+
+/** Why an update cannot continue and must be undone. */
+export type WhyUndone = {
+  readonly reason: string;
+  /** Another instance or a person prevented it. */
+  readonly busy: boolean;
+  /** A rehearsal has reached its end. */
+  readonly isRehearsed?: boolean;
+  /** The tag was moved before the successor was created from it. No other updater needs to be at work. */
+  readonly wasTagMoved?: boolean;
+};
 
 export type Step = { [K in StepKind]: StepOf<K> }[StepKind];
 

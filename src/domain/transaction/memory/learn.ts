@@ -27,7 +27,7 @@ export function learn(
   const memory = noteEffect({ ...before, attempts: new Map([...before.attempts, [key, attempt]]) }, step, outcome);
   switch (outcome.kind) {
     case 'declined':
-      return { memory: beginRollback(memory, outcome.message, outcome.deferred) };
+      return { memory: beginRollback(memory, { reason: outcome.message, busy: outcome.deferred }) };
     case 'warned':
       return { memory: noteWarning(memory, step, outcome.message, seen) };
     case 'done':
@@ -45,7 +45,11 @@ export function learn(
   const goesForward = phase !== 'rolling back' && phase !== 'committing';
   if (goesForward && outcome.kind !== 'unknown') return failForward(refused, step, outcome, seen, failure);
   if (attempt < limits[step.kind].failures) return { memory: refused, pauseMs: backoffMs(attempt) };
-  return { memory: goesForward ? beginRollback(refused, failure, false) : giveUp(refused, key, outcome.message) };
+  return {
+    memory: goesForward
+      ? beginRollback(refused, { reason: failure, busy: false })
+      : giveUp(refused, key, outcome.message),
+  };
 }
 
 function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome): TransactionMemory {
@@ -97,17 +101,15 @@ function failForward(
   if (outcome.kind === 'refused') {
     const isTaken = outcome.status === 409 && step.kind === 'create';
     return {
-      memory: beginRollback(memory, failure, isTaken),
+      memory: beginRollback(memory, { reason: failure, busy: isTaken }),
       ...(step.kind === 'start' && { logOf: step.id }),
     };
   }
   const { id, message, wasSeenWell } = outcome;
   const isItsOwn = wasSeenWell || memory.undisturbed.has(id);
   const noted = isItsOwn ? noteFailure(memory, id, seen) : memory;
-  return {
-    memory: beginRollback(noted, `the new version of "${nameOf(seen, id)}" failed: ${message}`, false),
-    logOf: id,
-  };
+  const reason = `the new version of "${nameOf(seen, id)}" failed: ${message}`;
+  return { memory: beginRollback(noted, { reason, busy: false }), logOf: id };
 }
 
 /** A bug, or a program that undoes every step, must not cause an endless loop. */

@@ -1,4 +1,5 @@
 import type { ExecutionMemory, MemberFacts, TransactionFacts } from '../facts.ts';
+import type { WhyUndone } from '../step.ts';
 
 /**
  * The task of a process in a transaction:
@@ -21,10 +22,9 @@ export type TransactionMemory = ExecutionMemory & {
   readonly mode: TransactionMode;
   /** Why it was rolled back or got stuck; empty otherwise. */
   readonly reason: string;
-  /** Another instance or a person prevented it. */
-  readonly busy: boolean;
-  /** A rehearsal has reached its end. */
+  readonly busy: WhyUndone['busy'];
   readonly isRehearsed: boolean;
+  readonly wasTagMoved: boolean;
   /** A helper has decided once whether to continue forward. */
   readonly isTakenUp: boolean;
   /** Whether any container was stopped. */
@@ -70,6 +70,7 @@ export function beginMemory(mode: TransactionMode): TransactionMemory {
     reason: '',
     busy: false,
     isRehearsed: false,
+    wasTagMoved: false,
     isTakenUp: false,
     stopped: false,
     hasStarted: false,
@@ -96,11 +97,10 @@ export function withEntry(known: ReadonlyMap<string, string>, key: string, value
 /** Ends the way forward. Only the first reason counts. */
 export function beginRollback(
   memory: TransactionMemory,
-  reason: string,
-  busy: boolean,
-  isRehearsed = false,
+  { reason, busy, isRehearsed = false, wasTagMoved = false }: WhyUndone,
 ): TransactionMemory {
-  return { ...memory, direction: 'back', busy, isRehearsed, reason: memory.reason === '' ? reason : memory.reason };
+  const first = memory.reason === '' ? reason : memory.reason;
+  return { ...memory, direction: 'back', busy, isRehearsed, wasTagMoved, reason: first };
 }
 
 export function addReason(memory: TransactionMemory, why: string): TransactionMemory {
