@@ -51,6 +51,7 @@ export function rollBack({ members, memory, liveRestore }: TransactionFacts, all
     next(all, restoreMovedTag) ??
     next(present, (member) => restoreTag(member, memory)) ??
     next(present, ({ spare }) => spare !== undefined && remove(spare)) ??
+    next(present, (member) => member.nameHeldBy === 'rival' && isRemovable(member) && remove(member.new)) ??
     must(all, (member) => !isStranded(member) && unmark(member, memory)) ??
     next(dependentsFirst, (member) => isRemovable(member) && remove(member.new)) ??
     finishStranded(stranded, memory) ??
