@@ -37,15 +37,12 @@ function split(argv: readonly string[]) {
   const namesAfterTerminator: string[] = [];
   const flagTokens: FlagToken[] = [];
   let terminated = false;
-  /** The rest of an unknown argument such as `-pSECRET` is not read as short flags. */
-  let unknownAt: number | undefined;
   for (const [position, token] of tokens.entries()) {
     const before = tokens[position - 1];
     if (token.kind === 'option-terminator') terminated = true;
     else if (token.kind === 'positional') {
       if (!isValueOfUnknown(token.value, before)) (terminated ? namesAfterTerminator : words).push(token.value);
-    } else if (token.index !== unknownAt) {
-      if (!isKnownFlag(token.name)) unknownAt = token.index;
+    } else {
       const next = tokens[position + 1];
       const nextWord = next?.kind === 'positional' && next.index === token.index + 1 ? next.value : undefined;
       flagTokens.push({
@@ -88,17 +85,19 @@ function parserOptions(): ParserOptions {
 }
 
 /**
- * `-c=false`, as in the Watchtower family, means `--cleanup=false`. `parseArgs` would read four short flags, and in
- * `-token=x` the flag `-t` with the secret as its value: it becomes an unknown flag.
+ * `-c=false`, as in the Watchtower family, means `--cleanup=false`. `parseArgs` would read four short flags. A secret is
+ * not read as short flags either: `-token=x` becomes an unknown flag, and `-pSECRET` becomes `-p`.
  */
 function withLongFlags(argv: readonly string[], options: ParserOptions): string[] {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
   const long = new Map(Object.entries(options).map(([flag, { short }]) => [short, flag]));
   return argv.map((argument, index) => {
-    const [, name = '', value] = (index < end && /^-([A-Za-z][\w-]*)(=.*)?$/s.exec(argument)) || [];
-    if (name.length > 1 && Object.hasOwn(options, name)) return `--${argument}`;
-    const flag = value === undefined ? undefined : long.get(name);
-    return flag === undefined ? argument : `--${flag}${value}`;
+    const [, letter = '', rest = '', value] = (index < end && /^-([A-Za-z])([^=]*)(=.*)?$/s.exec(argument)) || [];
+    if (letter === '') return argument;
+    if (rest !== '' && Object.hasOwn(options, letter + rest)) return `--${argument}`;
+    const flag = long.get(letter);
+    if (flag === undefined) return `-${letter}`;
+    return rest === '' && value !== undefined ? `--${flag}${value}` : argument;
   });
 }
 

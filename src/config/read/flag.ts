@@ -79,8 +79,11 @@ function unknownFlag({ name, written }: FlagToken): ReadFlag {
   );
   if (joined !== undefined)
     return fault(`Cannot use --${joined.flag} with a text joined to it: write --${joined.flag}=VALUE`);
-  const near = written.startsWith('--') ? nearest(name, [...byFlag.keys(), 'help', 'version']) : undefined;
-  const isNear = near !== undefined && editDistance(name, near) <= Math.max(1, Math.floor(name.length / 3));
+  const near = written.startsWith('--')
+    ? nearest(name.toLowerCase(), [...byFlag.keys(), 'help', 'version'])
+    : undefined;
+  const isNear =
+    near !== undefined && editDistance(name.toLowerCase(), near) <= Math.max(1, Math.floor(name.length / 3));
   const hint = isNear ? `; did you mean --${near}?` : '';
   const [shown = ''] = /^-*[\w-]*/.exec(written.replace(/^---/, '-')) ?? [];
   return fault(`Cannot use ${printable(shown, 100)}: there is no such option${hint}`);

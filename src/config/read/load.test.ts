@@ -525,6 +525,8 @@ describe('faults', () => {
     [['--token:hunter2'], {}, 'Cannot use --token with a text joined to it: write --token=VALUE'],
     [['--tokenhunter2'], {}, 'Cannot use --token with a text joined to it: write --token=VALUE'],
     [['-phunter2'], {}, 'Cannot use -p: there is no such option'],
+    [['-p--hunter2'], {}, 'Cannot use -p: there is no such option'],
+    [['--TOKEN', 'hunter2'], {}, 'Cannot use --TOKEN: there is no such option; did you mean --token?'],
     [['--x:hunter2'], {}, 'Cannot use --x: there is no such option'],
     [['http://me:hunter2@h'], {}, 'Cannot use "http://***@h": "upkeep config" takes no names'],
     [['--registry-ca', '-----BEGIN KEY-----\nhunter2'], {}, 'Cannot use --registry-ca: it needs a value'],
