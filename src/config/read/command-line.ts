@@ -94,7 +94,8 @@ function withLongFlags(argv: readonly string[], options: ParserOptions): string[
   return argv.map((argument, index) => {
     const [, letter = '', rest = '', value] = (index < end && /^-([A-Za-z])([^=]*)(=.*)?$/s.exec(argument)) || [];
     if (letter === '') return argument;
-    if (rest !== '' && Object.hasOwn(options, letter + rest)) return `--${argument}`;
+    // `-help` means `-h`.
+    if (rest !== '' && rest !== 'elp' && Object.hasOwn(options, letter + rest)) return `--${argument}`;
     const flag = long.get(letter);
     if (flag === undefined) return `-${letter}`;
     return rest === '' && value !== undefined ? `--${flag}${value}` : argument;

@@ -445,6 +445,7 @@ describe('the command', () => {
   test.each([
     [['--help'], undefined],
     [['-h'], undefined],
+    [['-help'], undefined],
     [['help'], undefined],
     [['help', 'check'], 'check'],
     [['check', '--help'], 'check'],
