@@ -517,7 +517,11 @@ describe('faults', () => {
     [[], { UPKEEP_URL: 'HTTP://h/#hunter2' }, 'Cannot use UPKEEP_URL "HTTP://h/#***": expected an address'],
     [['--url', 'ftp://me:a@hunter2@h'], {}, 'Cannot use --url "ftp://***@h": expected an address'],
     [['--url', 'http://me:hunter2'], {}, 'Cannot use --url "http://me:***": expected an address'],
-    [['--host', 'ssh://me@nas:hunter2@h'], {}, 'Cannot use --host "ssh://***@h": it holds a password'],
+    [
+      ['--host', 'ssh://me@nas:hunter2@h'],
+      {},
+      'Cannot use --host "ssh://***@h": it holds a password; use a key of ssh, or TLS',
+    ],
     [['--host', 'x', '--host', 'tcp://me:hunter2 x@h'], {}, 'Cannot use --host "x,tcp://***@h": expected an address'],
     [['--tokn', 'hunter2'], {}, 'Cannot use --tokn: there is no such option; did you mean --token?'],
     [['-token', 'hunter2'], {}, 'Cannot use -token: there is no such option; did you mean --token?'],

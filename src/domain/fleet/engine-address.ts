@@ -37,7 +37,8 @@ export function parseEngineAddress(
   if (given !== undefined && !isEngineName(given)) return { fault: `its name is not ${engineNameGrammar}`, of: 'name' };
   if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))
     return { fault: 'it is not an address such as tcp://server:2376, or name=tcp://server:2376', of: 'address' };
-  if (!host.startsWith('unix:') && holdsPassword(host)) return { fault: 'it holds a password', of: 'password' };
+  if (!host.startsWith('unix:') && holdsPassword(host))
+    return { fault: 'it holds a password; use a key of ssh, or TLS', of: 'password' };
   const name = given ?? nameOf(host);
   return isEngineName(name)
     ? { name, host }
