@@ -48,6 +48,16 @@ describe('parseTargets()', () => {
     ]);
   });
 
+  test.each([
+    ['smtp://me/x:hunter2@mail.test:587/?from=a@b.c&to=d@e.f', 'smtp://[redacted]?fromaddress=a@b.c&toaddresses=d@e.f'],
+    ['mattermost://me/x@chat.test/hunter2/town', 'mattermost://[redacted]'],
+    ['ntfy://h/topic?attach=https://me:hunter2@f.test/a', 'ntfy://h/[redacted]'],
+    ['ntfy://h/topic?click=https://f.test/a?sig=hunter2', 'ntfy://h/[redacted]'],
+    ['ntfy://h/topic?actions=http%2C+Do%2C+https://f.test%2C+headers.Authorization=hunter2', 'ntfy://h/[redacted]'],
+  ])('shows no secret of %s', (url, shown) => {
+    expect(parsed(url).targets).toMatchObject([{ shown }]);
+  });
+
   test('gives each a name, which is the given one or that of the service', () => {
     const values =
       'logger:// ops=discord://t@1 discord://t@2 logger-2=logger:// logger:// hangouts://h/v1?key=k&token=t';

@@ -27,7 +27,7 @@ const longestText = 4000;
 const mostEntries = 50;
 const deepest = 4;
 
-const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{0,1024}@/gi;
+const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/:]{0,256}:[^\s/]{0,1024}@/gi;
 const sensitiveName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
 
 /** A field's name. The value of a sensitive name, e.g. `password`, is a secret. */

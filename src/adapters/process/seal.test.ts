@@ -47,6 +47,16 @@ test.each([
   expect(open).not.toThrow(/secret/);
 });
 
+test('a key in place of the name of its file is not shown', () => {
+  const key = 'c'.repeat(64);
+  expect(() => openSeal({ keyFile: key, folder: undefined })).toThrow(
+    expect.objectContaining({
+      message: 'Cannot read the journal key: ENOENT: no such file or directory',
+      remedy: 'give the path of a file, not its content',
+    }) as Error,
+  );
+});
+
 test('a key of the owner is read as it is, but for the end of its line', () => {
   const keyFile = join(folder, 'key');
   writeFileSync(keyFile, 'a key of sixteen or more\n');

@@ -3,7 +3,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } fr
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Seal } from '../../domain/outside/outside.ts';
-import { codeOf } from '../../domain/text/error-code.ts';
+import { isPlainPath, pathRemedy } from '../../domain/settings/values/shown-text.ts';
+import { codeOf, messageWithoutPath } from '../../domain/text/error-code.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 export type KeyPlace = {
@@ -70,8 +71,9 @@ function readKey(file: string, remedy: string): string {
 const leastKeyBytes = 16;
 
 function refusal(doing: string, file: string, error: unknown, remedy: string): ServiceError {
-  const why = error instanceof Error ? error.message : String(error);
-  return new ServiceError('invalid-input', `Cannot ${doing} the journal key ${quoted(file, 300)}: ${why}`, { remedy });
+  const shown = isPlainPath(file) ? { which: ` ${quoted(file, 300)}`, remedy } : { which: '', remedy: pathRemedy };
+  const message = `Cannot ${doing} the journal key${shown.which}: ${messageWithoutPath(error)}`;
+  return new ServiceError('invalid-input', message, { remedy: shown.remedy });
 }
 
 function createSeal(key: string): Seal {

@@ -47,6 +47,23 @@ test.each([
   );
 });
 
+test.each(['any.pub', 'OFF.pem', 'a,b.pub'])(
+  'a key called %s is refused, because --verify-with cannot name it',
+  (name) => {
+    const file = fileWith(ec.publicKey.export(spki), name);
+    expect(() => readVerificationKeys([file])).toThrow(
+      /^Cannot use a verification key with the name ".*": --verify-with/,
+    );
+  },
+);
+
+test('a key in place of the name of its file is not shown', () => {
+  const key = ec.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  expect(() => readVerificationKeys([key])).toThrow(
+    /^Cannot read the verification key: ENOENT: no such file or directory$/,
+  );
+});
+
 test('a file that is not there, and two of one name, are refused', () => {
   expect(() => readVerificationKeys([join(folder, 'missing.pub')])).toThrow(
     /^Cannot read the verification key .*ENOENT/,

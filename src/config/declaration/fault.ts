@@ -1,3 +1,4 @@
+import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
 /** An error in the user's configuration. */
@@ -14,17 +15,13 @@ export type Read<Value> =
   | { readonly kind: 'fault'; readonly fault: Fault };
 
 /**
- * `source` is the flag or variable of the value. A secret value is not part of the message, and neither is a login in a
- * URL.
+ * `source` is the flag or variable of the value. A secret value is not part of the message, and neither are the secret
+ * parts of other values.
  */
 export function refusedValue(source: string, text: string, expected: string, secret: boolean): Fault {
-  const open = text.includes('@') ? text.replaceAll(login, '***@') : text;
-  const shown = secret ? '' : ` ${quoted(open)}`;
+  const shown = secret ? '' : ` ${quoted(withoutSecretParts(text))}`;
   return { kind: 'value', message: `Cannot use ${printable(source, 100)}${shown}: expected ${expected}` };
 }
-
-/** `user:password@`, but not the tag of an image before its digest. */
-const login = /(?<![^\s,=/:])[^\s,=/:]*:(?!\/\/)\S*@(?!sha256:)/g;
 
 /** Wrong usage exits with 2, a wrong value with 1. */
 export function exitCodeOf(faults: readonly Fault[]): 1 | 2 {

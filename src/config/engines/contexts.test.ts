@@ -67,6 +67,7 @@ test.each([
   ['list', '[]', 'the context "list" is not in'],
   ['kube', { Name: 'kube', Endpoints: { kubernetes: {} } }, 'names no Docker engine'],
   ['pipe', docker('pipe', 'npipe:////./pipe/docker_engine'), 'which is not a socket, TCP or SSH'],
+  ['old', docker('old', 'npipe://me:hunter2@h/?hunter2'), 'the address "npipe://***@h/?***", which is not'],
   ['a+b', docker('a+b', 'tcp://a:1'), 'has a name that is not 1 to 63 letters'],
   ['../../etc', undefined, 'has a name that is not'],
 ])('%s: a clear fault', (name, meta, fault) => {

@@ -7,7 +7,8 @@ import {
   isEngineName,
 } from '../../domain/fleet/engine-address.ts';
 import { codeOf } from '../../domain/text/error-code.ts';
-import { printable, quoted } from '../../domain/text/printable.ts';
+import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
+import { quoted } from '../../domain/text/printable.ts';
 
 type Read = { readonly engine: EngineAddress } | { readonly fault: string };
 
@@ -34,7 +35,9 @@ function readContext(name: string, contexts: readonly StoredContext[], dockerFol
   if (endpoint === undefined) return { fault: `${of} names no Docker engine` };
   const { host, skipsVerification } = endpoint;
   if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))
-    return { fault: `${of} has the address ${quoted(printable(host, 200))}, which is not a socket, TCP or SSH` };
+    return {
+      fault: `${of} has the address ${quoted(withoutSecretParts(host), 200)}, which is not a socket, TCP or SSH`,
+    };
   const tls = tlsFiles(join(dockerFolder, 'contexts', 'tls', stored.folder, 'docker'), !skipsVerification);
   return { engine: { name, host, ...(tls && { tls }) } };
 }

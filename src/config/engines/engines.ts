@@ -1,4 +1,5 @@
 import { type EngineAddress, parseEngineAddress, repeatedNames } from '../../domain/fleet/engine-address.ts';
+import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Fault } from '../declaration/fault.ts';
 import type { Given } from '../given/given-options.ts';
@@ -51,7 +52,7 @@ function readHosts({ values, sourceOf }: Parts, faults: Fault[]): readonly Engin
     // A single engine needs no name.
     const host = text.replace(/^[^=:/]*=/, '');
     if (values.engineHost.length === 1 && host === text && read.of === 'name') return [{ name: 'engine', host }];
-    const shown = quoted(text.replace(/:\/\/.*@/s, '://***@'), 200);
+    const shown = quoted(withoutSecretParts(text), 200);
     faults.push({ kind: 'value', message: `Cannot use ${sourceOf('engineHost')} ${shown}: ${read.fault}` });
     return [];
   });

@@ -1,5 +1,6 @@
 import { accessSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isPlainPath, pathRemedy } from '../../domain/settings/values/shown-text.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { refusedValue, type Fault, type Read } from '../declaration/fault.ts';
 
@@ -23,7 +24,7 @@ export function readFileValue(source: string, text: string): Read<string> {
 const folderWords = 'it is a folder, which Docker creates if the file of a mount is missing';
 
 function refused(source: string, path: string, why: string): Read<string> {
-  const isHidden = mayBeSecret(path);
+  const isHidden = !isPlainPath(path) || mayBeSecret(path);
   const which = isHidden ? '' : ` ${quoted(path, 300)}`;
   const remedy = isHidden ? 'a value that begins with / has to be in a file' : 'name a file with the value in it';
   const message = `Cannot read the file of ${source}${which}: ${why}; ${remedy}, which this user may read`;
@@ -108,7 +109,8 @@ function isDenied(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM');
 }
 
-/** The path is not a secret, and the user needs it to find the mistake. */
+/** The user needs the path to find the mistake. */
 function unreadable(source: string, path: string, why: string): Fault {
-  return { kind: 'value', message: `Cannot read the file of ${source} ${quoted(path, 300)}: ${why}` };
+  const [shown, remedy] = isPlainPath(path) ? [` ${quoted(path, 300)}`, ''] : ['', `; ${pathRemedy}`];
+  return { kind: 'value', message: `Cannot read the file of ${source}${shown}: ${why}${remedy}` };
 }

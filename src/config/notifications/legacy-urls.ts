@@ -16,7 +16,7 @@ export function readLegacyNotifications(given: Given): LegacyNotifications {
   const kinds = values.notifications.map((kind) => kind.toLowerCase()).filter((kind) => kind !== 'shoutrrr');
   const read = [...new Set(kinds)].map((kind) => ({ kind, ...urlOf(kind, given) }));
   const urls = read.flatMap(({ url }) => url ?? []);
-  const hint = `${sourceOf('notifications')} ${kinds.join(',')} is deprecated: "upkeep notify upgrade" prints what to use instead`;
+  const hint = `${sourceOf('notifications')} is deprecated: "upkeep notify upgrade" prints what to use instead`;
   return {
     urls,
     problems: read.flatMap(({ problem }) => problem ?? []),
@@ -30,7 +30,11 @@ function urlOf(kind: string, given: Given): Read {
   const convert = Object.hasOwn(conversions, kind) ? conversions[kind] : undefined;
   if (convert !== undefined) return convert(given);
   const known = [...Object.keys(conversions), 'shoutrrr'].join(', ');
-  return { problem: `Cannot use ${given.sourceOf('notifications')} "${kind}": expected some of ${known}` };
+  // A target's URL may stand here by mistake.
+  const isWord = /^[a-z-]{1,20}$/.test(kind);
+  const shown = isWord ? ` "${kind}"` : '';
+  const remedy = isWord ? '' : '; --notification-url takes URLs';
+  return { problem: `Cannot use ${given.sourceOf('notifications')}${shown}: expected some of ${known}${remedy}` };
 }
 
 const conversions: Readonly<Record<string, (given: Given) => Read>> = {

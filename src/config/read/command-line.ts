@@ -1,12 +1,13 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { editDistance } from '../../domain/text/edit-distance.ts';
+import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 import { commandNamed, commands, type CommandName } from '../declaration/commands.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import type { CommandLine, GivenFlag } from '../given/given-options.ts';
 import { optionEntries, options, type OptionKey } from '../table/options.ts';
-import { readFlag, type FlagToken } from './flag.ts';
+import { isKnownFlag, readFlag, type FlagToken } from './flag.ts';
 
 /** Parses the arguments (without the paths of Node and script). Never throws: `faults` lists the errors. */
 export function readCommandLine(argv: readonly string[]): CommandLine {
@@ -25,19 +26,23 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
 
 type ParserOptions = NonNullable<ParseArgsConfig['options']>;
 
+type Token = ReturnType<typeof parseTokens>[number];
+
 /** One pass over the result of `parseArgs`. It knows flags and their arity; their meaning is decided here. */
 function split(argv: readonly string[]) {
   const known = parserOptions();
   const args = withLongFlags(argv, known);
-  const { tokens } = parseArgs({ args, options: known, strict: false, allowPositionals: true, tokens: true });
+  const tokens = parseTokens(args, known);
   const words: string[] = [];
   const namesAfterTerminator: string[] = [];
   const flagTokens: FlagToken[] = [];
   let terminated = false;
   for (const [position, token] of tokens.entries()) {
+    const before = tokens[position - 1];
     if (token.kind === 'option-terminator') terminated = true;
-    else if (token.kind === 'positional') (terminated ? namesAfterTerminator : words).push(token.value);
-    else {
+    else if (token.kind === 'positional') {
+      if (!isValueOfUnknown(token.value, before)) (terminated ? namesAfterTerminator : words).push(token.value);
+    } else {
       const next = tokens[position + 1];
       const nextWord = next?.kind === 'positional' && next.index === token.index + 1 ? next.value : undefined;
       flagTokens.push({
@@ -50,6 +55,20 @@ function split(argv: readonly string[]) {
     }
   }
   return { words, namesAfterTerminator, flagTokens };
+}
+
+function parseTokens(args: string[], options: ParserOptions) {
+  return parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true }).tokens;
+}
+
+/** It may be the secret of a mistyped option, so no message repeats it. The name of a command is none. */
+function isValueOfUnknown(word: string, before: Token | undefined): boolean {
+  return (
+    before?.kind === 'option' &&
+    before.value === undefined &&
+    !isKnownFlag(before.name) &&
+    commandNamed(word) === undefined
+  );
 }
 
 function parserOptions(): ParserOptions {
@@ -65,14 +84,21 @@ function parserOptions(): ParserOptions {
   return options;
 }
 
-/** `-c=false`, as in the Watchtower family, means `--cleanup=false`. `parseArgs` would read four short flags. */
+/**
+ * `-c=false`, as in the Watchtower family, means `--cleanup=false`. `parseArgs` would read four short flags. A secret is
+ * not read as short flags either: `-token=x` becomes an unknown flag, and `-pSECRET` becomes `-p`.
+ */
 function withLongFlags(argv: readonly string[], options: ParserOptions): string[] {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
   const long = new Map(Object.entries(options).map(([flag, { short }]) => [short, flag]));
   return argv.map((argument, index) => {
-    const [, short, value] = (index < end && /^-([A-Za-z])=(.*)$/s.exec(argument)) || [];
-    const flag = long.get(short);
-    return short === undefined || flag === undefined ? argument : `--${flag}=${value}`;
+    const [, letter = '', rest = '', value] = (index < end && /^-([A-Za-z])([^=]*)(=.*)?$/s.exec(argument)) || [];
+    if (letter === '') return argument;
+    // `-help` means `-h`.
+    if (rest !== '' && rest !== 'elp' && Object.hasOwn(options, letter + rest)) return `--${argument}`;
+    const flag = long.get(letter);
+    if (flag === undefined) return `-${letter}`;
+    return rest === '' && value !== undefined ? `--${flag}${value}` : argument;
   });
 }
 
@@ -133,7 +159,10 @@ function isTypoOf(name: string, word: string): boolean {
 }
 
 function unexpectedName(command: CommandName, name: string): Fault {
-  return { kind: 'usage', message: `Cannot use ${quoted(name)}: "upkeep ${command}" takes no names` };
+  return {
+    kind: 'usage',
+    message: `Cannot use ${quoted(withoutSecretParts(name))}: "upkeep ${command}" takes no names`,
+  };
 }
 
 function missingName(command: CommandName): Fault {

@@ -1,4 +1,5 @@
 import { editDistance, nearest } from '../../domain/text/edit-distance.ts';
+import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';
@@ -50,8 +51,9 @@ function readText({ key, option, flag }: Known, { written, text, inline }: FlagT
   if (!looksLikeFlag) return { kind: 'flag', key, source: written, text };
   if (option.secret === true)
     return fault(`Cannot use ${written}: it needs a value (one that begins with - is written --${flag}=VALUE)`);
-  const joined = `--${flag}=${printable(text, 100)}`;
-  return fault(`Cannot use ${written}: it needs a value (if ${quoted(text)} is meant, write ${joined})`);
+  const shown = withoutSecretParts(text);
+  const joined = `--${flag}=${printable(shown, 100)}`;
+  return fault(`Cannot use ${written}: it needs a value (if ${quoted(shown)} is meant, write ${joined})`);
 }
 
 /** `--no-x` means `--x=false`, unless a flag's own name begins with `no-`, because two negations confuse. */
@@ -66,11 +68,29 @@ function readNegation({ key, flag }: Known, { written, inline }: FlagToken): Rea
   return { kind: 'flag', key, source: written, text: 'false' };
 }
 
+export function isKnownFlag(name: string): boolean {
+  return byFlag.has(name) || negatable(name) !== undefined || name === 'help' || name === 'version';
+}
+
+/** `---name` stands for `-name`. A text that is joined to the name may be a secret. */
 function unknownFlag({ name, written }: FlagToken): ReadFlag {
-  const near = written.startsWith('--') ? nearest(name, [...byFlag.keys(), 'help', 'version']) : undefined;
-  const isNear = near !== undefined && editDistance(name, near) <= Math.max(1, Math.floor(name.length / 3));
+  const joined = [...byFlag.values()].find(
+    ({ flag, option }) => isJoined(name.slice(flag.length), option) && name.startsWith(flag),
+  );
+  if (joined !== undefined)
+    return fault(`Cannot use --${joined.flag} with a text joined to it: write --${joined.flag}=VALUE`);
+  const near = written.startsWith('--')
+    ? nearest(name.toLowerCase(), [...byFlag.keys(), 'help', 'version'])
+    : undefined;
+  const isNear =
+    near !== undefined && editDistance(name.toLowerCase(), near) <= Math.max(1, Math.floor(name.length / 3));
   const hint = isNear ? `; did you mean --${near}?` : '';
-  return fault(`Cannot use ${printable(written, 100)}: there is no such option${hint}`);
+  const [shown = ''] = /^-*[\w-]*/.exec(written.replace(/^---/, '-')) ?? [];
+  return fault(`Cannot use ${printable(shown, 100)}: there is no such option${hint}`);
+}
+
+function isJoined(rest: string, { secret = false }: Option): boolean {
+  return rest !== '' && (secret || /^[^\w-]/.test(rest));
 }
 
 function fault(message: string): ReadFlag {

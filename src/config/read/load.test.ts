@@ -420,6 +420,17 @@ describe('the command', () => {
     },
   );
 
+  test.each(['--host=', '--state-dir= ', '--host=,'])(
+    '%j names nothing, so it does not override UPKEEP_URL',
+    (flag) => {
+      const environment = { UPKEEP_URL: 'http://server:8080', UPKEEP_TOKEN: 'secret' };
+      expect(loadConfiguration(['skip', 'web', flag], environment)).toMatchObject({
+        settings: { remote: { url: 'http://server:8080', token: 'secret' } },
+        warnings: [],
+      });
+    },
+  );
+
   test('demo takes no names', () => {
     expect(faultsOf(['demo', 'web'])).toMatchObject({
       exitCode: 2,
@@ -434,6 +445,7 @@ describe('the command', () => {
   test.each([
     [['--help'], undefined],
     [['-h'], undefined],
+    [['-help'], undefined],
     [['help'], undefined],
     [['help', 'check'], 'check'],
     [['check', '--help'], 'check'],
@@ -500,6 +512,47 @@ describe('faults', () => {
     expect(faults.message).not.toContain('hunter2');
   });
 
+  test.each<[readonly string[], Readonly<Record<string, string>>, string]>([
+    [['--url=http://h/?token=hunter2'], {}, 'Cannot use --url "http://h/?***": expected an address'],
+    [[], { UPKEEP_URL: 'HTTP://h/#hunter2' }, 'Cannot use UPKEEP_URL "HTTP://h/#***": expected an address'],
+    [['--url', 'ftp://me:a@hunter2@h'], {}, 'Cannot use --url "ftp://***@h": expected an address'],
+    [['--url', 'http://me:hunter2'], {}, 'Cannot use --url "http://me:***": expected an address'],
+    [
+      ['--host', 'ssh://me@nas:hunter2@h'],
+      {},
+      'Cannot use --host "ssh://***@h": it holds a password; use a key of ssh, or TLS',
+    ],
+    [['--host', 'x', '--host', 'tcp://me:hunter2 x@h'], {}, 'Cannot use --host "x,tcp://***@h": expected an address'],
+    [['--tokn', 'hunter2'], {}, 'Cannot use --tokn: there is no such option; did you mean --token?'],
+    [['-token', 'hunter2'], {}, 'Cannot use -token: there is no such option; did you mean --token?'],
+    [['-token=hunter2'], {}, 'Cannot use -token: there is no such option; did you mean --token?'],
+    [['--token hunter2'], {}, 'Cannot use --token with a text joined to it: write --token=VALUE'],
+    [['--token:hunter2'], {}, 'Cannot use --token with a text joined to it: write --token=VALUE'],
+    [['--tokenhunter2'], {}, 'Cannot use --token with a text joined to it: write --token=VALUE'],
+    [['-phunter2'], {}, 'Cannot use -p: there is no such option'],
+    [['-p--hunter2'], {}, 'Cannot use -p: there is no such option'],
+    [['--TOKEN', 'hunter2'], {}, 'Cannot use --TOKEN: there is no such option; did you mean --token?'],
+    [['--x:hunter2'], {}, 'Cannot use --x: there is no such option'],
+    [['http://me:hunter2@h'], {}, 'Cannot use "http://***@h": "upkeep config" takes no names'],
+    [['--registry-ca', '-----BEGIN KEY-----\nhunter2'], {}, 'Cannot use --registry-ca: it needs a value'],
+    [
+      [],
+      { UPKEEP_REGISTRY_CA: '-----BEGIN KEY-----\nhunter2' },
+      'Cannot read the file of UPKEEP_REGISTRY_CA: there is no such file; give the path of a file, not its content',
+    ],
+    [['-n', 'discord://hunter2@1'], {}, 'Cannot use -n: expected some of email, slack'],
+  ])('no message repeats the secret of %j %j', (argv, environment, message) => {
+    const faults = faultsOf(['config', ...argv], environment);
+    expect(faults.message.split('\n')).toEqual([expect.stringContaining(message)]);
+    expect(faults.message).not.toContain('hunter2');
+  });
+
+  test('the name of a command after an unknown option is no value of it', () => {
+    expect(faultsOf(['--clenup', 'history', '--url', 'http://h']).message).toBe(
+      'Cannot use --clenup: there is no such option; did you mean --cleanup?',
+    );
+  });
+
   test.each(['', ',', ' '])('--engine %j is refused, because it would mean all engines', (text) => {
     expect(faultsOf(['update', '--engine', text]).message).toBe(
       `Cannot use --engine "${text}": expected names of engines, as --host gives them`,
@@ -508,7 +561,8 @@ describe('faults', () => {
 
   test('a value of any length is refused at once', () => {
     const begin = performance.now();
-    for (const text of ['a', 'a:']) refusedValue('--x', text.repeat(20_000), 'a word', false);
+    for (const text of ['a', 'a:', '@', '://', 'a://b:', '?a'])
+      refusedValue('--x', text.repeat(20_000), 'a word', false);
     expect(performance.now() - begin).toBeLessThan(500);
   });
 

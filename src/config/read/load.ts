@@ -92,7 +92,7 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
   const sources = new Map<OptionKey, string>();
   const aliases: string[] = [];
   const faults: Fault[] = [];
-  const isLocal = (flags.has('engineHost') || flags.has('stateDir')) && !flags.has('remoteUrl');
+  const isLocal = (isGiven('engineHost') || isGiven('stateDir')) && !flags.has('remoteUrl');
   for (const [key, option] of optionEntries) {
     values[key] = option.default;
     const looksAtVariable = !flags.has(key) && takesOption(command, option) && !(isLocal && keysOfService.has(key));
@@ -107,6 +107,11 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
   }
   // Every key of the table has its default, or a value that parseValue() made for its kind.
   return { values: values as OptionValues, sources, aliases, faults };
+
+  /** An empty text is the default, which names no engine and no folder. */
+  function isGiven(key: OptionKey): boolean {
+    return flags.get(key)?.texts.some((text) => /[^\s,]/.test(text)) === true;
+  }
 }
 
 /** Flags that name an engine or a folder override the variables that name a running service. */

@@ -16,8 +16,12 @@ export function remoteSettings({ command, values, sourceOf }: Given, { faults, w
   if (url === undefined && (command === 'history' || command === 'events')) faults.push(withoutService(command));
   else if (url === undefined && token !== undefined)
     warnings.push(`${sourceOf('remoteToken')} has no effect without --url`);
-  for (const source of [sourceOf('engineHost'), sourceOf('stateDir')])
-    if (url !== undefined && source.startsWith('-')) warnings.push(`${source} has no effect with --url`);
+  for (const [source, value] of [
+    [sourceOf('engineHost'), values.engineHost[0]],
+    [sourceOf('stateDir'), values.stateDir],
+  ] as const)
+    if (url !== undefined && value !== undefined && source.startsWith('-'))
+      warnings.push(`${source} has no effect with --url`);
   if (url?.includes('@') === true) faults.push(refusedValue(sourceOf('remoteUrl'), url, plainAddress, true));
   // https://www.rfc-editor.org/rfc/rfc6750#section-2.1 and other characters that a header can contain.
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))

@@ -47,8 +47,17 @@ describe('showOptions()', () => {
 
   test('shows no secret', () => {
     const secrets = { UPKEEP_HTTP_API_TOKEN: 'hunter2', UPKEEP_HTTP_API_EVENTS_TOKEN: 'hunter3', REPO_PASS: 'hunter4' };
-    const shown = shownFor([], { ...secrets, HTTPS_PROXY: 'http://me:hunter5@proxy:1' });
+    const misplaced = {
+      UPKEEP_NOTIFICATION_GOTIFY_URL: 'https://me:hunter6@h/?token=hunter7',
+      UPKEEP_NOTIFICATION_EMAIL_SERVER: 'me:hunter8@mail',
+      UPKEEP_HEALTH_PROBE: 'http://:80/?token=hunter9',
+      UPKEEP_JOURNAL_KEY_FILE: 'hunter10hunter10hunter10hunter10',
+      DOCKER_CONFIG: '{"auths":{"h":{"auth":"hunter11"}}}',
+      DOCKER_HOST: 'ssh://me@nas',
+    };
+    const shown = shownFor([], { ...secrets, HTTPS_PROXY: 'http://me:hunter5@proxy:1', ...misplaced });
     expect(JSON.stringify(shown)).not.toMatch(/hunter/);
+    expect(shown).toContainEqual(expect.objectContaining({ name: 'host', value: 'ssh://me@nas' }));
     expect(shown.filter(({ value }) => value === '***').map(({ source }) => source)).toEqual(
       expect.arrayContaining(['UPKEEP_HTTP_API_TOKEN', 'UPKEEP_HTTP_API_EVENTS_TOKEN', 'REPO_PASS', 'HTTPS_PROXY']),
     );

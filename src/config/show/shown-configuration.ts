@@ -1,4 +1,5 @@
 import { printValue } from '../../domain/settings/values/label-values.ts';
+import { isPlainPath, withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { variablesOf } from '../table/environment.ts';
 import type { Option } from '../declaration/option.ts';
@@ -68,7 +69,8 @@ function shown(option: Option, value: OptionValues[OptionKey]): string {
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return '';
   if (option.secret === true) return '***';
   if (option.kind === 'duration') return formatDuration(Number(value));
-  if (option.kind === 'parsed') return printValue(option.value, value);
   // The values of the other kinds are plain.
-  return Array.isArray(value) ? value.join(',') : `${value as string | number | boolean}`;
+  const texts = option.kind === 'parsed' ? [printValue(option.value, value)] : [value].flat().map(String);
+  const isShown = !/^(?:FILE|FOLDER)$/.test(option.placeholder ?? '') || texts.every(isPlainPath);
+  return isShown ? texts.map(withoutSecretParts).join(',') : '***';
 }

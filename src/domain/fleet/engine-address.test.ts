@@ -20,6 +20,8 @@ test.each([
   ['nas=server:2376', 'not an address'],
   ['tcp://[::1]:2376', 'write NAME=URL'],
   ['', 'not an address'],
+  ['ssh://me:hunter2@nas', 'it holds a password'],
+  ['ssh://me@nas:hunter2@nas', 'it holds a password'],
 ])('parseEngineAddress() says why it cannot read %j', (text, fault) => {
   expect(parseEngineAddress(text)).toMatchObject({ fault: expect.stringContaining(fault) });
 });

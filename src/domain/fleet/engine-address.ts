@@ -37,12 +37,18 @@ export function parseEngineAddress(
   if (given !== undefined && !isEngineName(given)) return { fault: `its name is not ${engineNameGrammar}`, of: 'name' };
   if (!/^(?:unix:\/\/\/.|(?:tcp|http|https|ssh):\/\/[^/])/.test(host))
     return { fault: 'it is not an address such as tcp://server:2376, or name=tcp://server:2376', of: 'address' };
-  if (!host.startsWith('unix:') && /:\/\/[^@]*:.*@/s.test(host))
-    return { fault: 'it holds a password', of: 'password' };
+  if (!host.startsWith('unix:') && holdsPassword(host))
+    return { fault: 'it holds a password; use a key of ssh, or TLS', of: 'password' };
   const name = given ?? nameOf(host);
   return isEngineName(name)
     ? { name, host }
     : { fault: 'its host is not a valid engine name: write NAME=URL', of: 'name' };
+}
+
+/** A user name may contain `@`, so the last one ends the login. */
+function holdsPassword(url: string): boolean {
+  const login = url.slice(url.indexOf('://') + '://'.length, Math.max(url.lastIndexOf('@'), 0));
+  return login.includes(':');
 }
 
 export const engineNameGrammar = '1 to 63 letters, digits, dots, dashes and underscores, a letter or digit first';

@@ -195,6 +195,11 @@ describe('readLabels()', () => {
     ]);
   });
 
+  test('shows no login and no query of a probe that it refuses', () => {
+    const { warnings } = readLabels({ 'upkeep.health-probe': 'http://me:hunter2@web/?token=hunter2' });
+    expect(warnings).toEqual([expect.stringContaining('is ignored: "http://***@web/?***" is not one of')]);
+  });
+
   test('shows hostile names and values short and escaped', () => {
     const { warnings } = readLabels({ 'upkeep.enable': `\u001b[2J"${'x'.repeat(2 ** 20)}`, ['upkeep.\n\u202e']: 'x' });
     expect(warnings[0]).toMatch(/^Label "upkeep\.enable" is ignored: "\\x1b\[2J\\"x+…" is not one of/);

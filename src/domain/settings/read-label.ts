@@ -3,6 +3,7 @@ import { dropInPrefix, labelOf, type Labels, ownPrefix } from '../container/labe
 import { type LabelName, labelNames } from './table/label-table.ts';
 import type { DeclaredLabel } from './table/option.ts';
 import { quoted } from '../text/printable.ts';
+import { withoutSecretParts } from './values/shown-text.ts';
 
 export type Declared<Value> = Pick<DeclaredLabel<Value>, 'value' | 'fromImage'> & { readonly name: LabelName };
 
@@ -44,7 +45,7 @@ export function readOne<Value>(question: Question<Value>): Found<Value> | undefi
       warnings.push(`Label ${quoted(label)} is limited to ${most}: ${quoted(text)} is longer`);
       return { value: kind.parse(most) ?? value, isFromImage };
     }
-    warnings.push(`Label ${quoted(label)} is ignored: ${quoted(text)} is not ${kind.accepted}`);
+    warnings.push(`Label ${quoted(label)} is ignored: ${quoted(withoutSecretParts(text))} is not ${kind.accepted}`);
   }
   return undefined;
 }

@@ -49,7 +49,18 @@ describe('parseAddress()', () => {
 
   test('does not repeat a password', () => {
     expect(() => parseAddress('tcp://me:hunter2@engine', false)).toThrow(/\*\*\*@engine/);
-    expect(() => parseAddress('ssh://me:hunter2@engine', false)).not.toThrow(/hunter2/);
+    for (const text of [
+      'ssh://me:hunter2@engine',
+      'ssh://me@nas:hunter2@engine',
+      'ssh://me%3Ahunter2@engine',
+      'tcp://hunter2@engine',
+      'tcp://engine?token=hunter2',
+      'tcp://engine/#hunter2',
+      'ftp://me:a@hunter2@engine',
+    ]) {
+      expect(() => parseAddress(text, false)).toThrow(/^Cannot use "[^"]*\*\*\*[^"]*" as the address/);
+      expect(() => parseAddress(text, false)).not.toThrow(/hunter2/);
+    }
   });
 });
 

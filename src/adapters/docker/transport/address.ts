@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../domain/errors.ts';
+import { withoutSecretParts } from '../../../domain/settings/values/shown-text.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
 /** The address of an engine. `text` is the address as written, for messages; it never contains a secret. */
@@ -28,7 +29,7 @@ export function parseAddress(text: string, tlsConfigured: boolean): EngineAddres
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const read = url && readers[url.protocol];
   if (!url || !read) throw invalid('it is not an address', text);
-  if (url.password !== '') throw invalid('it holds a password', text.replace(/:\/\/.*@/, '://***@'));
+  if (url.password !== '') throw invalid('it holds a password', text);
   if (url.hostname === '') throw invalid('it names no host', text);
   if (url.search !== '' || url.hash !== '' || !/^\/?$/.test(url.pathname))
     throw invalid('there is something after the host and port', text);
@@ -82,7 +83,7 @@ function portOf(url: URL): number | undefined {
 function invalid(why: string, text: string): ServiceError {
   return new ServiceError(
     'invalid-input',
-    `Cannot use ${quoted(text, 200)} as the address of a container engine: ${why}`,
+    `Cannot use ${quoted(withoutSecretParts(text), 200)} as the address of a container engine: ${why}`,
     {
       remedy: 'Write unix:///path/to/socket, tcp://host:port, https://host:port or ssh://user@host',
     },

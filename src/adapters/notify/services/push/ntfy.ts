@@ -45,8 +45,8 @@ export const ntfy = defineService({
     password: parts.password,
   }),
   secrets: ({ address }) => [address.password],
-  // On a server without logins the topic is the secret.
-  hidden: ({ address }) => [address.topic],
+  // On a server without logins the topic is the secret. Buttons may send a header with a token.
+  hidden: ({ address, values }) => [address.topic, ...values.actions],
   open({ address: { server, topic, user, password }, values }) {
     const scheme = values.disabletls ? 'http' : values.scheme;
     const url = `${scheme}://${server}/${topic.split('/').map(encodeURIComponent).join('/')}`;
