@@ -500,10 +500,11 @@ describe('faults', () => {
     expect(faults.message).not.toContain('hunter2');
   });
 
-  test.each(['', ',', ' '])('--engine %j is refused, because it would mean all engines', (text) => {
-    expect(faultsOf(['update', '--engine', text]).message).toBe(
+  test.each(['', ',', ' '])('an empty selection is refused, because it would mean everything: %j', (text) => {
+    expect(faultsOf(['update', '--engine', text, '--image', text]).message.split('\n')).toEqual([
+      `Cannot use --image "${text}": expected image references such as nginx or ghcr.io/acme/api:2`,
       `Cannot use --engine "${text}": expected names of engines, as --host gives them`,
-    );
+    ]);
   });
 
   test('a value of any length is refused at once', () => {

@@ -45,7 +45,10 @@ function tableOfExitCodes(): string {
     ['Code', 'Meaning'],
     [
       ['0', 'Done'],
-      ['1', 'A container failed or was rolled back, a value is wrong, or the engine or the service cannot be used'],
+      [
+        '1',
+        'A container failed or was rolled back, a value is wrong, the engine or the service cannot be used, or the output cannot be written',
+      ],
       ['2', 'The command line is wrong'],
       ['3', 'Nothing failed, but something could not be checked, or a repair is pending'],
       ['10', `${code('upkeep check --exit-code')}: updates are available`],

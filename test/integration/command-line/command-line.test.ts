@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,6 +43,19 @@ describe('the executable', () => {
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^(?:upkeep: keeps|Usage: upkeep)/);
   });
+
+  test.skipIf(!existsSync('/dev/full')).each(['config --json', '--version', 'completion bash'])(
+    'output that cannot be written is a failure: %s',
+    (argv) => {
+      const { status, stderr } = spawnSync('sh', ['-c', `exec "${process.execPath}" dist/main.js ${argv} >/dev/full`], {
+        encoding: 'utf8',
+      });
+      expect([status, stderr]).toEqual([
+        1,
+        'upkeep: Cannot write the output: ENOSPC: no space left on device, write\n',
+      ]);
+    },
+  );
 
   test.each<[string, readonly string[], Readonly<Record<string, string>>, number, string]>([
     [
