@@ -252,6 +252,9 @@ export const commands = [
 /** The commands with which people decide about new versions. */
 export const decisionCommands = ['approve', 'skip', 'snooze', 'unskip'] as const satisfies readonly CommandName[];
 
+/** The commands that look for new versions, and must find the same ones with the same options. */
+export const checkingCommands = ['run', 'check', 'update', ...decisionCommands] as const;
+
 export const commandsWithSettings = [
   'run',
   'check',
