@@ -54,7 +54,7 @@ function tableOfExitCodes(): string {
       ['10', `${code('upkeep check --exit-code')}: updates are available`],
       ['130', 'Ended by Ctrl-C, at a safe point of the update'],
       ['141', 'The reader of the output has closed it: `upkeep events` with `head`'],
-      ['143', 'The same as 130, by SIGTERM; the service itself ends with 0'],
+      ['129, 143', 'The same as 130, by SIGHUP or SIGTERM; the service itself ends with 0'],
     ],
   );
 }
