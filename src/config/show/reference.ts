@@ -50,7 +50,7 @@ function tableOfExitCodes(): string {
         'A container failed or was rolled back, a value is wrong, the engine or the service cannot be used, or the output cannot be written',
       ],
       ['2', 'The command line is wrong'],
-      ['3', 'Nothing failed, but something could not be checked, or a repair is pending'],
+      ['3', 'Nothing failed, but something could not be checked or rolled back, or a repair is pending'],
       ['10', `${code('upkeep check --exit-code')}: updates are available`],
       ['130', 'Ended by Ctrl-C, at a safe point of the update'],
       ['141', 'The reader of the output has closed it: `upkeep events` with `head`'],
