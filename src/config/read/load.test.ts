@@ -661,6 +661,9 @@ describe('the schedule', () => {
     const argv = ['-s', '0 4 * * *'];
     expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: 'Europe/Berlin' })).toBe('2026-07-01T02:00:00.000Z');
     expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: ':Asia/Kolkata' })).toBe('2026-07-01T22:30:00.000Z');
+    expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: ':/usr/share/zoneinfo/Asia/Kolkata' })).toBe(
+      '2026-07-01T22:30:00.000Z',
+    );
     expect(nextAfter('2026-07-01T00:00Z', ['-s', 'TZ=UTC 0 4 * * *'], { TZ: 'Europe/Berlin' })).toBe(
       '2026-07-01T04:00:00.000Z',
     );

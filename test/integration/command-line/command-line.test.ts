@@ -135,6 +135,17 @@ describe('the executable', () => {
     expect([before, fourteenHoursAhead()]).toContain(/^\S+ \d\d/.exec(err)?.[0]);
   });
 
+  test.each([':/etc/localtime', '/etc/localtime'])('TZ=%s is the zone of the machine', async (TZ) => {
+    const hourWith = async (zone: string) => {
+      const env = { TZ: zone, WATCHTOWER_CLEANUP: 'true', DOCKER_HOST: 'tcp://127.0.0.1:1' };
+      return /^\S+ \d\d:/.exec((await runUpkeep(['run', '--run-once', '--log-format', 'pretty'], { env })).stderr)?.[0];
+    };
+    const before = await hourWith('');
+    const hour = await hourWith(TZ);
+    expect(hour).toBeDefined();
+    expect([before, await hourWith('')]).toContain(hour);
+  });
+
   test('all faults are told at once', async () => {
     const { stderr: err } = await runUpkeep(['update', '--nonsense', '--stop-timeout=x'], {
       env: { UPKEEP_CLEANUP: 'y' },
