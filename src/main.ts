@@ -25,6 +25,7 @@ void main(process.argv.slice(2))
 async function main(argv: readonly string[]): Promise<number> {
   // If the reader of the output goes away, as in `upkeep update | head -1`, an update must still be completed.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  process.stdout.once('error', failUnlessReaderWent);
   const { loadConfiguration } = await import('./config/read/load.ts');
   const configuration = loadConfiguration(argv);
   switch (configuration.kind) {
@@ -55,6 +56,13 @@ async function main(argv: readonly string[]): Promise<number> {
       });
     }
   }
+}
+
+/** A document that a full disk has cut off must not look complete. */
+function failUnlessReaderWent({ code, message }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') return;
+  process.stderr.write(`upkeep: Cannot write the output: ${message}\n`);
+  process.on('exit', () => (process.exitCode ||= 1));
 }
 
 async function printCompletion(operands: readonly string[]): Promise<number> {

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Seal } from '../../domain/outside/outside.ts';
@@ -34,6 +34,10 @@ function makeKey(folder: string, file: string): string | undefined {
     try {
       writeSync(descriptor, `${key}\n`);
       fsyncSync(descriptor);
+    } catch (error) {
+      // Part of a key would be refused by every later start.
+      unlinkSync(file);
+      throw error;
     } finally {
       closeSync(descriptor);
     }

@@ -65,13 +65,12 @@ export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>)
       nowMs,
     });
     if (held === undefined) return { ...checked, unrestrained };
-    const { reason: why, remedy } = describeHold(held, container);
     return {
       ...checked,
       unrestrained,
       status: 'held',
       hold: held.kind,
-      reason: `${sentence(why)}; release it with ${remedy}`,
+      reason: sentence(describeHold(held, container)),
       eligibleAtMs: 'releasedAtMs' in held ? held.releasedAtMs : undefined,
     };
   }

@@ -90,7 +90,14 @@ export const commands = [
     summary: 'go back to the image from before the last update',
     meaning:
       'Rolls containers back to the image before their last update, with the same protocol as an update. A group that was updated together is rolled back together. The abandoned version is not tried again until its tag moves; to apply it anyway, use update --retry-failed or a second rollback',
-    exitCodes: ofUpdate,
+    exitCodes: [
+      { code: 0, meaning: 'all rollbacks succeeded' },
+      { code: 1, meaning: 'a rollback failed or was rolled back itself, or the command failed' },
+      {
+        code: 3,
+        meaning: 'nothing failed, but a container could not be checked or was left as it is, or a repair is pending',
+      },
+    ],
     examples: [{ line: 'upkeep rollback web', meaning: 'one container' }],
   },
   {
@@ -251,6 +258,9 @@ export const commands = [
 
 /** The commands with which people decide about new versions. */
 export const decisionCommands = ['approve', 'skip', 'snooze', 'unskip'] as const satisfies readonly CommandName[];
+
+/** The commands that look for new versions, and must find the same ones with the same options. */
+export const checkingCommands = ['run', 'check', 'update', ...decisionCommands] as const;
 
 export const commandsWithSettings = [
   'run',

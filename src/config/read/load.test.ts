@@ -553,10 +553,11 @@ describe('faults', () => {
     );
   });
 
-  test.each(['', ',', ' '])('--engine %j is refused, because it would mean all engines', (text) => {
-    expect(faultsOf(['update', '--engine', text]).message).toBe(
+  test.each(['', ',', ' '])('an empty selection is refused, because it would mean everything: %j', (text) => {
+    expect(faultsOf(['update', '--engine', text, '--image', text]).message.split('\n')).toEqual([
+      `Cannot use --image "${text}": expected image references such as nginx or ghcr.io/acme/api:2`,
       `Cannot use --engine "${text}": expected names of engines, as --host gives them`,
-    );
+    ]);
   });
 
   test('a value of any length is refused at once', () => {
@@ -714,6 +715,9 @@ describe('the schedule', () => {
     const argv = ['-s', '0 4 * * *'];
     expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: 'Europe/Berlin' })).toBe('2026-07-01T02:00:00.000Z');
     expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: ':Asia/Kolkata' })).toBe('2026-07-01T22:30:00.000Z');
+    expect(nextAfter('2026-07-01T00:00Z', argv, { TZ: ':/usr/share/zoneinfo/Asia/Kolkata' })).toBe(
+      '2026-07-01T22:30:00.000Z',
+    );
     expect(nextAfter('2026-07-01T00:00Z', ['-s', 'TZ=UTC 0 4 * * *'], { TZ: 'Europe/Berlin' })).toBe(
       '2026-07-01T04:00:00.000Z',
     );

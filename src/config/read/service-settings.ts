@@ -1,6 +1,6 @@
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
 import { serviceOptionEntries, type ServiceOptionValues } from '../../domain/settings/table/service-options.ts';
-import { localTimeZone } from '../schedule/local-time-zone.ts';
+import { localTimeZone, zoneNameIn } from '../schedule/local-time-zone.ts';
 import type { Given } from '../given/given-options.ts';
 
 /**
@@ -20,9 +20,9 @@ export function serviceSettings(
   };
 }
 
-/** The configured one, also in the notation of Go and C (`:Europe/Berlin`), else the system's. */
-export function timeZoneOf({ timeZone }: Pick<Given['values'], 'timeZone'>): string {
-  return timeZone?.replace(/^:/, '') ?? localTimeZone();
+/** The configured one, else the system's. */
+export function timeZoneOf({ timeZone = '/etc/localtime' }: Pick<Given['values'], 'timeZone'>): string {
+  return zoneNameIn(timeZone) ?? localTimeZone();
 }
 
 /** Only `run` is started again by a successor. With the HTTP API and published ports it cannot replace itself. */

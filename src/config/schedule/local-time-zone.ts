@@ -5,7 +5,18 @@ import { readlinkSync } from 'node:fs';
  * `Intl.DateTimeFormat` takes 10 MiB for as long as the process runs. https://man7.org/linux/man-pages/man5/localtime.5.html
  */
 export function localTimeZone(): string {
+  // Node cannot read that path. Without the variable it reads the file.
+  if (zoneNameIn(process.env['TZ'] ?? '') === undefined) delete process.env['TZ'];
   return isOnUtc() ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/**
+ * The zone in a value of TZ, also in the notation of Go and C: `:Europe/Berlin`, or the path of a file. Undefined for the
+ * zone of the machine. https://man7.org/linux/man-pages/man3/tzset.3.html
+ */
+export function zoneNameIn(text: string): string | undefined {
+  const name = text.replace(/^:?(?:\/usr\/share\/zoneinfo\/)?/, '');
+  return name === '/etc/localtime' ? undefined : name;
 }
 
 function isOnUtc(): boolean {

@@ -45,13 +45,16 @@ function tableOfExitCodes(): string {
     ['Code', 'Meaning'],
     [
       ['0', 'Done'],
-      ['1', 'A container failed or was rolled back, a value is wrong, or the engine or the service cannot be used'],
+      [
+        '1',
+        'A container failed or was rolled back, a value is wrong, the engine or the service cannot be used, or the output cannot be written',
+      ],
       ['2', 'The command line is wrong'],
-      ['3', 'Nothing failed, but something could not be checked, or a repair is pending'],
+      ['3', 'Nothing failed, but something could not be checked or rolled back, or a repair is pending'],
       ['10', `${code('upkeep check --exit-code')}: updates are available`],
       ['130', 'Ended by Ctrl-C, at a safe point of the update'],
       ['141', 'The reader of the output has closed it: `upkeep events` with `head`'],
-      ['143', 'The same as 130, by SIGTERM; the service itself ends with 0'],
+      ['129, 143', 'The same as 130, by SIGHUP or SIGTERM; the service itself ends with 0'],
     ],
   );
 }

@@ -1,8 +1,8 @@
 import { optionTable } from '../../domain/settings/table/option-table.ts';
+import { checkingCommands } from '../declaration/commands.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
 const commands = ['run'] as const;
-const commandsThatDecide = ['run', 'check', 'update'] as const;
 
 const alwaysByHelper =
   'Upkeep always updates its own container with a helper container; --no-self-update turns this off';
@@ -35,6 +35,6 @@ function platformOption(part: string, example: string) {
     meaning: 'Platform of the image for --cooldown-delay',
     example,
     withoutEffect: ownPlatform,
-    commands: commandsThatDecide,
+    commands: checkingCommands,
   } as const;
 }

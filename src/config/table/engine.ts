@@ -1,9 +1,9 @@
-import { decisionCommands } from '../declaration/commands.ts';
+import { checkingCommands } from '../declaration/commands.ts';
 import { mostEngines, parseEngineAddress } from '../../domain/fleet/engine-address.ts';
 import { optionTable } from '../../domain/settings/table/option-table.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
-const commands = ['run', 'check', 'update', 'rollback', 'recover', 'containers', ...decisionCommands] as const;
+const commands = [...checkingCommands, 'rollback', 'recover', 'containers'] as const;
 
 /** Options of the engine's address. The names are those of Docker's own command line. */
 export const engineOptions = optionTable({ group: 'engine', commands }, {
@@ -77,7 +77,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     default: 10,
     meaning: 'Number of engines that are updated or checked at the same time',
     example: '3',
-    commands: ['run', 'check', 'update', 'rollback', 'recover'],
+    commands: [...checkingCommands, 'rollback', 'recover'],
   },
   waves: {
     kind: 'text',
@@ -87,7 +87,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     meaning:
       'Update several engines in this order: patterns of names, and shares of all engines. A later wave gets the version that all earlier waves run',
     example: 'canary-.*, 25%, 100%',
-    commands: ['run', 'check', 'update'],
+    commands: checkingCommands,
   },
   wavePauseMs: {
     kind: 'duration',
@@ -97,7 +97,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     default: 600_000,
     meaning: 'How long the engines of a wave have to run a new version before the next wave gets it',
     example: '1h',
-    commands: ['run', 'check', 'update'],
+    commands: checkingCommands,
   },
   ignoreWaves: {
     kind: 'boolean',

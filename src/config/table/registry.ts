@@ -1,8 +1,8 @@
-import { decisionCommands } from '../declaration/commands.ts';
+import { checkingCommands } from '../declaration/commands.ts';
 import { optionTable } from '../../domain/settings/table/option-table.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
-const commands = ['run', 'check', 'update', 'rollback', 'recover', ...decisionCommands] as const;
+const commands = [...checkingCommands, 'rollback', 'recover'] as const;
 
 /** The Watchtower family documents these versions, but uses 1.2 at least. */
 const olderTls = { 'tls1.0': 'tls1.2', 'tls1.1': 'tls1.2' } as const;
@@ -88,7 +88,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     meaning:
       'PEM file with a public key (ECDSA P-256 or Ed25519, as cosign makes them), named after the file: team.pub is team. A new image is accepted only if the registry has a cosign signature by one of these keys',
     example: '/keys/team.pub',
-    commands: ['run', 'check', 'update'],
+    commands: checkingCommands,
   },
   warnOnHeadFailure: {
     kind: 'choice',

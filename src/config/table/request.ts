@@ -12,6 +12,7 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
     separators: 'comma or space',
     flag: 'image',
     placeholder: 'IMAGE,…',
+    needsItem: true,
     accepts: {
       test: (text) => tryParseImageReference(text) !== undefined,
       expected: 'image references such as nginx or ghcr.io/acme/api:2',

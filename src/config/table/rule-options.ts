@@ -1,11 +1,11 @@
 import type { ServiceOption } from '../../domain/settings/table/option.ts';
 import { serviceOptions } from '../../domain/settings/table/service-options.ts';
-import { type CommandName, decisionCommands } from '../declaration/commands.ts';
+import { checkingCommands, type CommandName } from '../declaration/commands.ts';
 
 /** The commands that each kind of rule affects. */
 const commandsOf: Readonly<Record<ServiceOption['usedBy'], readonly CommandName[]>> = {
-  check: ['run', 'check', 'update', 'rollback', 'recover', ...decisionCommands],
-  selection: ['run', 'check', 'update', 'containers', ...decisionCommands],
+  check: [...checkingCommands, 'rollback', 'recover'],
+  selection: [...checkingCommands, 'containers'],
   update: ['run', 'update'],
   replacement: ['run', 'update', 'rollback', 'recover'],
 };

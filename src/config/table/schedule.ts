@@ -1,6 +1,7 @@
 import { commandsWithSettings } from '../declaration/commands.ts';
 import { optionTable } from '../../domain/settings/table/option-table.ts';
 import type { OptionParts } from '../declaration/option.ts';
+import { zoneNameIn } from '../schedule/local-time-zone.ts';
 import { readSchedule } from '../schedule/schedule.ts';
 
 /** Options of the times of checks and updates. */
@@ -75,7 +76,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
 
 function isTimeZone(text: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: text.replace(/^:/, '') }).resolvedOptions().timeZone !== '';
+    return new Intl.DateTimeFormat('en', { timeZone: zoneNameIn(text) }).resolvedOptions().timeZone !== '';
   } catch {
     return false;
   }

@@ -184,7 +184,7 @@ describe('holdOf()', () => {
   };
   const words = (changes: Partial<HoldQuestion>) => {
     const hold = holdOf({ ...question, ...changes });
-    return hold === undefined ? undefined : { ...describeHold(hold, 'web'), releasedAtMs: releaseOf(hold) };
+    return hold === undefined ? undefined : { reason: describeHold(hold, 'web'), releasedAtMs: releaseOf(hold) };
   };
   const releaseOf = (hold: object) => ('releasedAtMs' in hold ? hold.releasedAtMs : undefined);
 
@@ -196,25 +196,25 @@ describe('holdOf()', () => {
   });
 
   test('names one reason, one way to end it, and when it ends by itself', () => {
-    expect(words({ approval: 'minor' })).toEqual({ reason: 'waits for approval', remedy: 'upkeep approve web' });
+    expect(words({ approval: 'minor' })).toEqual({ reason: 'waits for approval; release it with upkeep approve web' });
     expect(words({ decision: { ...decided, kind: 'skip' } })).toEqual({
-      reason: 'skipped by "alice"',
-      remedy: 'upkeep unskip web',
+      reason: 'skipped by "alice"; release it with upkeep unskip web',
     });
     expect(words({ decision: { ...decided, kind: 'snooze', untilMs: nowMs + 60_000 } })).toEqual({
-      reason: 'snoozed by "alice" until 2026-06-01T12:01Z',
-      remedy: 'upkeep unskip web',
+      reason: 'snoozed by "alice" until 2026-06-01T12:01Z; release it with upkeep unskip web',
       releasedAtMs: nowMs + 60_000,
     });
     expect(words({ windows: closed })).toEqual({
-      reason: 'its window opens at 2026-06-02T02:00Z',
-      remedy: 'upkeep update web --now',
+      reason: 'its window opens at 2026-06-02T02:00Z; release it with upkeep update web --now',
       releasedAtMs: Date.parse('2026-06-02T02:00:00Z'),
+    });
+    expect(words({ windows: { fault: 'it is empty' } })).toEqual({
+      reason: 'its window cannot be read: it is empty; correct the label upkeep.window',
     });
   });
 
   test('tells of what a person has to end before what passes by itself', () => {
-    expect(words({ approval: 'minor', windows: closed })?.reason).toBe('waits for approval');
+    expect(words({ approval: 'minor', windows: closed })?.reason).toContain('waits for approval');
     expect(words({ approval: 'minor', windows: closed, decision: decided })?.reason).toContain('its window opens');
     expect(words({ approval: 'minor', decision: { ...decided, kind: 'skip' } })?.reason).toContain('skipped');
   });

@@ -80,34 +80,25 @@ export function holdOf({ candidateKind, approval, decision, windows, nowMs }: Ho
   return { kind: 'window', releasedAtMs: windows.nextOpening(nowMs) };
 }
 
-/** The reason and its remedy, without a final period. Times are in UTC, as in all reasons. */
-export function describeHold(
-  hold: HoldReason,
-  container: string,
-): { readonly reason: string; readonly remedy: string } {
+/** The reason, and the way to end it where a person can, without a final period. Times are in UTC, as in all reasons. */
+export function describeHold(hold: HoldReason, container: string): string {
+  const releasedBy = (command: string) => `; release it with upkeep ${command}`;
   switch (hold.kind) {
     case 'unsigned':
-      return {
-        reason: `not signed by ${hold.keys.map((key) => quoted(key)).join(' or ')}: ${hold.why}`,
-        remedy: 'sign the image with a key of --verify-key, or remove the label upkeep.verify',
-      };
+      return `not signed by ${hold.keys.map((key) => quoted(key)).join(' or ')}: ${hold.why}`;
     case 'skipped': {
       const end = hold.releasedAtMs === undefined ? '' : ` until ${printTime(hold.releasedAtMs)}`;
-      return { reason: `skipped by ${quoted(hold.by)}${end}`, remedy: `upkeep unskip ${container}` };
+      return `skipped by ${quoted(hold.by)}${end}${releasedBy(`unskip ${container}`)}`;
     }
-    case 'snoozed':
-      return {
-        reason: `snoozed by ${quoted(hold.by)} until ${printTime(hold.releasedAtMs)}`,
-        remedy: `upkeep unskip ${container}`,
-      };
+    case 'snoozed': {
+      const end = printTime(hold.releasedAtMs);
+      return `snoozed by ${quoted(hold.by)} until ${end}${releasedBy(`unskip ${container}`)}`;
+    }
     case 'approval':
-      return { reason: 'waits for approval', remedy: `upkeep approve ${container}` };
+      return `waits for approval${releasedBy(`approve ${container}`)}`;
     case 'window':
       if (hold.releasedAtMs === undefined)
-        return { reason: `its window cannot be read: ${hold.fault}`, remedy: 'correct the label upkeep.window' };
-      return {
-        reason: `its window opens at ${printTime(hold.releasedAtMs)}`,
-        remedy: `upkeep update ${container} --now`,
-      };
+        return `its window cannot be read: ${hold.fault}; correct the label upkeep.window`;
+      return `its window opens at ${printTime(hold.releasedAtMs)}${releasedBy(`update ${container} --now`)}`;
   }
 }

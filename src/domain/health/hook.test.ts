@@ -155,7 +155,8 @@ describe('outputLines()', () => {
   test('keeps the last 200 lines, and says so', () => {
     const lines = outputLines(Array.from({ length: 500 }, (_, index) => `line ${index}`).join('\n'));
     expect(lines).toHaveLength(201);
-    expect(lines[0]).toBe('(300 earlier lines are omitted)');
+    // The engine's adapter has dropped the beginning of a long output, so nobody knows the count.
+    expect(lines[0]).toBe('(earlier lines are omitted)');
     expect(lines.at(-1)).toBe('line 499');
   });
 });

@@ -68,9 +68,8 @@ export function judgeHook(outcome: CommandOutcome, { timeoutMs }: ContainerComma
 /** Output lines of a hook, safe to print: the last 200 lines that are not blank, each cut at 1,000 characters. */
 export function outputLines(output: string): readonly string[] {
   const lines = output.split(/[\r\n]+/).filter((line) => line.trim() !== '');
-  const omitted = lines.length - mostLines;
   const shown = lines.slice(-mostLines).map((line) => printable(line, longestLine));
-  return omitted > 0 ? [`(${omitted} earlier lines are omitted)`, ...shown] : shown;
+  return lines.length > mostLines ? ['(earlier lines are omitted)', ...shown] : shown;
 }
 
 const defaultTimeoutMs = 60_000;

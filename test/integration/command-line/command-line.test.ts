@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,6 +43,19 @@ describe('the executable', () => {
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^(?:upkeep: keeps|Usage: upkeep)/);
   });
+
+  test.skipIf(!existsSync('/dev/full')).each(['config --json', '--version', 'completion bash'])(
+    'output that cannot be written is a failure: %s',
+    (argv) => {
+      const { status, stderr } = spawnSync('sh', ['-c', `exec "${process.execPath}" dist/main.js ${argv} >/dev/full`], {
+        encoding: 'utf8',
+      });
+      expect([status, stderr]).toEqual([
+        1,
+        'upkeep: Cannot write the output: ENOSPC: no space left on device, write\n',
+      ]);
+    },
+  );
 
   test.each<[string, readonly string[], Readonly<Record<string, string>>, number, string]>([
     [
@@ -120,6 +133,17 @@ describe('the executable', () => {
     const before = fourteenHoursAhead();
     const { stderr: err } = await runUpkeep(argv, { env });
     expect([before, fourteenHoursAhead()]).toContain(/^\S+ \d\d/.exec(err)?.[0]);
+  });
+
+  test.each([':/etc/localtime', '/etc/localtime'])('TZ=%s is the zone of the machine', async (TZ) => {
+    const hourWith = async (zone: string) => {
+      const env = { TZ: zone, WATCHTOWER_CLEANUP: 'true', DOCKER_HOST: 'tcp://127.0.0.1:1' };
+      return /^\S+ \d\d:/.exec((await runUpkeep(['run', '--run-once', '--log-format', 'pretty'], { env })).stderr)?.[0];
+    };
+    const before = await hourWith('');
+    const hour = await hourWith(TZ);
+    expect(hour).toBeDefined();
+    expect([before, await hourWith('')]).toContain(hour);
   });
 
   test('all faults are told at once', async () => {

@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
+import { fillDisk } from '../../lab/fill-disk.ts';
 import { createFaultProxy, type FaultProxy } from '../../lab/proxy/fault-proxy.ts';
 import { runUpkeep, startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene } from '../effects/scene.ts';
@@ -38,6 +40,19 @@ describeInLab('journals under a key', (lab) => {
     const found = await engine.inspect(name);
     return { runs: found?.State.Running, policy: found?.HostConfig.RestartPolicy?.Name };
   };
+
+  test('a full disk leaves no half-made key, which the next start would refuse', async () => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]);
+    try {
+      const filler = fillDisk(folder);
+      const refused = await upkeep('recover', '--state-dir', folder);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC: no space left on device') });
+      rmSync(filler);
+      expect(await upkeep('recover', '--state-dir', folder)).toMatchObject({ code: 0, stderr: '' });
+    } finally {
+      execFileSync('umount', [folder]);
+    }
+  });
 
   test('an update is repaired by whoever has its key', { timeout: 60_000 }, async () => {
     await stale('held', { config: { HostConfig: { RestartPolicy: { Name: 'always' } } } });

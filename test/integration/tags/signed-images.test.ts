@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { parseDigest } from '../../../src/domain/reference/digest.ts';
 import { webServer } from '../../lab/registry/catalogue.ts';
@@ -59,6 +60,17 @@ describeInLab('signed images', (lab) => {
     expect(await check(...options, '--verify-with', 'off')).toMatchObject({ status: 'stale' });
     expect(await check('--verify-with', 'team')).toMatchObject({ status: 'held', hold: 'unsigned' });
     expect(await check()).toMatchObject({ status: 'stale' });
+  });
+
+  test('a person approves the version that the check finds, not a higher unsigned one', async () => {
+    const { check, sign, keys, options, push } = await signedScene({ ...minor, 'upkeep.approve': 'true' });
+    await sign(keys.team);
+    await push('1.2');
+    const state = ['--state-dir', join(lab.dir, 'signed-decisions')];
+    expect(await check(...options, ...state)).toMatchObject({ status: 'held', hold: 'approval' });
+    const approved = await runUpkeep(['approve', 'app', ...options, ...state], { socket: lab.engine.socket });
+    expect(approved).toMatchObject({ code: 0, stdout: expect.stringMatching(/^app: approved 1\.1 /) });
+    expect(await check(...options, ...state)).toMatchObject({ status: 'stale' });
   });
 
   test('a signature of another digest, or replayed from another repository, or stripped, proves nothing', async () => {

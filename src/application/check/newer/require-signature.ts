@@ -52,6 +52,6 @@ function neededKeys(
 }
 
 function unsigned(verdict: Verdict, keys: readonly string[], why: string): Verdict {
-  const { reason } = describeHold({ kind: 'unsigned', keys, why }, '');
+  const reason = describeHold({ kind: 'unsigned', keys, why }, '');
   return { ...verdict, status: 'held', hold: 'unsigned', reason: `${verdict.reason}, but ${reason}` };
 }

@@ -1,4 +1,4 @@
-import type { CommandContext } from '../context/context.ts';
+import { type CommandContext, exitCodes } from '../context/context.ts';
 import { codesOfSession, worstCode } from '../context/exit-code.ts';
 import { withProgress } from '../render/progress.ts';
 import { recoverFirst } from './recover-first.ts';
@@ -12,5 +12,7 @@ export async function rollback(context: CommandContext): Promise<number> {
   const { engines } = settings.request;
   const session = await withProgress(context, () => application.rollBack(containers, signal, { engines }));
   await showSession(context, session);
-  return worstCode([...repaired, ...codesOfSession(session)]);
+  // A run may leave a container as it is; a person who names one expects the earlier version.
+  const isLeft = session.containers.some(({ outcome }) => outcome === 'skipped' || outcome === 'deferred');
+  return worstCode([...repaired, ...codesOfSession(session), isLeft ? exitCodes.incomplete : exitCodes.done]);
 }
