@@ -127,11 +127,12 @@ export function createJudge(
       // The end of a dry run tells nothing about its containers.
       if (order.isDryRun === true && signal?.aborted === true && scheduled.status === 'unknown') return;
       const told = order.isDryRun === true ? scheduled : checked;
-      const { name: container, image, status, reason, error } = told;
+      const { name: container, kind: entryKind, image, status, reason, error } = told;
       publish({
         kind: 'container_checked',
         runId,
         container,
+        ...(entryKind && { entryKind }),
         image,
         status,
         reason: error ?? reason,

@@ -1,3 +1,4 @@
+import type { EntryKind } from './session.ts';
 import type { EngineRuns } from '../fleet/engine-run.ts';
 
 /** The interrupted updates that a start found, and the outcome of each. */
@@ -10,7 +11,9 @@ export type RecoveryReport = EngineRuns & {
 export type RecoveredTransaction = {
   /** Present with several engines. */
   readonly engine?: string;
+  /** Names of containers, or of one service. */
   readonly containers: readonly string[];
+  readonly kind?: EntryKind;
   /**
    * `finished`: the new version runs. `undone`: the old one runs. `left`: not changed for now. `failed`: the repair
    * failed.

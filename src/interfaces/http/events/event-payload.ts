@@ -15,8 +15,9 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): object | un
     case 'scan_failed':
       return { run_id: event.runId, purpose: event.purpose, error: event.error };
     case 'update_started': {
-      const { runId, container, image, formerImage, from, to } = event;
-      return { run_id: runId, container, image, from, to, from_image: formerImage, to_image: formerImage && image };
+      const { runId, container, entryKind: kind, image, formerImage, from, to } = event;
+      const tags = { from_image: formerImage, to_image: formerImage && image };
+      return { run_id: runId, container, kind, image, from, to, ...tags };
     }
     case 'update_completed':
       return { run_id: event.runId, ...shownOutcome(event.outcome) };
@@ -56,9 +57,9 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): object | un
 }
 
 function shownOutcome(outcome: ContainerOutcome) {
-  const { name, image, oldImageId, newImageId, tagChange } = outcome;
+  const { name, kind, image, oldImageId, newImageId, tagChange } = outcome;
   const images = { image, from: oldImageId, to: newImageId, ...tagChangeEntry(tagChange) };
-  return { container: name, ...images, ...downtimeEntry(outcome) };
+  return { container: name, kind, ...images, ...downtimeEntry(outcome) };
 }
 
 function shownOptions(options: RunOptions) {
@@ -82,7 +83,7 @@ export function stepPayloadOf(event: StepEvent): object {
   const { runId: run_id, container } = event;
   switch (event.kind) {
     case 'phase_entered':
-      return { run_id, container, phase: event.phase, tasks: event.tasks };
+      return { run_id, container, kind: event.entryKind, phase: event.phase, tasks: event.tasks };
     case 'pull_progress': {
       const { bytes, totalBytes } = event.progress;
       const percent = percentOf(event.progress);
@@ -93,6 +94,7 @@ export function stepPayloadOf(event: StepEvent): object {
       return {
         run_id,
         container,
+        kind: event.entryKind,
         image,
         verdict,
         reason,

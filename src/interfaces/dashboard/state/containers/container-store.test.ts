@@ -73,6 +73,21 @@ describe('hear()', () => {
     expect(fleet.isRunning()).toBe(false);
   });
 
+  test('an event of a service leaves the container of the same name as it is', () => {
+    const fleet = createContainerStore();
+    const both = [{ name: 'web' }, { name: 'web', kind: 'service', latest_version: '2' }];
+    fleet.take(readDetails({ containers: both }), idle, 0);
+    const container = fleet.named('web');
+    const data = { container: 'web', kind: 'service' };
+    expect(fleet.hear(heard('container_checked', { ...data, verdict: 'stale' }), 0)).toEqual(['web (service)']);
+    fleet.hear(heard('phase_entered', { ...data, phase: 'starting' }), 0);
+    const run = { run_id: 'r', containers: [{ name: 'web', kind: 'service', phase: 'starting' }] };
+    fleet.take(fleet.all(), readStatus({ run }), 0);
+    expect([fleet.inRun(), fleet.updateOf('web')]).toEqual([['web (service)'], undefined]);
+    fleet.hear(heard('update_completed', data), 0);
+    expect([fleet.named('web'), fleet.named('web (service)')?.version]).toEqual([container, '2']);
+  });
+
   test('a container that could not be checked keeps the time of its last check', () => {
     const fleet = fleetOf('web');
     fleet.hear(heard('container_checked', { container: 'web', verdict: 'fresh', version: '1' }), 0);

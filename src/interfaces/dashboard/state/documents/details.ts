@@ -38,7 +38,8 @@ export function withDecisions(
   if (decisions.length === 0) return containers;
   const byName = new Map(decisions.map((decision) => [decision.container, decision]));
   return containers.map((one) => {
-    const decision = byName.get(one.name);
+    // A decision is about a name, whatever has it.
+    const decision = byName.get(uniqueName(one.ownName, one.engine, undefined));
     return decision === undefined || decision.digest !== one.candidateDigest ? one : { ...one, decision };
   });
 }
@@ -93,7 +94,7 @@ function readEntry(entry: Json): WatchedContainer {
     releasedAtMs: timeOf(entry['released_at']),
     downloadBytes: numberOf(entry['download_bytes']),
     sourceUrl: linkOf(entry['source_url']),
-    dependsOn: textsOf(entry['depends_on']).map((name) => uniqueName(name, engine)),
+    dependsOn: textsOf(entry['depends_on']).map((name) => uniqueName(name, engine, entry['kind'])),
     settings: objectsOf(entry['settings']).map(({ name, value, source }) => ({
       name: textOf(name),
       value: textOf(value),
