@@ -165,7 +165,7 @@ export function createApplication(
       const order = { ...filtersOf(request), runId: '' };
       return (await selectInSilence(await listAll(outside, signal), order, signal)).unmatched;
     },
-    prove: createProve(outside, settings),
+    prove: createProve(outside, settings, { tags }),
     opensAfter: checks.opensAfter,
     ready: createReadiness(outside),
     close: async () => {

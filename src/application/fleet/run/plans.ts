@@ -21,7 +21,7 @@ export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehear
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
     const part = partOfRun(newId(), registry);
     const { retryFailed, ignoreWaves } = request;
-    const order = { work, part, retryFailed, ignoreWaves, isNamed: isNamed(request) };
+    const order = { work, part, applyCooldown: true, retryFailed, ignoreWaves, isNamed: isNamed(request) };
     const answers = await inAllWaves(meant, parts, order, signal);
     if (!hasRun(answers)) throw failureOfAll(answers, 'plan an update');
     const results = answers.flatMap(({ result }) => result ?? []);
