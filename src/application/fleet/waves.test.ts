@@ -97,6 +97,20 @@ describe('waves', () => {
     expect([hurried['one'], hurried['four']]).toEqual(['updated', 'updated']);
   });
 
+  test('a dry run that ignores waves plans for all of them, and shows their containers as held', async () => {
+    const scene = openFleet();
+    await runEverywhere(scene);
+    await scene.application.follow();
+    scene.registry.store.publish('app:1', { version: '2' });
+    await outcomes(scene);
+    const { plan } = await scene.application.plan({ ...all, ignoreWaves: true });
+    expect(plan.transactions).toHaveLength(4);
+    const told = scene.events.findLast((event) => event.kind === 'container_checked' && event.engine === 'four');
+    expect(told).toMatchObject({ status: 'held', checked: { hold: 'wave' } });
+    const four = scene.application.inventory().containers.find(({ engine }) => engine === 'four');
+    expect(four).toMatchObject({ staleness: 'held', hold: 'wave' });
+  });
+
   test('a stop during a wave leaves later waves alone, and says so for their engines', async () => {
     const scene = openFleet();
     await runEverywhere(scene);

@@ -51,7 +51,6 @@ export async function inAllWaves<Result>(
 
 export type WaveOrder = Pick<JudgeOrder, 'applyCooldown'> & {
   readonly part: PartOfRun;
-  readonly retryFailed?: boolean | undefined;
   readonly ignoreWaves?: boolean | undefined;
 };
 
@@ -68,7 +67,7 @@ export type Wave = { readonly members: readonly ReachedMember[]; readonly prepar
 export function wavesOf(
   meant: readonly ReachedMember[],
   { members, each, plan, clock, log }: WaveParts,
-  { part, applyCooldown, retryFailed = false, ignoreWaves = false }: WaveOrder,
+  { part, applyCooldown, ignoreWaves = false }: WaveOrder,
   signal: AbortSignal | undefined,
 ): readonly Wave[] {
   if (plan !== undefined && ignoreWaves) log.warn('Waves are ignored in this run', { runId: part.runId });
@@ -91,7 +90,7 @@ export function wavesOf(
           const earlier = plan.waves.slice(0, index).map((_each, wave) => enginesIn(wave));
           return ({ name }) => ({
             ...part,
-            hold: (checked: CheckedContainer) =>
+            hold: (checked: CheckedContainer, retryFailed: boolean) =>
               holdForWave(checked, {
                 earlier,
                 retryFailed,
