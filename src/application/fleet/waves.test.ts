@@ -111,6 +111,25 @@ describe('waves', () => {
     expect(four).toMatchObject({ staleness: 'held', hold: 'wave' });
   });
 
+  test('a service that starts during the pause of a wave begins the next wave at its end', async () => {
+    const scene = openFleet();
+    scene.registry.store.publish('app:1', { version: '1' });
+    for (const name of six.slice(2)) await scene.run(name, 'app', 'app:1');
+    scene.registry.store.publish('app:1', { version: '2' });
+    for (const name of six.slice(0, 2)) await scene.run(name, 'app', 'app:1');
+    const startedAtMs = scene.clock.nowMs();
+    const stop = new AbortController();
+    scene.application.subscribe(({ kind }) => {
+      if (kind === 'scan_completed') stop.abort();
+    });
+    const schedule = { kind: 'interval', words: 'every 6h', everyMs: 360 * minute } as const;
+    await scene.application.keepUpdating({ schedule, updateOnStart: false }, stop.signal);
+    const begun = scene.events.flatMap((event) => (event.kind === 'update_started' ? [event] : []));
+    expect(begun.map(({ engine }) => engine)).toEqual(['one']);
+    expect(begun[0]?.atMs).toBeLessThan(startedAtMs + 12 * minute);
+    expect(scene.events.filter(({ kind }) => kind === 'scan_started')).toHaveLength(1);
+  });
+
   test('a stop during a wave leaves later waves alone, and says so for their engines', async () => {
     const scene = openFleet();
     await runEverywhere(scene);
