@@ -101,9 +101,14 @@ type OneEvent =
   | { readonly kind: 'engine_unreachable'; readonly error: string; readonly atMs: number }
   | { readonly kind: 'engine_reachable'; readonly atMs: number };
 
-/** The kind of reason of a verdict, and its versions. Absent values are unknown. */
+/** The kind of reason of a verdict, its times and its versions. Absent values are unknown. */
 export type CheckedFacts = {
   readonly hold?: string;
+  readonly eligibleAtMs?: number;
+  readonly retryAtMs?: number;
+  readonly latestDigest?: string;
+  /** The digest that an update would apply, if it is not the newest one. */
+  readonly candidateDigest?: string;
   /** The name of the newer image in short form, and the difference of its tag: `digest` means the same tag. */
   readonly candidate?: string;
   readonly candidateKind?: string;

@@ -1,6 +1,7 @@
 import { percentOf, type ServiceEvent } from '../../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import { downtimeEntry, tagChangeEntry } from '../../json/entries.ts';
+import { toTimestamp } from '../../json/timestamps.ts';
 import type { RunOptions, StepEvent } from '../service/parts.ts';
 
 /** Data of an event for stream clients; undefined for an internal event. */
@@ -99,6 +100,10 @@ export function stepPayloadOf(event: StepEvent): object {
         verdict,
         reason,
         hold: checked.hold,
+        eligible_at: toTimestamp(checked.eligibleAtMs),
+        retry_at: toTimestamp(checked.retryAtMs),
+        latest_digest: checked.latestDigest,
+        candidate_digest: checked.candidateDigest,
         version: checked.version,
         latest_version: checked.latestVersion,
         candidate: checked.candidate,
