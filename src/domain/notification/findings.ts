@@ -1,5 +1,5 @@
 import { entryKeyOf } from '../run/entry-key.ts';
-import type { RecoveredTransaction } from '../run/recovery-report.ts';
+import { keysOfRepaired, type RecoveredTransaction } from '../run/recovery-report.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 
 /** A finding that each run repeats until its cause is removed. */
@@ -38,10 +38,11 @@ export function findingOf(container: ContainerOutcome): Finding | undefined {
 }
 
 /** The finding to remember about an earlier update that is still open. Undefined if it has ended. */
-export function findingOfRepair({ containers, kind, result, reason }: RecoveredTransaction): Finding | undefined {
+export function findingOfRepair(transaction: RecoveredTransaction): Finding | undefined {
+  const { result, reason } = transaction;
   if (result === 'finished' || result === 'undone') return undefined;
   return {
-    key: keyOf('repair', ...containers.map((name) => entryKeyOf({ name, kind })), result, withoutNumbers(reason)),
+    key: keyOf('repair', ...keysOfRepaired(transaction), result, withoutNumbers(reason)),
     remindAfterMs: dayMs,
   };
 }

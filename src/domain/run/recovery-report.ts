@@ -1,3 +1,4 @@
+import { entryKeyOf } from './entry-key.ts';
 import type { EntryKind } from './session.ts';
 import type { EngineRuns } from '../fleet/engine-run.ts';
 
@@ -27,3 +28,8 @@ export type RecoveredTransaction = {
   /** The notification targets of a container's label, by the container's name. */
   readonly recipients?: Readonly<Record<string, readonly string[]>>;
 };
+
+/** Its containers, by `entryKeyOf`. */
+export function keysOfRepaired({ containers, kind }: RecoveredTransaction): readonly string[] {
+  return containers.map((name) => entryKeyOf({ name, kind }));
+}

@@ -59,7 +59,7 @@ function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLa
   const isUpdated = outcome === 'updated';
   const { releases, page } = linksOf((isUpdated ? imageLabels.get(container.newImageId) : undefined) ?? {});
   return {
-    about: name,
+    about: entryKeyOf(container),
     level: levels[outcome],
     name: printable(name, 200),
     text,
