@@ -14,6 +14,7 @@ test('each round of the demonstration comes out as its story says, and every con
     owner: 'demo',
     containerId: undefined,
     isMainProcess: false,
+    transactions: new Set<string>(),
     ownerState: () => 'unknown' as const,
   };
   let ids = 0;

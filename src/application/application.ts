@@ -4,8 +4,8 @@ import type { Request, CheckRequest, UpdateRequest } from '../domain/run/request
 import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import type { EngineState } from '../domain/fleet/engine-state.ts';
 import type { CheckReport } from './check/check.ts';
-import type { InRun, PartOfRun } from './check/part-of-run.ts';
-import type { EngineProof } from './engine/proof.ts';
+import type { InRun } from './check/part-of-run.ts';
+import type { Prove } from './check/prove.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decisions.ts';
@@ -121,8 +121,7 @@ export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' 
   ) => Promise<Session>;
   /** The filters of a request that match no watched container. */
   readonly unmatched: (request: Request, signal?: AbortSignal) => Promise<readonly UnmatchedFilter[]>;
-  /** The versions that the containers of this engine have proven. */
-  readonly prove: (part: Pick<PartOfRun, 'registry'>, signal?: AbortSignal) => Promise<EngineProof>;
+  readonly prove: Prove;
   /** The first window after `ms` (wall clock) that containers wait for, with the names of these containers. */
   readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
 };

@@ -165,7 +165,7 @@ export function createApplication(
       const order = { ...filtersOf(request), runId: '' };
       return (await selectInSilence(await listAll(outside, signal), order, signal)).unmatched;
     },
-    prove: createProve(outside, settings),
+    prove: createProve(outside, settings, { tags }),
     opensAfter: checks.opensAfter,
     ready: createReadiness(outside),
     close: async () => {
@@ -175,9 +175,9 @@ export function createApplication(
   };
 
   async function plan(request: InRun<PlanRequest>, runId: string, signal: AbortSignal | undefined) {
-    const { retryFailed = false, ignoreWindows = false, asApproved = false } = request;
+    const { retryFailed = false, ignoreWindows = false, ignoreWaves = false, asApproved = false } = request;
     const selected = await select(await listAll(outside, signal), { ...filtersOf(request), runId }, signal);
-    const exceptions = { retryFailed, ignoreWindows, asApproved };
+    const exceptions = { retryFailed, ignoreWindows, ignoreWaves, asApproved };
     const order = { runId, applyCooldown: true, isDryRun: true, ...exceptions, part: request.part };
     const report = await judge(selected, order, signal);
     const { plan: made } = await planner(staleIn(report, settings), selected.listing, signal);

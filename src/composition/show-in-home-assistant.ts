@@ -45,7 +45,8 @@ export async function showInHomeAssistant(
       contextFor,
       warn: (message) => log.warn(message),
       onInstall: (name) => {
-        const [engine, bare = name] = application.engines === undefined ? [undefined, name] : name.split('/', 2);
+        const [own = name] = name.split(' ');
+        const [engine, bare = own] = application.engines === undefined ? [undefined, own] : own.split('/', 2);
         const containers = [bare.replaceAll('.', String.raw`\.`)];
         const where = engine === undefined ? {} : { engines: [engine] };
         begin('an update', application.update({ images: [], containers, ...where, trigger: 'http' }, signal));

@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeInBrowser } from './browser.ts';
-import { type OpenPage, row, type Stage, startStage } from './stage.ts';
+import { drawerOf, type OpenPage, row, type Stage, startStage } from './stage.ts';
 import { violations } from './violations.ts';
 
 const minuteNs = 60e9;
+const service = 'shop_web (service)';
 
 describeInBrowser('the page of a swarm', () => {
   let stage: Stage;
   let page: OpenPage;
   let id: string;
   beforeAll(async () => {
-    stage = await startStage([], { swarmNodes: 3 });
+    stage = await startStage([{ name: 'shop_web', image: 'shop/web:0', version: '0', newer: '0.1' }], {
+      swarmNodes: 3,
+    });
     const { sandbox, publish, ask } = stage.service;
     const digest = publish('shop/web:1', '1');
     id = sandbox.swarmControl.create({
@@ -32,19 +35,22 @@ describeInBrowser('the page of a swarm', () => {
   afterAll(() => stage.close());
 
   test('counts the tasks of a service in its row while they start, also where it is opened in the middle', async () => {
-    await row(page, 'shop_web').getByText('Update ready').waitFor();
-    const update = stage.service.ask('/v1/update?container=shop_web', { method: 'POST' });
-    await expect.poll(() => row(page, 'shop_web').innerText(), { timeout: 30_000 }).toContain('Starting, 1 of 4 tasks');
-    expect(await row(page, 'shop_web').locator('.steps').count()).toBe(0);
+    await row(page, service).getByText('Update ready').waitFor();
+    const update = stage.service.ask('/v1/update?image=shop/web:1', { method: 'POST' });
+    await expect.poll(() => row(page, service).innerText(), { timeout: 30_000 }).toContain('Starting, 1 of 4 tasks');
+    expect(await row(page, service).locator('.steps').count()).toBe(0);
+    expect(await row(page, 'shop_web').innerText()).toContain('Update ready');
     const second = await stage.open({ width: 390 });
-    await row(second, 'shop_web').getByText('Starting, 1 of 4 tasks').waitFor();
+    await row(second, service).getByText('Starting, 1 of 4 tasks').waitFor();
+    expect(await row(second, 'shop_web').locator('.steps').count()).toBe(0);
     expect(await violations(second)).toEqual([]);
     await second.close();
-    await page.getByRole('link', { name: 'shop_web' }).click();
+    await row(page, service).getByRole('link', { name: 'shop_web' }).click();
     await page.locator('#drawer').getByText('Swarm replaces its tasks.').waitFor();
+    await drawerOf(page, service).waitFor();
 
     stage.service.sandbox.swarmControl.update(id, (spec) => (spec.Labels = { theirs: 'yes' }));
-    await row(page, 'shop_web')
+    await row(page, service)
       .getByText(/of 4 tasks/)
       .waitFor({ state: 'detached' });
     await update;

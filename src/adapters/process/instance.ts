@@ -33,6 +33,7 @@ export function createInstance(options: InstanceOptions = {}): Instance {
     // PID 1 is this process or its ancestor (a small init or a shell). A process of `docker exec` has the
     // parent 0.
     isMainProcess: containerId !== undefined && pids.includes(1),
+    transactions: new Set(),
     ownerState(other) {
       if (other === owner) return 'self';
       const identity = parse(other);

@@ -50,6 +50,8 @@ export type JudgeOrder = {
   readonly retryFailed?: boolean;
   /** Windows hold nothing back. */
   readonly ignoreWindows?: boolean;
+  /** Waves hold nothing back. */
+  readonly ignoreWaves?: boolean;
   /** No version waits for approval: for a plan that shows what an approval would lead to. */
   readonly asApproved?: boolean;
   /** Nothing follows from this order, so its events have the verdicts of a scheduled run. */
@@ -89,7 +91,8 @@ export function createJudge(
   const { clock, publish } = world;
 
   return async ({ listing, references, watched: named, ...selected }, order, signal) => {
-    const { runId, applyCooldown, retryFailed = false, ignoreWindows = false, asApproved = false } = order;
+    const { runId, applyCooldown, retryFailed = false, ignoreWindows = false } = order;
+    const { ignoreWaves = false, asApproved = false } = order;
     const { registry = world.registry, hold } = order.part ?? {};
     const outside = { ...world, registry };
     const [decided] = await Promise.all([decisions.refresh(), tags.load()]);
@@ -104,34 +107,36 @@ export function createJudge(
       const read = references.get(container.id);
       return describeChecked(container, { kind, read, verdict, images, nowMs: clock.nowMs(), noPull });
     };
+    const inUsualWave = (one: CheckedContainer, retry = false) =>
+      one.kind === 'service' ? one : (hold?.(one, retry) ?? one);
+    const inWave = (one: CheckedContainer) => (ignoreWaves ? one : inUsualWave(one, retryFailed));
     const instead = (watched: WatchedContainer, newest: Verdict): Digest | undefined => {
       const judged = describe(watched, newest);
-      const { status, pullDigest } = hold?.(judged) ?? judged;
+      const { status, pullDigest } = inWave(judged);
       return status === 'stale' && pullDigest !== judged.pullDigest ? pullDigest : undefined;
     };
     const settle = (watched: WatchedContainer, verdict: Verdict): void => {
       const { approve: approval, window } = effectiveSettings(settings, watched.wishes);
-      const isService = services.has(watched.container.id);
       const nowMs = clock.nowMs();
       const judged = describe(watched, verdict);
       const lifted = {
         approval: asApproved ? ('never' as const) : approval,
         window: ignoreWindows ? undefined : window,
       };
-      const inWave = (one: CheckedContainer) => (isService ? one : (hold?.(one) ?? one));
       const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
       verdicts.set(checked.id, checked);
-      const usual = inWave({ ...judged, ...heldOtherwise(verdict) });
+      const usual = inUsualWave({ ...judged, ...heldOtherwise(verdict) });
       const scheduled = holdBack.judge(usual, { approval, window }, decided, nowMs);
       asScheduled.set(checked.id, scheduled);
       // The end of a dry run tells nothing about its containers.
       if (order.isDryRun === true && signal?.aborted === true && scheduled.status === 'unknown') return;
       const told = order.isDryRun === true ? scheduled : checked;
-      const { name: container, image, status, reason, error } = told;
+      const { name: container, kind: entryKind, image, status, reason, error } = told;
       publish({
         kind: 'container_checked',
         runId,
         container,
+        ...(entryKind && { entryKind }),
         image,
         status,
         reason: error ?? reason,

@@ -64,7 +64,17 @@ type DescribeFacts = {
 /** Fields of a check's event, without the verdict. */
 export function checkedFacts(checked: CheckedContainer): CheckedFacts {
   const { candidate, candidateKind, hold, version, latestVersion, change } = checked;
-  return defined({ candidate, candidateKind, hold, version, latestVersion, change });
+  const { eligibleAtMs, retryAtMs, latestDigest } = checked;
+  return defined({
+    ...{ candidate, candidateKind, hold, version, latestVersion, change },
+    ...{ eligibleAtMs, retryAtMs, latestDigest, candidateDigest: otherDigest(checked) },
+  });
+}
+
+/** The digest that an update would apply, if it is not the newest one. */
+export function otherDigest(checked: CheckedContainer): Digest | undefined {
+  const digest = candidateDigest(checked);
+  return digest === checked.latestDigest ? undefined : digest;
 }
 
 /** The digest of the version that an update would apply, or the id of an image that the engine already has. */

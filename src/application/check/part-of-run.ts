@@ -15,8 +15,8 @@ export type PartOfRun = {
   readonly hold?: HoldForWave;
 };
 
-/** Returns the verdict unchanged, or as `held`. */
-export type HoldForWave = (checked: CheckedContainer) => CheckedContainer;
+/** Returns the verdict unchanged, or as `held`. `retryFailed`: versions that failed on other engines are not held. */
+export type HoldForWave = (checked: CheckedContainer, retryFailed: boolean) => CheckedContainer;
 
 /** An order to one engine, with `part` if it belongs to a run of a fleet. */
 export type InRun<Order> = Order & { readonly part?: PartOfRun };

@@ -5,34 +5,37 @@ import { parseTransactionName } from '../../domain/transaction/transaction-names
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { listAll } from '../engine/list-all.ts';
 import { type AskedContainer, type EngineProof, readProof } from '../engine/proof.ts';
-import { createJudge } from './check.ts';
+import { createJudge, type HoldParts, type JudgeOrder } from './check.ts';
 import { imageIn } from './checked-container.ts';
 import type { PartOfRun } from './part-of-run.ts';
 import { createSelectContainers } from './select-containers.ts';
 
-/** Reads which versions the containers of an engine prove. */
-export type Prove = (part: Pick<PartOfRun, 'registry'>, signal?: AbortSignal) => Promise<EngineProof>;
+/** Reads which versions the containers of an engine prove. The order is that of the containers that wait for them. */
+export type Prove = (
+  order: Pick<PartOfRun, 'registry'> & Pick<JudgeOrder, 'applyCooldown'>,
+  signal?: AbortSignal,
+) => Promise<EngineProof>;
 
 /**
  * A stopped or restarting container is read too, even if no run updates it: it may have been updated and crashed since.
  * Waves do not wait for containers with `monitor-only` or `no-pull`.
  */
-export function createProve(world: ReadOnlyOutside, settings: ServiceSettings): Prove {
+export function createProve(world: ReadOnlyOutside, settings: ServiceSettings, known: Pick<HoldParts, 'tags'>): Prove {
   const outside = { ...world, publish: () => {} };
   const everyState = { ...settings, includeStopped: true, includeRestarting: true };
   const select = createSelectContainers(outside, everyState, () => {});
-  const judge = createJudge(outside, settings);
+  const judge = createJudge(outside, settings, known);
 
   function isUpdated({ container: { status } }: WatchedContainer): boolean {
     if (status === 'restarting') return settings.includeRestarting;
     return settings.includeStopped || (status !== 'exited' && status !== 'created');
   }
 
-  return async ({ registry }, signal) => {
+  return async ({ registry, applyCooldown }, signal) => {
     const everything = { images: [], containers: [], runId: '' };
     const selected = await select(await listAll(outside, signal), everything, signal);
     const updated = selected.watched.filter(isUpdated);
-    const order = { runId: '', applyCooldown: false, part: { registry } };
+    const order = { runId: '', applyCooldown, part: { registry } };
     const report = await judge({ ...selected, watched: updated }, order, signal);
     const checked = report.containers.filter(
       ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',

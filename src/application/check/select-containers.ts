@@ -10,6 +10,7 @@ import { scopeInForce } from '../../domain/check/scope.ts';
 import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../domain/check/filters.ts';
 import { type ImageLabelsOf, imageLabelsIn, noImageLabels } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
+import { entryKeyOf } from '../../domain/run/entry-key.ts';
 import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../domain/reference/image-reference.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
@@ -90,7 +91,7 @@ export function createSelectContainers(
     const { named, unmatched } = ofRequest(selection);
     const parked = ofRequest(choose({ ...held, unwatched: [] }));
     const isUnknownToBoth = ({ filter }: UnmatchedFilter) => parked.unmatched.some((one) => one.filter === filter);
-    publish({ kind: 'containers_selected', runId, ...announced(named) });
+    publish({ kind: 'containers_selected', runId, ...announced(named, new Set(services.map(({ id }) => id))) });
     return {
       listing,
       references,
@@ -108,11 +109,12 @@ function withoutImages(services: readonly SwarmService[], imageLabelsOf: ImageLa
   return (container) => (container.imageId === '' ? noImageLabels : imageLabelsOf(container));
 }
 
-function announced(named: readonly WatchedContainer[]) {
+function announced(named: readonly WatchedContainer[], services: ReadonlySet<string>) {
   const names = named.map(({ container }) => container.name);
-  const labelled = named.flatMap(({ container, wishes: { notify } }) =>
-    notify === undefined ? [] : [[container.name, notify] as const],
-  );
+  const labelled = named.flatMap(({ container: { id, name }, wishes: { notify } }) => {
+    const kind = services.has(id) ? 'service' : undefined;
+    return notify === undefined ? [] : [[entryKeyOf({ name, kind }), notify] as const];
+  });
   return { names, ...(labelled.length > 0 && { recipients: Object.fromEntries(labelled) }) };
 }
 

@@ -82,7 +82,15 @@ export function createFleet({
   );
   const parts = { ...outside, members, swarms, each, publish, plan };
   const { check, update } = createRuns(parts);
-  const scheduler = createScheduler({ clock, log, update, opensAfter: (ms) => firstOpening(all(), ms) });
+  const plans = createPlans(parts);
+  const scheduler = createScheduler({
+    clock,
+    log,
+    update,
+    opensAfter: (ms) => firstOpening(all(), ms),
+    // The pause between two waves goes on over a restart.
+    ...(plan && { lookAtStart: (signal) => plans.plan({ images: [], containers: [] }, signal) }),
+  });
   let isReady = false;
   const { inventory, unwatched } = createFleetInventory(all, () => isReady);
   const history = createHistory(kept);
@@ -93,7 +101,7 @@ export function createFleet({
 
   return {
     check,
-    ...createPlans(parts),
+    ...plans,
     update,
     rollBack: createRollBack(parts),
     recover: recovery.recover,

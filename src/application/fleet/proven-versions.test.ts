@@ -117,6 +117,20 @@ describe('the version that earlier waves run, if the registry has a newer one', 
     expect(scene.running()).toBe(`${image}:15.2`);
   });
 
+  test('is awaited where a container may move to it, also if a tag that is still too young is higher', async () => {
+    const scene = await openScene({ 'upkeep.policy': 'minor', 'upkeep.cooldown-delay': '48h' });
+    const publish = (tag: string, hoursAgo: number) => {
+      const createdAtMs = scene.clock.nowMs() - hoursAgo * 60 * minute;
+      scene.registry.store.publish(`${image}:${tag}`, { version: tag, createdAtMs });
+    };
+    for (const tag of ['15.0', '15.1', '15.2']) publish(tag, 72);
+    publish('15.3', 0);
+    await scene.start('canary', '15.0');
+    await scene.start('web', '15.1');
+    expect(await scene.update()).toMatch(/^deferred Waits for "canary" to run the same new version/);
+    expect(scene.running()).toBe(`${image}:15.1`);
+  });
+
   test('concerns no container of another line of versions in the same repository', async () => {
     const scene = await openScene({ 'upkeep.policy': 'minor' });
     for (const tag of ['15.1', '15.2', '16.1']) scene.publish(tag, tag, 1);

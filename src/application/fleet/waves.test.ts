@@ -97,6 +97,39 @@ describe('waves', () => {
     expect([hurried['one'], hurried['four']]).toEqual(['updated', 'updated']);
   });
 
+  test('a dry run that ignores waves plans for all of them, and shows their containers as held', async () => {
+    const scene = openFleet();
+    await runEverywhere(scene);
+    await scene.application.follow();
+    scene.registry.store.publish('app:1', { version: '2' });
+    await outcomes(scene);
+    const { plan } = await scene.application.plan({ ...all, ignoreWaves: true });
+    expect(plan.transactions).toHaveLength(4);
+    const told = scene.events.findLast((event) => event.kind === 'container_checked' && event.engine === 'four');
+    expect(told).toMatchObject({ status: 'held', checked: { hold: 'wave' } });
+    const four = scene.application.inventory().containers.find(({ engine }) => engine === 'four');
+    expect(four).toMatchObject({ staleness: 'held', hold: 'wave' });
+  });
+
+  test('a service that starts during the pause of a wave begins the next wave at its end', async () => {
+    const scene = openFleet();
+    scene.registry.store.publish('app:1', { version: '1' });
+    for (const name of six.slice(2)) await scene.run(name, 'app', 'app:1');
+    scene.registry.store.publish('app:1', { version: '2' });
+    for (const name of six.slice(0, 2)) await scene.run(name, 'app', 'app:1');
+    const startedAtMs = scene.clock.nowMs();
+    const stop = new AbortController();
+    scene.application.subscribe(({ kind }) => {
+      if (kind === 'scan_completed') stop.abort();
+    });
+    const schedule = { kind: 'interval', words: 'every 6h', everyMs: 360 * minute } as const;
+    await scene.application.keepUpdating({ schedule, updateOnStart: false }, stop.signal);
+    const begun = scene.events.flatMap((event) => (event.kind === 'update_started' ? [event] : []));
+    expect(begun.map(({ engine }) => engine)).toEqual(['one']);
+    expect(begun[0]?.atMs).toBeLessThan(startedAtMs + 12 * minute);
+    expect(scene.events.filter(({ kind }) => kind === 'scan_started')).toHaveLength(1);
+  });
+
   test('a stop during a wave leaves later waves alone, and says so for their engines', async () => {
     const scene = openFleet();
     await runEverywhere(scene);

@@ -1,7 +1,7 @@
 import { defined } from '../../domain/text/defined.ts';
 import type { LastCheck } from '../../domain/inventory/inventory.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
-import { candidateDigest } from '../check/describe-checked.ts';
+import { otherDigest } from '../check/describe-checked.ts';
 
 export const notChecked: LastCheck = {
   staleness: undefined,
@@ -56,9 +56,8 @@ export function checkOf(container: CheckedContainer, before: LastCheck, checkedA
 function newerOf(container: CheckedContainer): Partial<LastCheck> {
   const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
     container;
-  const waitingDigest = candidateDigest(container);
   return defined({
-    candidateDigest: waitingDigest === container.latestDigest ? undefined : waitingDigest,
+    candidateDigest: otherDigest(container),
     eligibleAtMs,
     latestVersion,
     candidate,

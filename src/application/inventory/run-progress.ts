@@ -1,5 +1,7 @@
 import type { ContainerUnderWay, RunUnderWay } from '../../domain/run/service-status.ts';
+import { entryKeyOf } from '../../domain/run/entry-key.ts';
 import { percentOf, type ServiceEvent } from '../../domain/run/event.ts';
+import { defined } from '../../domain/text/defined.ts';
 
 /** The update run under way, from its events. */
 export type RunProgress = {
@@ -12,8 +14,11 @@ export function createRunProgress(): RunProgress {
   let run: Omit<RunUnderWay, 'containers'> | undefined;
   const containers = new Map<string, ContainerUnderWay>();
 
-  function show({ engine }: ServiceEvent, name: string, rest: Omit<ContainerUnderWay, 'name' | 'engine'>): void {
-    containers.set(keyOf(name, engine), { name, ...(engine !== undefined && { engine }), ...rest });
+  function show(event: EventOfContainer, rest: Pick<ContainerUnderWay, 'phase' | 'percent' | 'tasks'>): void {
+    const { engine, container: name } = event;
+    const kind = 'entryKind' in event ? event.entryKind : undefined;
+    const entry = { name, ...defined({ engine, kind }) };
+    containers.set(keyOf(event, entry), { ...entry, ...rest });
   }
 
   function begin(event: Extract<ServiceEvent, { kind: 'scan_started' }>): void {
@@ -33,19 +38,19 @@ export function createRunProgress(): RunProgress {
       if (run === undefined || !('runId' in event) || event.runId !== run.runId) return;
       switch (event.kind) {
         case 'update_started':
-          return show(event, event.container, { phase: 'waiting' });
+          return show(event, { phase: 'waiting' });
         case 'phase_entered': {
-          const { container, phase, tasks } = event;
-          return show(event, container, { phase, ...(tasks && { tasks }) });
+          const { phase, tasks } = event;
+          return show(event, { phase, ...(tasks && { tasks }) });
         }
         case 'pull_progress': {
           const percent = percentOf(event.progress);
-          return show(event, event.container, { phase: 'pulling', ...(percent !== undefined && { percent }) });
+          return show(event, { phase: 'pulling', ...(percent !== undefined && { percent }) });
         }
         case 'update_completed':
         case 'update_failed':
         case 'update_deferred':
-          return void containers.delete(keyOf(event.outcome.name, event.engine));
+          return void containers.delete(keyOf(event, event.outcome));
         case 'scan_completed':
         case 'scan_failed':
           return end();
@@ -57,6 +62,8 @@ export function createRunProgress(): RunProgress {
   };
 }
 
-function keyOf(name: string, engine = ''): string {
-  return `${engine}/${name}`;
+type EventOfContainer = Extract<ServiceEvent, { readonly container: string }>;
+
+function keyOf({ engine = '' }: ServiceEvent, entry: Parameters<typeof entryKeyOf>[0]): string {
+  return `${engine}/${entryKeyOf(entry)}`;
 }

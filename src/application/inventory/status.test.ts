@@ -14,6 +14,13 @@ const pulled = (bytes: number, totalBytes: number) =>
     progress: { layersDone: 0, layers: 1, bytes, totalBytes },
   }) as const;
 
+test('a service under way is another entry than the container of the same name', () => {
+  const { hear, read } = createRunProgress();
+  for (const event of [started, updating('web'), { ...updating('web'), entryKind: 'service' } as const]) hear(event);
+  hear({ kind: 'update_completed', runId, outcome: containerOutcome('web', { kind: 'service' }), atMs: 6000 });
+  expect(read()?.containers).toEqual([{ name: 'web', phase: 'waiting' }]);
+});
+
 test('the run under way is told with the phases of its containers, until it ends', () => {
   const { hear, read } = createRunProgress();
   expect(read()).toBeUndefined();

@@ -1,11 +1,12 @@
 import { putNewest } from '../../domain/text/put-newest.ts';
+import { entryKeyOf } from '../../domain/run/entry-key.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { RunFacts, RunStep } from '../../domain/notification/run-facts.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 
 /** A finished run, before its links and versions are looked up. */
 export type CollectedRun = Omit<RunFacts, 'news' | 'imageLabels'> & {
-  /** Targets from the labels of containers, by container name. */
+  /** Targets from the labels of containers, by `entryKeyOf`. */
   readonly recipients: Readonly<Record<string, readonly string[]>>;
 };
 
@@ -49,12 +50,16 @@ export function collectRuns(onEnd: (run: CollectedRun) => void): (event: Service
         if (run.purpose === 'check') run.checked.push(...outcomeOfCheck(event));
         break;
       case 'update_started':
-        run.steps.push({ kind: 'started', container: event.container, atMs: event.atMs });
+        run.steps.push({
+          kind: 'started',
+          key: entryKeyOf({ name: event.container, kind: event.entryKind }),
+          atMs: event.atMs,
+        });
         break;
       case 'update_completed':
       case 'update_failed':
       case 'update_deferred':
-        run.steps.push({ kind: 'ended', container: event.outcome.name, atMs: event.atMs });
+        run.steps.push({ kind: 'ended', key: entryKeyOf(event.outcome), atMs: event.atMs });
         break;
       case 'image_cleanup':
         run.removedImages.push(...event.images.map((image) => ({ ...image, atMs: event.atMs })));
@@ -77,6 +82,7 @@ const mostOpen = 100;
 /** A check changes nothing: a newer version is reported as available. */
 function outcomeOfCheck({
   container,
+  entryKind: kind,
   image,
   status,
   reason,
@@ -84,5 +90,5 @@ function outcomeOfCheck({
   const isNewer = status === 'stale' || status === 'held';
   if (!isNewer && status !== 'unknown') return [];
   const ids = { oldImageId: '', newImageId: '', oldDigest: '', newDigest: '' };
-  return [{ name: container, image, outcome: isNewer ? 'skipped' : 'unknown', reason, ...ids }];
+  return [{ name: container, ...(kind && { kind }), image, outcome: isNewer ? 'skipped' : 'unknown', reason, ...ids }];
 }

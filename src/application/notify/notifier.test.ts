@@ -4,6 +4,7 @@ import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createTestLog } from '../../../test/support/test-log.ts';
 import { createTestTarget, noNotifications } from '../../../test/support/notify/notify-scene.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import { entryKeyOf } from '../../domain/run/entry-key.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Target } from '../../domain/notification/message.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
@@ -17,7 +18,7 @@ const composer: Composer = {
   start: ({ schedule }) => ({ title: 'T', text: schedule, level: 'info', lines: [] }),
   run({ containers, news, error }, least) {
     const isBad = error !== undefined || containers.some(({ outcome }) => outcome === 'failed');
-    const others = containers.filter(({ name }) => !news.has(name)).map(({ name }) => `(${name})`);
+    const others = containers.filter((one) => !news.has(entryKeyOf(one))).map(({ name }) => `(${name})`);
     const text = [error ?? [], ...news, ...others].flat().join(' ');
     return text === '' || (least === 'error' && !isBad)
       ? undefined
@@ -116,6 +117,15 @@ describe('the notifier', () => {
     expect(said()).toEqual(['ops: web tv', 'mail: tv']);
     await run([updated('db')], { db: [] });
     expect(said()).toHaveLength(2);
+  });
+
+  test('tells a service from the container of the same name', async () => {
+    const { run, said } = scene({ splitByContainer: true });
+    const service = { ...held('web'), kind: 'service' } as const;
+    await run([held('web')]);
+    await run([held('web'), service], { web: ['ops'], 'web service': ['mail'] });
+    await run([held('web'), service]);
+    expect(said()).toEqual(['ops: web', 'mail: web', 'mail: web service']);
   });
 
   test('sends one message for each container with news, if that is wanted', async () => {

@@ -1,5 +1,6 @@
 import { describeError } from '../../domain/errors.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import { entryKeyOf } from '../../domain/run/entry-key.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
 import { type ReleaseTime, releaseTimeOf } from '../../domain/notification/outbox/release-time.ts';
@@ -67,7 +68,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     if (run.purpose === 'check' && settings.style !== 'watchtower') return;
     const { recipients, ...gathered } = run;
     const { reported, keys } = findNews.inRun(gathered.containers);
-    const news = new Set(reported.map(({ name }) => name));
+    const news = new Set(reported.map(entryKeyOf));
     const facts: RunFacts = { ...gathered, news, imageLabels: await imageLabelsOf(gathered) };
     const watchers = targets.filter(watchesRuns);
     if (run.purpose === 'update') for (const target of watchers) postEnd(facts, target);
@@ -82,7 +83,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     const { runId: id, startedAtMs, endedAtMs, error, containers } = facts;
     const isWell =
       error === undefined && !containers.some(({ outcome }) => outcome === 'failed' || outcome === 'rolled_back');
-    const draft = composer.run({ ...facts, news: new Set(containers.map(({ name }) => name)) }, 'debug') ?? emptyDraft;
+    const draft = composer.run({ ...facts, news: new Set(containers.map(entryKeyOf)) }, 'debug') ?? emptyDraft;
     const durationMs = Math.max(0, endedAtMs - startedAtMs);
     put(target, draft, { id, run: { kind: isWell ? 'success' : 'failure', id, durationMs } });
   }
@@ -94,7 +95,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   function notifyAboutPart(facts: RunFacts, target: Target, recipients: CollectedRun['recipients']): void {
-    const own = partOfRun(facts, (name) => isRecipient(target, name, recipients));
+    const own = partOfRun(facts, (key) => isRecipient(target, key, recipients));
     if (own.containers.length === 0 && facts.containers.length > 0) return;
     if (own.news.size === 0 && facts.error === undefined && !settings.repeat) return;
     const type = own.error === undefined ? 'session.completed' : 'session.failed';
@@ -119,8 +120,8 @@ export function createNotifier(parts: NotifierParts): Notifier {
     return containers.some((name) => isRecipient(target, name, recipients));
   }
 
-  function isRecipient(target: Target, name: string, recipients: CollectedRun['recipients']): boolean {
-    return isFor(target, Object.hasOwn(recipients, name) ? recipients[name] : undefined, targets);
+  function isRecipient(target: Target, key: string, recipients: CollectedRun['recipients']): boolean {
+    return isFor(target, Object.hasOwn(recipients, key) ? recipients[key] : undefined, targets);
   }
 
   async function imageLabelsOf({ containers }: Pick<RunFacts, 'containers'>): Promise<RunFacts['imageLabels']> {
@@ -195,5 +196,5 @@ const mostImages = 100;
 
 /** Splits a run into one for each container with something to report. */
 function splitByContainer(facts: RunFacts): readonly RunFacts[] {
-  return [...facts.news].map((one) => partOfRun(facts, (name) => name === one));
+  return [...facts.news].map((one) => partOfRun(facts, (key) => key === one));
 }

@@ -1,3 +1,4 @@
+import { entryKeyOf } from '../../domain/run/entry-key.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { type Entities, entitiesOf } from '../../domain/home-assistant/entities.ts';
 import type { Inventory } from '../../domain/inventory/inventory.ts';
@@ -20,9 +21,9 @@ export async function showEntities(
   let isChanged = true;
   let shownRevision = -1;
   const leave = subscribe((event) => {
-    const keyOf = (name: string) => (event.engine === undefined ? name : `${event.engine}/${name}`);
-    if (event.kind === 'update_started') updating.add(keyOf(event.container));
-    else if ('outcome' in event) updating.delete(keyOf(event.outcome.name));
+    const keyOf = (entry: Parameters<typeof entryKeyOf>[0]) => [event.engine ?? [], entryKeyOf(entry)].flat().join('/');
+    if (event.kind === 'update_started') updating.add(keyOf({ name: event.container, kind: event.entryKind }));
+    else if ('outcome' in event) updating.delete(keyOf(event.outcome));
     else if (event.kind === 'scan_completed' || event.kind === 'scan_failed') updating.clear();
     else return;
     isChanged = true;

@@ -53,7 +53,8 @@ export async function recoverTransactions(
 
   async function recoverTransaction(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
     const { id, members } = transaction;
-    if (signal?.aborted) return [];
+    // The update is not interrupted: it runs here, through another name of this engine.
+    if (signal?.aborted || outside.instance.transactions.has(id)) return [];
     const helper = helpers.find(({ order }) => isHelperOf(order, transaction));
     const isOurOrder = id === asHelperFor || (helper !== undefined && helper.container === own);
     if (isHelper && !isOurOrder) return [];

@@ -20,13 +20,21 @@ export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
   readonly update: (request: UpdateRequest, signal: AbortSignal) => Promise<unknown>;
   /** The first window after `ms` (wall clock) that containers wait for, with their names. */
   readonly opensAfter?: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
+  /** Finds out at the start which containers wait. Absent: the first run does. */
+  readonly lookAtStart?: (signal: AbortSignal) => Promise<unknown>;
 };
 
 /**
  * Begins an update at every time of the schedule, even if the last one has not ended: the update lock decides which are
  * skipped. When a window opens, the containers that wait for it are updated once.
  */
-export function createScheduler({ clock, log, update, opensAfter = () => undefined }: SchedulerParts): Scheduler {
+export function createScheduler({
+  clock,
+  log,
+  update,
+  opensAfter = () => undefined,
+  lookAtStart = () => Promise.resolve(),
+}: SchedulerParts): Scheduler {
   let nextRun: NextRun | undefined;
   let words: Pick<ServiceStatus, 'schedule' | 'scheduleOff'> = {};
 
@@ -52,22 +60,28 @@ export function createScheduler({ clock, log, update, opensAfter = () => undefin
     logNext(signal);
   }
 
+  async function look(signal: AbortSignal): Promise<void> {
+    await lookAtStart(signal).catch((error: unknown) => log.debug('The containers could not be checked', { error }));
+  }
+
   return {
     async keepUpdating({ schedule, updateOnStart, whyNone }, signal) {
       const running = new Set<Promise<void>>();
       let ended = new AbortController();
-      const begin = (trigger: Trigger, names: readonly string[] = []) => {
-        const run = attempt(trigger, names, signal).finally(() => {
+      const track = (work: Promise<unknown>) => {
+        const run = work.then(() => {
           running.delete(run);
-          // The run may have found containers whose window opens soon.
+          // It may have found containers whose window opens soon.
           ended.abort();
         });
         running.add(run);
       };
+      const begin = (trigger: Trigger, names: readonly string[] = []) => track(attempt(trigger, names, signal));
       nextRun = schedule && createNextRun(schedule, clock);
       words = schedule ? { schedule: schedule.words } : { scheduleOff: whyNone ?? 'No schedule is given' };
       if (!updateOnStart) logNext(signal);
-      else if (!signal.aborted) begin('start');
+      if (updateOnStart && !signal.aborted) begin('start');
+      else if (nextRun !== undefined && !signal.aborted) track(look(signal));
       let openedMs = -Infinity;
       while (!signal.aborted) {
         const dueInMs = nextRun?.dueInMs() ?? recheckMs;

@@ -100,6 +100,7 @@ const resultOf: Readonly<Record<ServiceEnd['outcome'], RecoveredTransaction['res
 function asTransaction({ name }: SwarmService, { outcome, reason }: ServiceEnd): RecoveredTransaction {
   return {
     containers: [name],
+    kind: 'service',
     result: resultOf[outcome],
     reason: reason || 'All tasks of the service run the new version',
   };

@@ -29,7 +29,7 @@ export async function updateService(
 ): Promise<ContainerOutcome> {
   const { name, image, from, to } = planned;
   const [oldDigest, newDigest] = [digestIn(from) ?? '', digestIn(to) ?? ''];
-  announceStart(outside, runId, { name, image, from: oldDigest, to: newDigest });
+  announceStart(outside, runId, { name, entryKind: 'service', image, from: oldDigest, to: newDigest });
   const end = await attempt(outside, settings, planned, runId, signal);
   if (end.outcome === 'rolled_back' || end.outcome === 'failed')
     await rememberFailure(outside, { id: planned.id, name, image: to }, end);
@@ -84,7 +84,14 @@ async function attempt(
       onWait: ({ phase, progress }) => {
         const text = `${phase} ${progress.running} ${progress.wanted}`;
         if (text !== published)
-          publish({ kind: 'phase_entered', runId, container: planned.name, phase, tasks: progress });
+          publish({
+            kind: 'phase_entered',
+            runId,
+            container: planned.name,
+            entryKind: 'service',
+            phase,
+            tasks: progress,
+          });
         published = text;
       },
     },

@@ -1,11 +1,12 @@
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
+import type { ContainerOutcome, EntryKind, OutcomeKind, UpdatePhase } from '../../domain/run/session.ts';
 
 type Announcer = Pick<Outside, 'publish' | 'clock'>;
 
 /** `from` and `to` are image ids or digests. `to` is empty when it is not known. */
 export type BegunChange = {
   readonly name: string;
+  readonly entryKind?: EntryKind;
   readonly image: string;
   readonly formerImage?: string | undefined;
   readonly from: string;

@@ -17,6 +17,17 @@ import type { TransactOptions, TransactResult } from './transact-options.ts';
  * are read before the refusal counts.
  */
 export async function transact(options: TransactOptions): Promise<TransactResult> {
+  const { transactions } = options.outside.instance;
+  const { id } = options.transaction;
+  transactions.add(id);
+  try {
+    return await repeatSteps(options);
+  } finally {
+    transactions.delete(id);
+  }
+}
+
+async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
   const { outside, mode, onPhase } = options;
   const context = { ...options, prepared: 'prepared' in mode ? mode.prepared : undefined };
   const read = createFactsReader(options);

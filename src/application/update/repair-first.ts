@@ -1,4 +1,4 @@
-import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import { keysOfRepaired, type RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
@@ -53,7 +53,8 @@ function hasRemains({ containers, listedImages }: Listing): boolean {
 /** Returns whether to report a transaction. A transaction that stays unrepaired is reported once, not in every run. */
 export function createReportFilter(): IsNews {
   const isFirst = createFirstTimes(mostReported);
-  return ({ containers, result, isPending }) => result !== 'left' || isFirst(JSON.stringify([containers, isPending]));
+  return (transaction) =>
+    transaction.result !== 'left' || isFirst(JSON.stringify([keysOfRepaired(transaction), transaction.isPending]));
 }
 
 type IsNews = (transaction: RecoveredTransaction) => boolean;

@@ -6,20 +6,27 @@ import { entitiesOf } from './entities.ts';
 const newer = `sha256:${'b'.repeat(64)}`;
 const stale: Partial<TrackedContainer> = { staleness: 'stale', stale: true, updateAvailable: true };
 
+const empty = { revision: 1, known: true, scope: '', unfinished: [], images: [], updatesAvailable: 1 };
+
 function versions(changes: Partial<TrackedContainer>) {
   const containers = [aTrackedContainer({ ...stale, ...changes })];
-  const inventory = {
-    revision: 1,
-    known: true,
-    scope: '',
-    containers,
-    unfinished: [],
-    images: [],
-    updatesAvailable: 1,
-  };
-  const [entity] = entitiesOf(inventory, new Set())?.containers ?? [];
+  const [entity] = entitiesOf({ ...empty, containers }, new Set())?.containers ?? [];
   return [entity?.installedVersion, entity?.latestVersion];
 }
+
+test('a service and the container of the same name are two entities, and only one is updated', () => {
+  const service = aTrackedContainer({ id: 's', kind: 'service' });
+  const shown = (containers: readonly TrackedContainer[]) =>
+    entitiesOf({ ...empty, containers }, new Set(['web service']))?.containers.map(({ name, isUpdating }) => [
+      name,
+      isUpdating,
+    ]);
+  expect(shown([aTrackedContainer(), service])).toEqual([
+    ['web', false],
+    ['web service', true],
+  ]);
+  expect(shown([service])).toEqual([['web', true]]);
+});
 
 test('the newest version of a container that moves to a higher tag has that tag', () => {
   const moving = { candidate: 'nginx:1.28', candidateKind: 'minor', latestDigest: newer } as const;

@@ -1,11 +1,12 @@
 import { shortId } from '../container/container.ts';
 import { tryParseImageReference } from '../reference/image-reference.ts';
 import { releasePageOf } from '../notification/upkeep/links.ts';
+import { entryKeyOf } from '../run/entry-key.ts';
 import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
 
 /** One container in a home automation. Texts have any length. Equal versions mean that it is up to date. */
 export type ContainerEntity = {
-  /** Stays the same over updates, so it is never the id. */
+  /** Stays the same over updates, so it is never the id. A service named like a container is `web service`. */
   readonly name: string;
   /** The name of the software, such as `nginx`. */
   readonly title: string;
@@ -28,20 +29,27 @@ export type Entities = {
   readonly lastCheckAtMs: number | undefined;
 };
 
-/** The watched containers as entities. Undefined before the first listing. */
+/** The watched containers as entities. Undefined before the first listing. `updating` has keys by `entryKeyOf`. */
 export function entitiesOf(inventory: Inventory, updating: ReadonlySet<string>): Entities | undefined {
   if (!inventory.known) return undefined;
+  const keys = new Set(inventory.containers.map((container) => withEngine(container, entryKeyOf(container))));
   const checks = inventory.containers.flatMap(({ checkedAtMs }) => checkedAtMs ?? []);
   return {
-    containers: inventory.containers.map((container) => entityOf(container, updating)),
+    containers: inventory.containers.map((container) => {
+      const [name, key] = [withEngine(container, container.name), withEngine(container, entryKeyOf(container))];
+      return entityOf(container, keys.has(name) ? key : name, updating.has(key));
+    }),
     lastCheckAtMs: checks.length === 0 ? undefined : Math.max(...checks),
   };
 }
 
-function entityOf(container: TrackedContainer, updating: ReadonlySet<string>): ContainerEntity {
-  const { engine, image, imageId, digest, reason, checkedAtMs, sourceUrl } = container;
+function withEngine({ engine }: TrackedContainer, name: string): string {
+  return engine === undefined ? name : `${engine}/${name}`;
+}
+
+function entityOf(container: TrackedContainer, name: string, isUpdating: boolean): ContainerEntity {
+  const { image, imageId, digest, reason, checkedAtMs, sourceUrl } = container;
   const { monitorOnly, staleness, status, self, updateAvailable } = container;
-  const name = engine === undefined ? container.name : `${engine}/${container.name}`;
   const reference = tryParseImageReference(image);
   const installed = versionOf(reference?.tag, digest === '' ? imageId : digest);
   const newest = updateAvailable ? newestOf(container) : installed;
@@ -53,7 +61,7 @@ function entityOf(container: TrackedContainer, updating: ReadonlySet<string>): C
     installedVersion: installed,
     latestVersion: isChecked || updateAvailable ? newest : undefined,
     ...(releaseUrl !== undefined && { releaseUrl }),
-    isUpdating: updating.has(name),
+    isUpdating,
     mayInstall: !monitorOnly && !self,
     attributes: {
       image,

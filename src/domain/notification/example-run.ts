@@ -51,9 +51,9 @@ function factsOf(endedAtMs: number, containers: readonly ContainerOutcome[]): Ru
     error: undefined,
     containers,
     news: new Set(containers.flatMap(({ name, outcome: kind }) => (kind === 'fresh' ? [] : [name]))),
-    steps: moved.flatMap(({ name: container }) => [
-      { kind: 'started', container, atMs: startedAtMs + 5000 } as const,
-      { kind: 'ended', container, atMs: startedAtMs + 20_000 } as const,
+    steps: moved.flatMap(({ name: key }) => [
+      { kind: 'started', key, atMs: startedAtMs + 5000 } as const,
+      { kind: 'ended', key, atMs: startedAtMs + 20_000 } as const,
     ]),
     removedImages: [],
     imageLabels: new Map([

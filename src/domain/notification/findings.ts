@@ -1,4 +1,5 @@
-import type { RecoveredTransaction } from '../run/recovery-report.ts';
+import { entryKeyOf } from '../run/entry-key.ts';
+import { keysOfRepaired, type RecoveredTransaction } from '../run/recovery-report.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 
 /** A finding that each run repeats until its cause is removed. */
@@ -12,26 +13,23 @@ export type Finding = {
  * The finding to remember after an outcome was reported. Undefined for outcomes that happen once, and for outcomes
  * without news. Later runs find a version that was rolled back again, because they hold it back.
  */
-export function findingOf({
-  name,
-  outcome,
-  reason,
-  oldDigest,
-  newDigest,
-  newImageId,
-  oldImageId,
-}: ContainerOutcome): Finding | undefined {
+export function findingOf(container: ContainerOutcome): Finding | undefined {
+  const { outcome, reason, oldDigest, newDigest, newImageId, oldImageId } = container;
+  const which = entryKeyOf(container);
   const newer = newDigest !== '' && newDigest !== oldDigest ? newDigest : newImageId === oldImageId ? '' : newImageId;
   switch (outcome) {
     case 'skipped':
     case 'deferred':
-      return { key: keyOf('available', name, newer === '' ? withoutNumbers(reason) : newer), remindAfterMs: undefined };
+      return {
+        key: keyOf('available', which, newer === '' ? withoutNumbers(reason) : newer),
+        remindAfterMs: undefined,
+      };
     case 'rolled_back':
-      return { key: keyOf('available', name, newer), remindAfterMs: 0 };
+      return { key: keyOf('available', which, newer), remindAfterMs: 0 };
     case 'failed':
-      return { key: keyOf('failed', name, newer, withoutNumbers(reason)), remindAfterMs: dayMs };
+      return { key: keyOf('failed', which, newer, withoutNumbers(reason)), remindAfterMs: dayMs };
     case 'unknown':
-      return { key: keyOf('unknown', name, withoutNumbers(reason)), remindAfterMs: 7 * dayMs };
+      return { key: keyOf('unknown', which, withoutNumbers(reason)), remindAfterMs: 7 * dayMs };
     case 'updated':
     case 'restarted':
     case 'fresh':
@@ -40,9 +38,13 @@ export function findingOf({
 }
 
 /** The finding to remember about an earlier update that is still open. Undefined if it has ended. */
-export function findingOfRepair({ containers, result, reason }: RecoveredTransaction): Finding | undefined {
+export function findingOfRepair(transaction: RecoveredTransaction): Finding | undefined {
+  const { result, reason } = transaction;
   if (result === 'finished' || result === 'undone') return undefined;
-  return { key: keyOf('repair', ...containers, result, withoutNumbers(reason)), remindAfterMs: dayMs };
+  return {
+    key: keyOf('repair', ...keysOfRepaired(transaction), result, withoutNumbers(reason)),
+    remindAfterMs: dayMs,
+  };
 }
 
 /** Whether a finding is to be reported, given the time of its last report. */

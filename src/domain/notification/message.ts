@@ -55,7 +55,7 @@ export type RunOccasion = {
 
 export type MessageSection = { readonly heading: Heading; readonly items: readonly MessageItem[] };
 
-/** A paragraph about one thing, with its time. `about` is the name of a container, or `start`. */
+/** A paragraph about one thing, with its time. `about` is a container by `entryKeyOf`, or `start`. */
 export type MessageItem = {
   readonly about: string;
   readonly level: MessageLevel;

@@ -1,5 +1,6 @@
 import type { RecoveredTransaction } from '../run/recovery-report.ts';
 import type { RemovedImage, ScanPurpose } from '../run/event.ts';
+import { entryKeyOf } from '../run/entry-key.ts';
 import type { ContainerOutcome, Trigger } from '../run/session.ts';
 import type { Message, MessageLevel } from './message.ts';
 
@@ -14,7 +15,7 @@ export type RunFacts = {
   readonly error: string | undefined;
   /** The outcome of each container; after a check, only stale containers and those that could not be checked. */
   readonly containers: readonly ContainerOutcome[];
-  /** Names of containers with news. */
+  /** The containers with news, by `entryKeyOf`. */
   readonly news: ReadonlySet<string>;
   /** The events of containers, in order. */
   readonly steps: readonly RunStep[];
@@ -27,19 +28,20 @@ export type RunFacts = {
 };
 
 /** The run with only some of its containers. */
-export function partOfRun(facts: RunFacts, isIn: (name: string) => boolean): RunFacts {
+export function partOfRun(facts: RunFacts, isIn: (key: string) => boolean): RunFacts {
   return {
     ...facts,
-    containers: facts.containers.filter(({ name }) => isIn(name)),
-    news: new Set([...facts.news].filter((name) => isIn(name))),
-    steps: facts.steps.filter(({ container }) => isIn(container)),
+    containers: facts.containers.filter((one) => isIn(entryKeyOf(one))),
+    news: new Set([...facts.news].filter((key) => isIn(key))),
+    steps: facts.steps.filter(({ key }) => isIn(key)),
     removedImages: facts.removedImages.filter(({ containerName }) => isIn(containerName)),
   };
 }
 
 export type RunStep = {
   readonly kind: 'started' | 'ended';
-  readonly container: string;
+  /** The container, by `entryKeyOf`. */
+  readonly key: string;
   readonly atMs: number;
 };
 

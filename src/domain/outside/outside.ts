@@ -98,6 +98,8 @@ export type Instance = {
   readonly containerId: string | undefined;
   /** Whether it is the main process of that container, which a successor of the container starts again. */
   readonly isMainProcess: boolean;
+  /** Ids of the transactions under way in this process, on all its engines: one engine may have two names. */
+  readonly transactions: Set<string>;
   /** `unknown` when it cannot be found out from here (another host, another kind of owner). */
   readonly ownerState: (owner: string) => 'self' | 'alive' | 'dead' | 'unknown';
 };

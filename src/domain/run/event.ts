@@ -1,4 +1,4 @@
-import type { ContainerOutcome, Session, SessionSummary, Trigger, UpdatePhase } from './session.ts';
+import type { ContainerOutcome, EntryKind, Session, SessionSummary, Trigger, UpdatePhase } from './session.ts';
 import type { RecoveredTransaction } from './recovery-report.ts';
 import type { TaskProgress } from '../swarm/swarm-service.ts';
 
@@ -25,13 +25,14 @@ type OneEvent =
       readonly kind: 'containers_selected';
       readonly runId: string;
       readonly names: readonly string[];
-      /** The notification targets of a container's label, by the container's name. */
+      /** The notification targets of a container's label, by `entryKeyOf`. */
       readonly recipients?: Readonly<Record<string, readonly string[]>>;
     }
   | {
       readonly kind: 'container_checked';
       readonly runId: string;
       readonly container: string;
+      readonly entryKind?: EntryKind;
       /** In short form. */
       readonly image: string;
       readonly status: string;
@@ -48,6 +49,7 @@ type OneEvent =
       readonly kind: 'update_started';
       readonly runId: string;
       readonly container: string;
+      readonly entryKind?: EntryKind;
       readonly image: string;
       /** The reference before an update to another tag. */
       readonly formerImage?: string;
@@ -59,6 +61,7 @@ type OneEvent =
       readonly kind: 'phase_entered';
       readonly runId: string;
       readonly container: string;
+      readonly entryKind?: EntryKind;
       readonly phase: UpdatePhase;
       /** For a service of a swarm. Published again for each further running task. */
       readonly tasks?: TaskProgress;
@@ -98,9 +101,14 @@ type OneEvent =
   | { readonly kind: 'engine_unreachable'; readonly error: string; readonly atMs: number }
   | { readonly kind: 'engine_reachable'; readonly atMs: number };
 
-/** The kind of reason of a verdict, and its versions. Absent values are unknown. */
+/** The kind of reason of a verdict, its times and its versions. Absent values are unknown. */
 export type CheckedFacts = {
   readonly hold?: string;
+  readonly eligibleAtMs?: number;
+  readonly retryAtMs?: number;
+  readonly latestDigest?: string;
+  /** The digest that an update would apply, if it is not the newest one. */
+  readonly candidateDigest?: string;
   /** The name of the newer image in short form, and the difference of its tag: `digest` means the same tag. */
   readonly candidate?: string;
   readonly candidateKind?: string;

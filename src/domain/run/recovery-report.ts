@@ -1,3 +1,5 @@
+import { entryKeyOf } from './entry-key.ts';
+import type { EntryKind } from './session.ts';
 import type { EngineRuns } from '../fleet/engine-run.ts';
 
 /** The interrupted updates that a start found, and the outcome of each. */
@@ -10,7 +12,9 @@ export type RecoveryReport = EngineRuns & {
 export type RecoveredTransaction = {
   /** Present with several engines. */
   readonly engine?: string;
+  /** Names of containers, or of one service. */
   readonly containers: readonly string[];
+  readonly kind?: EntryKind;
   /**
    * `finished`: the new version runs. `undone`: the old one runs. `left`: not changed for now. `failed`: the repair
    * failed.
@@ -24,3 +28,8 @@ export type RecoveredTransaction = {
   /** The notification targets of a container's label, by the container's name. */
   readonly recipients?: Readonly<Record<string, readonly string[]>>;
 };
+
+/** Its containers, by `entryKeyOf`. */
+export function keysOfRepaired({ containers, kind }: RecoveredTransaction): readonly string[] {
+  return containers.map((name) => entryKeyOf({ name, kind }));
+}

@@ -1,5 +1,5 @@
 import type { TaskProgress } from '../swarm/swarm-service.ts';
-import type { SessionSummary, Trigger, UpdatePhase } from './session.ts';
+import type { EntryKind, SessionSummary, Trigger, UpdatePhase } from './session.ts';
 
 export type ServiceStatus = {
   /** When the last run ended, and its counts; undefined before the first. */
@@ -32,6 +32,7 @@ export type ContainerUnderWay = {
   readonly name: string;
   /** Present with several engines. */
   readonly engine?: string;
+  readonly kind?: EntryKind;
   readonly phase: UpdatePhase | 'waiting';
   /** Progress of a pull, from 0 to 100; absent while its size is unknown. */
   readonly percent?: number;

@@ -38,7 +38,7 @@ export function planEntries({ report, plan }: PlanReport) {
       engine: checked.get(id)?.engine,
       kind: 'service',
     })),
-    ...skipped.map(({ id, name, engine, image, version, latestVersion, reason, error, status }) => ({
+    ...skipped.map(({ id, name, engine, kind, image, version, latestVersion, reason, error, status }) => ({
       name,
       image,
       from: version,
@@ -48,6 +48,7 @@ export function planEntries({ report, plan }: PlanReport) {
       depends_on: [],
       reason: refused.get(id) ?? error ?? reason,
       engine,
+      kind,
     })),
   ];
 }

@@ -1,4 +1,5 @@
 import type { RunFacts } from '../../domain/notification/run-facts.ts';
+import { entryKeyOf } from '../../domain/run/entry-key.ts';
 import { summarise } from '../../domain/run/session.ts';
 import { outcomeEntry } from './entries.ts';
 import { toTimestamp } from './timestamps.ts';
@@ -7,7 +8,7 @@ import { toTimestamp } from './timestamps.ts';
 export function runEventData(facts: RunFacts) {
   const { runId, trigger, startedAtMs, endedAtMs, containers, news, error } = facts;
   const durationMs = Math.max(0, endedAtMs - startedAtMs);
-  const listed = containers.filter(({ name }) => news.has(name)).slice(0, mostContainers);
+  const listed = containers.filter((one) => news.has(entryKeyOf(one))).slice(0, mostContainers);
   return {
     run_id: runId,
     trigger,

@@ -195,6 +195,7 @@ function inside(containerId: string, nth: number, log: string[]): Pick<Outside, 
     owner,
     containerId,
     isMainProcess: true,
+    transactions: new Set(),
     ownerState: (other) => {
       if (other === owner) return 'self';
       return other.endsWith(containerId) ? 'dead' : 'unknown';

@@ -46,6 +46,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
         owner: 'test',
         containerId: undefined,
         isMainProcess: false,
+        transactions: new Set(),
         ownerState: (other) => (other === 'test' ? 'self' : 'unknown'),
       },
       newId: () => `id-${(ids += 1)}`,

@@ -51,6 +51,8 @@ export type FleetSceneOptions = {
   readonly waves?: FleetParts['waves'];
   /** Seeds of ids, by engine; default: its name. */
   readonly seeds?: Readonly<Record<string, string>>;
+  /** Further names of engines: the engine by its other name. */
+  readonly sameAs?: Readonly<Record<string, string>>;
   readonly log?: Log;
   /** Engines that are managers of one swarm, whose services are watched. */
   readonly swarm?: readonly string[];
@@ -68,6 +70,7 @@ export function createFleetScene({
   enginesAtOnce = 10,
   waves,
   seeds = {},
+  sameAs = {},
   log = silentLog,
   swarm = [],
   memoryOf = () => ({}),
@@ -92,7 +95,8 @@ export function createFleetScene({
   const [firstManager, ...otherManagers] = swarm;
   for (const name of names) {
     const shared = otherManagers.includes(name) ? engines[firstManager ?? '']?.sandbox.ownSwarm : undefined;
-    engines[name] = openSceneEngine(name, { clock, registry, seed: seeds[name], swarm: shared });
+    engines[name] =
+      engines[sameAs[name] ?? ''] ?? openSceneEngine(name, { clock, registry, seed: seeds[name], swarm: shared });
     if (name === firstManager) engines[name].sandbox.swarmControl.form();
   }
   const watchesServices = swarm.length > 0;
@@ -104,6 +108,7 @@ export function createFleetScene({
       return ownId();
     },
     isMainProcess: false,
+    transactions: new Set<string>(),
     ownerState: (other: string) => (other === 'test' ? ('self' as const) : ('unknown' as const)),
   };
   const world = { registry: counted, clock, log, instance, newId, verificationKeys };

@@ -49,6 +49,7 @@ export function createSandboxScene({ swarmNodes = 0, ...options }: SandboxSceneO
         owner,
         containerId: undefined,
         isMainProcess: false,
+        transactions: new Set(),
         ownerState: (other) => {
           if (other === owner) return 'self';
           const known = owners.get(other);

@@ -6,7 +6,7 @@ import { tryParseImageReference, sameRepository } from '../../../domain/referenc
 import type { CheckedContainer } from '../../check/checked-container.ts';
 import { candidateDigest } from '../../check/describe-checked.ts';
 import type { ProvenContainer, EngineProof } from '../../engine/proof.ts';
-import type { PartOfRun } from '../../check/part-of-run.ts';
+import type { Prove } from '../../check/prove.ts';
 import type { ReachedMember } from '../member/member.ts';
 import type { EachEngine } from './each-engine.ts';
 
@@ -121,11 +121,11 @@ export async function readProofs(
   members: readonly ReachedMember[],
   {
     each,
-    part,
+    order,
     signal,
-  }: { readonly each: EachEngine; readonly part: PartOfRun; readonly signal: AbortSignal | undefined },
+  }: { readonly each: EachEngine; readonly order: Parameters<Prove>[0]; readonly signal: AbortSignal | undefined },
 ): Promise<ReadonlyMap<string, KnownEngine>> {
-  const work = ({ application }: ReachedMember) => application.prove(part, signal);
+  const work = ({ application }: ReachedMember) => application.prove(order, signal);
   const answers = await each(members, { work, isNamed: false, signal });
   return new Map(
     answers.map(({ member: { name, application }, result }): [string, KnownEngine] => {

@@ -1,5 +1,6 @@
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
+import type { JudgeOrder } from '../../check/check.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
 import type { ReachedMember } from '../member/member.ts';
 import { holdForWave, type KnownEngine, readProofs } from './hold-for-wave.ts';
@@ -48,9 +49,8 @@ export async function inAllWaves<Result>(
   return inOrder((await Promise.all([...ofWaves, ofSwarms])).flat(), meant);
 }
 
-export type WaveOrder = {
+export type WaveOrder = Pick<JudgeOrder, 'applyCooldown'> & {
   readonly part: PartOfRun;
-  readonly retryFailed?: boolean | undefined;
   readonly ignoreWaves?: boolean | undefined;
 };
 
@@ -67,7 +67,7 @@ export type Wave = { readonly members: readonly ReachedMember[]; readonly prepar
 export function wavesOf(
   meant: readonly ReachedMember[],
   { members, each, plan, clock, log }: WaveParts,
-  { part, retryFailed = false, ignoreWaves = false }: WaveOrder,
+  { part, applyCooldown, ignoreWaves = false }: WaveOrder,
   signal: AbortSignal | undefined,
 ): readonly Wave[] {
   if (plan !== undefined && ignoreWaves) log.warn('Waves are ignored in this run', { runId: part.runId });
@@ -84,13 +84,13 @@ export function wavesOf(
           const asked = members.filter(({ name }) => plan.waveOf(name) <= index);
           // A single engine in the first wave waits for no other.
           if (asked.length === 1) return () => part;
-          const known = await readProofs(asked, { each, part, signal });
+          const known = await readProofs(asked, { each, order: { ...part, applyCooldown }, signal });
           const enginesIn = (wave: number): readonly KnownEngine[] =>
             inWave(wave, members).flatMap(({ name }) => known.get(name) ?? []);
           const earlier = plan.waves.slice(0, index).map((_each, wave) => enginesIn(wave));
           return ({ name }) => ({
             ...part,
-            hold: (checked: CheckedContainer) =>
+            hold: (checked: CheckedContainer, retryFailed: boolean) =>
               holdForWave(checked, {
                 earlier,
                 retryFailed,

@@ -1,5 +1,5 @@
 import type { UpdatePlan } from '../../../domain/plan/update-plan.ts';
-import type { Request, UpdateRequest } from '../../../domain/run/request.ts';
+import type { Request } from '../../../domain/run/request.ts';
 import type { Application, EngineApplication, Planned } from '../../application.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
@@ -13,15 +13,14 @@ export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehear
   const { members, clock, newId, registry } = parts;
 
   async function planned<Result extends Planned>(
-    request: Request & Pick<UpdateRequest, 'retryFailed' | 'ignoreWaves'>,
+    request: Request,
     work: (application: EngineApplication, part: PartOfRun) => Promise<Result>,
     signal: AbortSignal | undefined,
   ): Promise<Planned & { readonly results: readonly Result[] }> {
     const meant = chooseEngines(members, request.engines);
     const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
     const part = partOfRun(newId(), registry);
-    const { retryFailed, ignoreWaves } = request;
-    const order = { work, part, retryFailed, ignoreWaves, isNamed: isNamed(request) };
+    const order = { work, part, applyCooldown: true, isNamed: isNamed(request) };
     const answers = await inAllWaves(meant, parts, order, signal);
     if (!hasRun(answers)) throw failureOfAll(answers, 'plan an update');
     const results = answers.flatMap(({ result }) => result ?? []);

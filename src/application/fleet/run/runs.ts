@@ -26,7 +26,8 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
     const run = announceRun(parts, 'check', request.trigger ?? 'command');
     run.begin();
     const work = (one: EngineApplication, part: PartOfRun) => one.check({ ...request, part }, signal);
-    const order = { work, part: partOfRun(run.runId, registry), isNamed: isNamed(request) };
+    const part = partOfRun(run.runId, registry);
+    const order = { work, part, applyCooldown: false, isNamed: isNamed(request) };
     const answers = await inAllWaves(meant, parts, order, signal);
     if (!hasRun(answers)) throw run.fail(failureOfAll(answers, 'check'));
     const report = reportOf(answers, request, run.times());
@@ -72,7 +73,7 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
       return workOn(found, { partFor: () => part, beforeSelf: lastOnes.wait, onEnd: lastOnes.end });
     });
     const working: (typeof ofSwarms)[] = [];
-    for (const wave of wavesOf(meant, parts, { part, ...request }, signal)) {
+    for (const wave of wavesOf(meant, parts, { part, applyCooldown: true, ...request }, signal)) {
       const partFor = await wave.prepare();
       const ofWave = createWorkCounter(wave.members.length);
       const beforeSelf = () => {

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../text/duration.ts';
 import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
 import { printable } from '../../text/printable.ts';
+import { entryKeyOf } from '../../run/entry-key.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../run/session.ts';
 import type { Heading, MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
@@ -42,7 +43,7 @@ const levels: Readonly<Record<OutcomeKind, MessageLevel>> = {
 
 /** The sections with news. Containers that need attention come first. */
 export function sectionsOf({ containers, news, imageLabels }: RunFacts): readonly Section[] {
-  const reported = containers.filter(({ name }) => news.has(name));
+  const reported = containers.filter((one) => news.has(entryKeyOf(one)));
   return kindsOf.flatMap(([heading, kinds]) => {
     const paragraphs = reported
       .filter(({ outcome }) => kinds.includes(outcome))
@@ -58,7 +59,7 @@ function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLa
   const isUpdated = outcome === 'updated';
   const { releases, page } = linksOf((isUpdated ? imageLabels.get(container.newImageId) : undefined) ?? {});
   return {
-    about: name,
+    about: entryKeyOf(container),
     level: levels[outcome],
     name: printable(name, 200),
     text,

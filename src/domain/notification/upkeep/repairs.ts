@@ -1,4 +1,4 @@
-import type { RecoveredTransaction } from '../../run/recovery-report.ts';
+import { keysOfRepaired, type RecoveredTransaction } from '../../run/recovery-report.ts';
 import { mostSevereLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import { repairLevels, repairSentence } from '../repair-wording.ts';
 import type { Draft, RepairFacts } from '../run-facts.ts';
@@ -29,7 +29,8 @@ export function repairDraft(
   const items = reported.map((one) => {
     const text = `${repairSentence(one)}; ${when}`;
     const level = repairLevels[one.result];
-    return { about: one.containers.join(' '), level, text: `- ${text}`, markdown: `- ${escapeMarkdown(text)}`, atMs };
+    const about = keysOfRepaired(one).join(' ');
+    return { about, level, text: `- ${text}`, markdown: `- ${escapeMarkdown(text)}`, atMs };
   });
   return {
     title,

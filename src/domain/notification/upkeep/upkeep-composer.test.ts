@@ -89,6 +89,16 @@ Not updated:
     });
   });
 
+  test('tells a service from the container of the same name, for a message about several runs', () => {
+    const both = [outcome('web', {}), outcome('web', { kind: 'service' })];
+    const [section] = composer.run(run(both, { news: new Set(['web', 'web service']) }), 'info')!.sections!;
+    expect(section?.items.map(({ about }) => about)).toEqual(['web', 'web service']);
+    const left = { containers: ['web'], result: 'left', reason: 'is in use' } as const;
+    const repairs = [left, { ...left, kind: 'service' as const }];
+    const [repaired] = composer.repairs({ transactions: repairs, atMs: 0 }, 'info')!.sections!;
+    expect(repaired?.items.map(({ about }) => about)).toEqual(['web', 'web service']);
+  });
+
   test('says the same as CommonMark, in which names mean themselves', () => {
     const [web] = street;
     const { markdown } = composer.run(run([{ ...web!, name: 'my_web' }]), 'info')!;

@@ -1,4 +1,5 @@
 import { shortId } from '../../container/container.ts';
+import { entryKeyOf } from '../../run/entry-key.ts';
 import type { ContainerOutcome } from '../../run/session.ts';
 import type { MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
@@ -53,7 +54,7 @@ function cooldownEntry(container: ContainerOutcome, category: Category, at: RunT
 
 function entriesOfContainer(container: ContainerOutcome, facts: RunFacts): Entry[] {
   const { name, image, reason } = container;
-  const { began, ended } = timesOf(name, facts);
+  const { began, ended } = timesOf(container, facts);
   const id = shortId(container.containerId ?? '');
   const old = { container: name, ...(id !== '' && { id }) };
   const newId = shortId(container.newContainerId ?? '');
@@ -88,8 +89,12 @@ function entriesOfContainer(container: ContainerOutcome, facts: RunFacts): Entry
   }
 }
 
-function timesOf(name: string, { steps, startedAtMs, endedAtMs }: RunFacts): { began: number; ended: number } {
-  const at = (kind: 'started' | 'ended') => steps.find((step) => step.kind === kind && step.container === name)?.atMs;
+function timesOf(
+  container: ContainerOutcome,
+  { steps, startedAtMs, endedAtMs }: RunFacts,
+): { began: number; ended: number } {
+  const key = entryKeyOf(container);
+  const at = (kind: 'started' | 'ended') => steps.find((step) => step.kind === kind && step.key === key)?.atMs;
   return { began: at('started') ?? startedAtMs, ended: at('ended') ?? endedAtMs };
 }
 

@@ -32,8 +32,8 @@ function run(containers: readonly ContainerOutcome[], change: Partial<RunFacts> 
     containers,
     news: new Set(containers.map(({ name }) => name)),
     steps: [
-      { kind: 'started', container: 'web', atMs: startedAtMs + 2000 },
-      { kind: 'ended', container: 'web', atMs: startedAtMs + 5000 },
+      { kind: 'started', key: 'web', atMs: startedAtMs + 2000 },
+      { kind: 'ended', key: 'web', atMs: startedAtMs + 5000 },
     ],
     removedImages: [
       {

@@ -1,6 +1,7 @@
 import { percentOf, type ServiceEvent } from '../../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import { downtimeEntry, tagChangeEntry } from '../../json/entries.ts';
+import { toTimestamp } from '../../json/timestamps.ts';
 import type { RunOptions, StepEvent } from '../service/parts.ts';
 
 /** Data of an event for stream clients; undefined for an internal event. */
@@ -15,8 +16,9 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): object | un
     case 'scan_failed':
       return { run_id: event.runId, purpose: event.purpose, error: event.error };
     case 'update_started': {
-      const { runId, container, image, formerImage, from, to } = event;
-      return { run_id: runId, container, image, from, to, from_image: formerImage, to_image: formerImage && image };
+      const { runId, container, entryKind: kind, image, formerImage, from, to } = event;
+      const tags = { from_image: formerImage, to_image: formerImage && image };
+      return { run_id: runId, container, kind, image, from, to, ...tags };
     }
     case 'update_completed':
       return { run_id: event.runId, ...shownOutcome(event.outcome) };
@@ -56,9 +58,9 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): object | un
 }
 
 function shownOutcome(outcome: ContainerOutcome) {
-  const { name, image, oldImageId, newImageId, tagChange } = outcome;
+  const { name, kind, image, oldImageId, newImageId, tagChange } = outcome;
   const images = { image, from: oldImageId, to: newImageId, ...tagChangeEntry(tagChange) };
-  return { container: name, ...images, ...downtimeEntry(outcome) };
+  return { container: name, kind, ...images, ...downtimeEntry(outcome) };
 }
 
 function shownOptions(options: RunOptions) {
@@ -82,7 +84,7 @@ export function stepPayloadOf(event: StepEvent): object {
   const { runId: run_id, container } = event;
   switch (event.kind) {
     case 'phase_entered':
-      return { run_id, container, phase: event.phase, tasks: event.tasks };
+      return { run_id, container, kind: event.entryKind, phase: event.phase, tasks: event.tasks };
     case 'pull_progress': {
       const { bytes, totalBytes } = event.progress;
       const percent = percentOf(event.progress);
@@ -93,10 +95,15 @@ export function stepPayloadOf(event: StepEvent): object {
       return {
         run_id,
         container,
+        kind: event.entryKind,
         image,
         verdict,
         reason,
         hold: checked.hold,
+        eligible_at: toTimestamp(checked.eligibleAtMs),
+        retry_at: toTimestamp(checked.retryAtMs),
+        latest_digest: checked.latestDigest,
+        candidate_digest: checked.candidateDigest,
         version: checked.version,
         latest_version: checked.latestVersion,
         candidate: checked.candidate,

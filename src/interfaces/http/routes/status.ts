@@ -4,6 +4,7 @@ import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import { createAuthentication } from '../guards/auth.ts';
 import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
+import { kindField } from '../replies/container-schemas.ts';
 import { array, oneOf, integer, object, stamped, summarySchema, text, time, booleanField } from '../replies/schemas.ts';
 import { countUnwatched } from '../../../domain/check/unwatched.ts';
 import { printable } from '../../../domain/text/printable.ts';
@@ -143,6 +144,7 @@ const runSchema = object({
         phase: oneOf(phases, 'The current step of its update'),
       },
       {
+        ...kindField,
         percent: integer('Pulled part of its image, from 0 to 100'),
         tasks: object({
           running: integer('Tasks of a service that run the target version of this phase'),

@@ -1,20 +1,16 @@
-import { changes, verdicts, type WatchedContainer } from '../documents/container.ts';
-import { type Json, numberOf, oneOf, textOf } from '../documents/reading.ts';
+import type { WatchedContainer } from '../documents/container.ts';
+import { readVerdict } from '../documents/details.ts';
+import { type Json, numberOf, textOf } from '../documents/reading.ts';
 
 /** A container after `container_checked`. Fields that the event does not have stay until the details are read. */
 export function checked(one: WatchedContainer, data: Json, atMs: number): WatchedContainer {
-  const verdict = oneOf(verdicts, data['verdict']);
+  const now = readVerdict(data);
+  const { verdict, hold, reason, eligibleAtMs, retryAtMs, version, candidateDigest } = now;
   if (verdict === undefined) return one;
-  return {
-    ...one,
-    verdict,
-    hold: textOf(data['hold']),
-    reason: textOf(data['reason']) || one.reason,
-    version: textOf(data['version']) || one.version,
-    latestVersion: verdict === 'fresh' ? '' : textOf(data['latest_version']) || one.latestVersion,
-    change: verdict === 'fresh' ? undefined : (oneOf(changes, data['change']) ?? one.change),
-    checkedAtMs: verdict === 'unknown' ? one.checkedAtMs : atMs,
-  };
+  // A failed check tells nothing about versions.
+  if (verdict === 'unknown') return { ...one, verdict, hold, reason: reason || one.reason, eligibleAtMs, retryAtMs };
+  const decision = one.decision?.digest === candidateDigest ? one.decision : undefined;
+  return { ...one, ...now, version: version || one.version, decision, checkedAtMs: atMs };
 }
 
 /**

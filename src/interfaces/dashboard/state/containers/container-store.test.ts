@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readDetails } from '../documents/details.ts';
+import { readDecisions } from '../documents/decisions.ts';
+import { readDetails, withDecisions } from '../documents/details.ts';
 import { readStatus } from '../documents/status.ts';
 import { createContainerStore, type ContainerStore } from './container-store.ts';
 import { phases } from './update-progress.ts';
@@ -71,6 +72,35 @@ describe('hear()', () => {
     }
     fleet.hear(heard('scan_completed', { purpose: 'update' }), 2);
     expect(fleet.isRunning()).toBe(false);
+  });
+
+  test('an event of a service leaves the container of the same name as it is', () => {
+    const fleet = createContainerStore();
+    const both = [{ name: 'web' }, { name: 'web', kind: 'service', latest_version: '2' }];
+    fleet.take(readDetails({ containers: both }), idle, 0);
+    const container = fleet.named('web');
+    const data = { container: 'web', kind: 'service' };
+    expect(fleet.hear(heard('container_checked', { ...data, verdict: 'stale', latest_version: '2' }), 0)).toEqual([
+      'web (service)',
+    ]);
+    fleet.hear(heard('phase_entered', { ...data, phase: 'starting' }), 0);
+    const run = { run_id: 'r', containers: [{ name: 'web', kind: 'service', phase: 'starting' }] };
+    fleet.take(fleet.all(), readStatus({ run }), 0);
+    expect([fleet.inRun(), fleet.updateOf('web')]).toEqual([['web (service)'], undefined]);
+    fleet.hear(heard('update_completed', data), 0);
+    expect([fleet.named('web'), fleet.named('web (service)')?.version]).toEqual([container, '2']);
+  });
+
+  test('a check tells the version to decide about and the end of its hold, and ends the decision about another', () => {
+    const fleet = fleetOf('web');
+    const decisions = readDecisions({ decisions: [{ id: '1', decision: 'approve', container: 'web', digest: 'b' }] });
+    fleet.take(withDecisions(fleet.all(), decisions), idle, 0);
+    const data = { container: 'web', verdict: 'held', hold: 'cooldown', latest_version: '3', latest_digest: 'c' };
+    fleet.hear(heard('container_checked', { ...data, eligible_at: '1970-01-01T00:00:09Z' }), 0);
+    const newer = { latestVersion: '3', latestDigest: 'c', candidateDigest: 'c', eligibleAtMs: 9000 };
+    expect(fleet.named('web')).toMatchObject({ ...newer, decision: undefined });
+    fleet.hear(heard('container_checked', { ...data, candidate_digest: 'b' }), 0);
+    expect(fleet.named('web')).toMatchObject({ candidateDigest: 'b', eligibleAtMs: undefined });
   });
 
   test('a container that could not be checked keeps the time of its last check', () => {

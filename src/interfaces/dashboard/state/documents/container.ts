@@ -3,7 +3,7 @@ import type { PastOutcome } from './history.ts';
 
 /** A watched container from `GET /v1/containers/details`. Empty texts and absent values are unknown. */
 export type WatchedContainer = {
-  /** Unique among all containers: with several engines, the engine's name precedes it. */
+  /** Unique among all containers: `uniqueName`. */
   readonly name: string;
   /** Its name within its engine. */
   readonly ownName: string;

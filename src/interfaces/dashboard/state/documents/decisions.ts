@@ -4,7 +4,7 @@ import { nameIn, objectOf, objectsOf, oneOf, textOf, timeOf } from './reading.ts
 export type Decision = {
   readonly id: string;
   readonly kind: DecisionKind;
-  /** The unique name of its container. */
+  /** The name of its container, after the name of its engine. */
   readonly container: string;
   /** The new version. */
   readonly digest: string;

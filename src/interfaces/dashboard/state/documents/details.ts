@@ -38,7 +38,8 @@ export function withDecisions(
   if (decisions.length === 0) return containers;
   const byName = new Map(decisions.map((decision) => [decision.container, decision]));
   return containers.map((one) => {
-    const decision = byName.get(one.name);
+    // A decision is about a name, whatever has it.
+    const decision = byName.get(uniqueName(one.ownName, one.engine, undefined));
     return decision === undefined || decision.digest !== one.candidateDigest ? one : { ...one, decision };
   });
 }
@@ -74,26 +75,16 @@ function readEntry(entry: Json): WatchedContainer {
     isAway: false,
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
-    latestDigest: textOf(entry['latest_digest']),
-    candidate: textOf(entry['candidate_kind']) === 'digest' ? '' : textOf(entry['candidate']),
-    candidateDigest: textOf(entry['candidate_digest']) || textOf(entry['latest_digest']),
+    ...readVerdict(entry),
     decision: undefined,
-    version: textOf(entry['version']),
-    latestVersion: entry['update_available'] === false ? '' : textOf(entry['latest_version']),
-    change: oneOf(changes, entry['change']),
     status: textOf(entry['status']),
     health: textOf(entry['health']),
     startedAtMs: timeOf(entry['started_at']),
     checkedAtMs: timeOf(entry['checked_at']),
-    verdict: verdictIn(entry),
-    hold: textOf(entry['hold']),
-    reason: textOf(entry['reason']),
-    eligibleAtMs: timeOf(entry['eligible_at']),
-    retryAtMs: timeOf(entry['retry_at']),
     releasedAtMs: timeOf(entry['released_at']),
     downloadBytes: numberOf(entry['download_bytes']),
     sourceUrl: linkOf(entry['source_url']),
-    dependsOn: textsOf(entry['depends_on']).map((name) => uniqueName(name, engine)),
+    dependsOn: textsOf(entry['depends_on']).map((name) => uniqueName(name, engine, entry['kind'])),
     settings: objectsOf(entry['settings']).map(({ name, value, source }) => ({
       name: textOf(name),
       value: textOf(value),
@@ -103,6 +94,23 @@ function readEntry(entry: Json): WatchedContainer {
     canRollBack: entry['can_roll_back'] === true,
     self: entry['self'] === true,
     unfinished: undefined,
+  };
+}
+
+/** The verdict in an entry of the list, or in a `container_checked` event. */
+export function readVerdict(entry: Json) {
+  return {
+    verdict: verdictIn(entry),
+    hold: textOf(entry['hold']),
+    reason: textOf(entry['reason']),
+    eligibleAtMs: timeOf(entry['eligible_at']),
+    retryAtMs: timeOf(entry['retry_at']),
+    version: textOf(entry['version']),
+    latestVersion: entry['update_available'] === false ? '' : textOf(entry['latest_version']),
+    change: oneOf(changes, entry['change']),
+    latestDigest: textOf(entry['latest_digest']),
+    candidate: textOf(entry['candidate_kind']) === 'digest' ? '' : textOf(entry['candidate']),
+    candidateDigest: textOf(entry['candidate_digest']) || textOf(entry['latest_digest']),
   };
 }
 

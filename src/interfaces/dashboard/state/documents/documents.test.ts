@@ -138,6 +138,28 @@ test.each([
   [{}, undefined],
 ])('percentOf(%j) is %j', (data, percent) => expect(percentOf(data)).toBe(percent));
 
+describe('a service and a container of one name', () => {
+  const containers = [
+    { name: 'web', candidate_digest: 'sha256:new' },
+    { name: 'web', kind: 'service', candidate_digest: 'sha256:new', depends_on: ['db'], engine: 'nas' },
+  ];
+
+  test('are two, and a service needs services', () => {
+    expect(readDetails({ containers }).map(({ name, ownName, dependsOn }) => [name, ownName, dependsOn])).toEqual([
+      ['web', 'web', []],
+      ['nas/web (service)', 'web', ['nas/db (service)']],
+    ]);
+    const steps = containers.map((one) => ({ ...one, action: 'update' }));
+    expect(readPlan({ dry_run: true, plan: steps })?.map(({ name }) => name)).toEqual(['web', 'nas/web (service)']);
+  });
+
+  test('both have the decision about their version', () => {
+    const decision = { id: '1', decision: 'skip', container: 'web', digest: 'sha256:new', engine: 'nas' };
+    const read = withDecisions(readDetails({ containers }), readDecisions({ decisions: [decision] }));
+    expect(read.map(({ decision: one }) => one?.kind)).toEqual([undefined, 'skip']);
+  });
+});
+
 describe('several engines', () => {
   const entry = { name: 'web', verdict: 'stale', latest_digest: 'sha256:new', depends_on: ['db'] };
   const containers = [

@@ -21,7 +21,7 @@ export function readPlan(document: unknown): readonly PlannedStep[] | undefined 
     to: textOf(step['to']),
     action: oneOf(['update', 'restart', 'skip'], step['action']) ?? 'skip',
     because: textOf(step['because']),
-    dependsOn: textsOf(step['depends_on']).map((name) => uniqueName(name, textOf(step['engine']))),
+    dependsOn: textsOf(step['depends_on']).map((name) => uniqueName(name, textOf(step['engine']), step['kind'])),
     reason: textOf(step['reason']),
   }));
 }

@@ -53,14 +53,15 @@ export function linkOf(value: unknown): string {
   return text.length <= 500 && /^https?:\/\/[^\s]+$/i.test(text) ? text : '';
 }
 
-/** The unique name of a container: `nas/web` with several engines. */
-export function uniqueName(name: string, engine: string): string {
-  return engine === '' || name === '' ? name : `${engine}/${name}`;
+/** The unique name of a container: `nas/web` with several engines. A service of a swarm is `web (service)`. */
+export function uniqueName(name: string, engine: string, kind: unknown): string {
+  const own = kind === 'service' && name !== '' ? `${name} (service)` : name;
+  return engine === '' || name === '' ? own : `${engine}/${own}`;
 }
 
 /** The same for an entry, or for the data of an event. */
-export function nameIn({ name, container, engine }: Json): string {
-  return uniqueName(textOf(name) || textOf(container), textOf(engine));
+export function nameIn({ name, container, engine, kind }: Json): string {
+  return uniqueName(textOf(name) || textOf(container), textOf(engine), kind);
 }
 
 function isObject(value: unknown): value is Json {

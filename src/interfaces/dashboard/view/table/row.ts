@@ -39,6 +39,7 @@ export function rowCells({ one, content, isPicked, action, down }: CellParts): r
       'c-name',
       one.engine !== '' && h('span', { class: 'on-engine' }, one.engine),
       h('a', { href, title: one.name }, one.ownName),
+      one.isService && h('span', { class: 'self' }, 'service'),
       one.self && h('span', { class: 'self' }, 'itself'),
       one.project !== '' && h('span', { class: 'project' }, one.project),
     ),
