@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { orAborted } from '../../../domain/concurrency/or-aborted.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
@@ -169,15 +170,4 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
     });
   }
   return notAnEngine(host, error);
-}
-
-/** Ends one caller's wait for a shared promise. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
