@@ -5,7 +5,7 @@ import type { Application } from '../../application.ts';
 import type { Answer } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { announceRun } from './announce-run.ts';
+import { announceRun } from '../../events/announce-run.ts';
 import { concludeRun } from './conclude-run.ts';
 import { partOfRun } from './run-registry.ts';
 import { isNamed, type RunParts } from './runs.ts';
@@ -18,7 +18,7 @@ export function createRollBack(parts: RunParts): Application['rollBack'] {
     const request = { images: [], containers: [...names], ...order };
     const asked = [...chosen, ...(await swarms.of(chosen, signal))];
     const having = await ownersOf(names, asked, request, signal);
-    const run = announceRun(parts, 'update', order.trigger ?? 'command');
+    const run = announceRun(parts, 'update', order.trigger);
     const begin = () => {
       run.begin();
       order.onBegin?.(run.runId);
