@@ -1,6 +1,7 @@
 import type { Container } from '../../container.ts';
 import type { HostConfig } from '../../container-settings.ts';
 import { journalPrefix } from '../../label-names.ts';
+import { parseJson } from '../../../text/json-value.ts';
 import { anonymousVolumes, bindTarget, cleanPath, volumeAt } from './anonymous-volumes.ts';
 import { refusal } from '../request/request.ts';
 
@@ -130,12 +131,8 @@ function isMadeByEngine(volume: string): boolean {
 function rememberedPaths({ settings }: Container): readonly string[] {
   const label = new Map(Object.entries(settings.Config.Labels ?? {})).get(pinnedPathsLabel) ?? '[]';
   if (label.length > longestLabel) return [];
-  try {
-    const paths: unknown = JSON.parse(label);
-    return Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : [];
-  } catch {
-    return [];
-  }
+  const paths = parseJson(label);
+  return Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : [];
 }
 
 /** Far above the length of any real list of paths. */
