@@ -78,11 +78,7 @@ export function refusal({ base, path, status, said, retryAfterMs }: Refusal): Se
   // A rate limiter, of Upkeep or of a proxy, answers without a body: https://www.rfc-editor.org/rfc/rfc6585#section-4
   if (status === 429) {
     const wait = retryAfterMs === undefined ? '' : `; try again in ${formatDuration(retryAfterMs)}`;
-    return new ServiceError(
-      'busy',
-      `${cannot}: too many requests${wait}`,
-      retryAfterMs === undefined ? {} : { retryAfterMs },
-    );
+    return new ServiceError('busy', `${cannot}: too many requests${wait}`, { retryAfterMs });
   }
   if (said === undefined && ![401, 403, 502, 503, 504].includes(status))
     return invalidAnswer(base, `${path} answers with status ${status}`);
@@ -101,11 +97,6 @@ export function refusal({ base, path, status, said, retryAfterMs }: Refusal): Se
   if (status === 409 && said !== undefined) return new ServiceError('busy', printable(said, 300));
   const why = `status ${status}${said === undefined ? '' : `, ${printable(said, 300)}`}`;
   // A proxy also answers 502 to 504 while the service starts.
-  return new ServiceError(
-    status >= 502 && status <= 504 ? 'service-unreachable' : 'service-refused',
-    `${cannot}: ${why}`,
-    {
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    },
-  );
+  const code = status >= 502 && status <= 504 ? 'service-unreachable' : 'service-refused';
+  return new ServiceError(code, `${cannot}: ${why}`, { retryAfterMs });
 }

@@ -63,9 +63,7 @@ function pullFailure({ reference, credentials }: PullRequest, engineText: string
     printable(engineText.trim(), 1_000),
     credentials === undefined ? [] : secretsOf(credentials),
   );
-  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${shown}`, {
-    ...(remedy !== undefined && { remedy }),
-  });
+  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${shown}`, { remedy });
 }
 
 /** Texts of engines and registries, each with its remedy. */

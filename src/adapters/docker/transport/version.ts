@@ -2,7 +2,8 @@ import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { supportsApi } from '../../../domain/container/api-version.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
-import { fields, items, text } from './json-fields.ts';
+import { fields, text } from './json-fields.ts';
+import { arrayOf } from '../../../domain/text/json-value.ts';
 
 /** https://docs.docker.com/reference/api/engine/version-history/ — 1.41 is Docker 20.10 (and every Podman), 1.51 is Docker 28. */
 const oldestVersion = '1.41';
@@ -79,7 +80,7 @@ export function readVersion(answer: unknown, { host, pinned, warn }: VersionOpti
   const whyNot = pinned === undefined ? undefined : whyNotPinned(pinned, { newest, oldest });
   if (whyNot !== undefined)
     warn?.(`API version ${quoted(pinned ?? '', 20)} cannot be used, so ${chosen} is: ${whyNot}`);
-  const podman = items(Components).some((component) => text(fields(component)['Name']).startsWith('Podman'));
+  const podman = arrayOf(Components).some((component) => text(fields(component)['Name']).startsWith('Podman'));
   return {
     kind: podman ? 'podman' : 'docker',
     product: printable(text(Version), 100),

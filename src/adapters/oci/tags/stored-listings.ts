@@ -1,7 +1,7 @@
 import type { SharedRecords } from '../../../domain/outside/record-store.ts';
 import { isTag } from '../../../domain/reference/reference-grammar.ts';
 import { createLru } from '../async/lru.ts';
-import { objectOf } from '../transport/json.ts';
+import { objectOf } from '../../../domain/text/json-value.ts';
 import type { KnownPages, Page } from './list-tags.ts';
 
 /** The pages of one listing in their stored form. */
