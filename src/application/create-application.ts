@@ -99,12 +99,7 @@ export function createApplication(
   });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: engineCache.listing });
   const history = createHistory(memory.history);
-  const status = createStatus({
-    history,
-    inventory,
-    scheduler,
-    isRepairing: repairs.areUnderWay,
-  });
+  const status = createStatus({ history, inventory, scheduler, isRepairing: repairs.areUnderWay });
   const eventLog = createEventLog(world.log);
   for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
 

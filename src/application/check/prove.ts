@@ -57,9 +57,4 @@ export function createProve(world: ReadOnlyOutside, settings: ServiceSettings): 
   };
 }
 
-const unchecked = {
-  status: 'unknown',
-  digest: undefined,
-  latestDigest: undefined,
-  failedVersion: undefined,
-} as const;
+const unchecked = { status: 'unknown', digest: undefined, latestDigest: undefined, failedVersion: undefined } as const;

@@ -55,9 +55,7 @@ async function sendChange(client: Client, request: Change): Promise<ChangeAnswer
   return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };
 }
 
-/**
- * The outcome of a call that threw. An unsent call has changed nothing. Rethrows any error but a `ServiceError`.
- */
+/** The outcome of a call that threw. An unsent call has changed nothing. Rethrows any error but a `ServiceError`. */
 export function thrownOutcome(error: unknown): Failed {
   if (!(error instanceof ServiceError)) throw error;
   if (error instanceof EngineFailure && !error.sent) return notSent(error);

@@ -14,8 +14,7 @@ export type CompletedContainer = { readonly inspected: JsonObject; readonly obst
 
 /**
  * Completes Podman's answer to Docker's `GET /containers/{id}/json` from Podman's own API. The answer lacks many
- * settings. Undefined if the container no longer exists.
- * https://docs.podman.io/en/v4.3/_static/api.html
+ * settings. Undefined if the container no longer exists. https://docs.podman.io/en/v4.3/_static/api.html
  */
 export async function completeContainer(
   client: Client,

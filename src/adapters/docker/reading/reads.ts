@@ -75,9 +75,7 @@ export function refusal(doing: string, { status, message }: EngineError): Servic
     return new ServiceError(
       'engine-denied',
       `Cannot ${doing}: the engine, or a proxy before it, forbids it: ${status}, "${message}"`,
-      {
-        remedy: 'Allow this call in the proxy before the engine: docs/engines.md lists the calls of Upkeep',
-      },
+      { remedy: 'Allow this call in the proxy before the engine: docs/engines.md lists the calls of Upkeep' },
     );
   }
   return new ServiceError('engine-refused', `Cannot ${doing}: the engine answered ${status}, "${message}"`);

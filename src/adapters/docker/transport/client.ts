@@ -158,9 +158,7 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
     return new ServiceError(
       'engine-denied',
       `Cannot ask the container engine at "${host}" for its version: ${error.status}, "${error.message}"`,
-      {
-        remedy: 'Allow GET /version in the proxy before the engine',
-      },
+      { remedy: 'Allow GET /version in the proxy before the engine' },
     );
   }
   // Go's HTTPS server gives this answer to plain HTTP.

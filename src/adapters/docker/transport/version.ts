@@ -23,9 +23,7 @@ export type EngineVersion = {
 /** The API version to use. It is requested once and kept until another engine answers. */
 export type Negotiation = {
   readonly current: () => Promise<EngineVersion>;
-  /**
-   * Reads the `Api-Version` of an answer, '' if a proxy has removed it. A different value means another engine.
-   */
+  /** Reads the `Api-Version` of an answer, '' if a proxy has removed it. A different value means another engine. */
   readonly notice: (engineApiVersion: string) => void;
   readonly forget: () => void;
 };
@@ -105,10 +103,7 @@ export function notAnEngine(host: string, cause?: unknown): ServiceError {
   return new ServiceError(
     'engine-unreachable',
     `Cannot reach the container engine at "${host}": the program at this address is not a container engine`,
-    {
-      remedy: 'Check --host (DOCKER_HOST)',
-      cause,
-    },
+    { remedy: 'Check --host (DOCKER_HOST)', cause },
   );
 }
 
@@ -119,18 +114,14 @@ function choose(engine: SpokenVersions, host: string): string {
     throw new ServiceError(
       'engine-refused',
       `Cannot work with the container engine at "${host}": it speaks API ${engine.newest}, and ${oldestVersion} is the oldest supported version`,
-      {
-        remedy: 'Update the engine: Docker 20.10 is the oldest that works',
-      },
+      { remedy: 'Update the engine: Docker 20.10 is the oldest that works' },
     );
   }
   if (!supportsApi(newestVersion, engine.oldest)) {
     throw new ServiceError(
       'engine-refused',
       `Cannot work with the container engine at "${host}": it speaks API ${engine.oldest} and newer, and ${newestVersion} is the newest supported version`,
-      {
-        remedy: 'Update this service',
-      },
+      { remedy: 'Update this service' },
     );
   }
   return supportsApi(engine.newest, newestVersion) ? newestVersion : engine.newest;

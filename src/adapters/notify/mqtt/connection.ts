@@ -32,9 +32,7 @@ export type Broker = ConnectOptions & {
 export type Incoming = { readonly topic: string; readonly payload: string; readonly isRetained: boolean };
 
 export type MqttConnection = {
-  /**
-   * Resolves when the broker has confirmed the message; with QoS 0, when it is sent. Rejects with `Refused`.
-   */
+  /** Resolves when the broker has confirmed the message; with QoS 0, when it is sent. Rejects with `Refused`. */
   readonly publish: (publication: Publication) => Promise<void>;
   readonly subscribe: (topic: string) => Promise<void>;
   /** Resolves when either side has ended the connection. Never rejects. */

@@ -37,9 +37,7 @@ export async function describeImage(
   };
 }
 
-/**
- * The platforms that a digest has images for, in one or two requests. Attestations are ignored.
- */
+/** The platforms that a digest has images for, in one or two requests. Attestations are ignored. */
 export async function fetchPlatforms(
   client: Client,
   place: RepositoryEndpoint,

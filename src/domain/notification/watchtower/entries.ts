@@ -15,9 +15,7 @@ export type Entry = {
   readonly atMs: number;
 };
 
-/**
- * The log lines of the family for a run, in order, with a line for each skipped or failed container.
- */
+/** The log lines of the family for a run, in order, with a line for each skipped or failed container. */
 export function entriesOf(facts: RunFacts, timeZone: string): readonly Entry[] {
   const at = { startedAtMs: facts.startedAtMs, timeZone };
   const entries = facts.containers.flatMap((container) =>

@@ -107,8 +107,7 @@ const optionsByType: ReadonlyMap<unknown, string> = new Map([
 
 /**
  * The mount without options of another type. Old engines silently stored them, and no engine accepts them for a new
- * container:
- * https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes
+ * container: https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes
  */
 export function possibleOptions(mount: Mount): Mount {
   const own = optionsByType.get(mount['Type']);
