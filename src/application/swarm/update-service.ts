@@ -70,9 +70,7 @@ async function attempt(
   const platforms = await platformsFor(outside, service, planned.to, signal);
   const edit = { image: update.to, labels, ...defined({ credentials, platforms }) };
   // The swarm replaces this process, so nobody follows the update.
-  if (isOwn) {
-    return ownEnd(await swarm.change(service, edit));
-  }
+  if (isOwn) return ownEnd(await swarm.change(service, edit));
   let published = '';
   return followService(
     outside,
