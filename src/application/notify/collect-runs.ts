@@ -1,4 +1,4 @@
-import { putNewest } from '../../domain/text/put-newest.ts';
+import { putNewest } from '../../domain/text/maps.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { RunFacts, RunStep } from '../../domain/notification/run-facts.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';

@@ -1,5 +1,5 @@
 import type { Container } from '../container/container.ts';
-import { addTo } from './graph/add-to.ts';
+import { addTo } from '../text/maps.ts';
 import { dependenciesOfId, type DependencyGraph, hardDependenciesOfId } from './graph/dependency-graph.ts';
 import { strongComponents } from './graph/strong-components.ts';
 

@@ -1,3 +1,4 @@
+import { addTo } from '../../../domain/text/maps.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import type { Session } from '../../../domain/run/session.ts';
@@ -58,7 +59,7 @@ export function createRollBack(parts: RunParts): Application['rollBack'] {
           `Cannot roll back ${name}: several engines have it: ${owners.map(({ run }) => run.name).join(', ')}`,
           { remedy: 'name one of them with --engine, or engine= in a request' },
         );
-      having.set(owner.member, [...(having.get(owner.member) ?? []), name]);
+      addTo(having, owner.member, name);
     }
     return having;
   }
