@@ -39,7 +39,7 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
     const meant = chooseEngines(members, request.engines);
     if (request.refuseUnmatched) {
       const asked = [...meant, ...(await swarms.of(meant, signal))];
-      refuseUnmatchedFilters(await ask(asked, request, signal), 'update');
+      refuseUnmatchedFilters(await ask(asked, request, signal));
     }
     const run = announceRun(parts, 'update', trigger);
     const part = partOfRun(run.runId, registry);
