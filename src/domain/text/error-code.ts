@@ -1,8 +1,3 @@
-/** The system's code of an error, such as `ENOENT`: https://nodejs.org/api/errors.html#errorcode. Empty without one. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
 /**
  * The meaning of error codes of connections: https://nodejs.org/api/errors.html#common-system-errors and
  * https://nodejs.org/api/tls.html#x509-certificate-error-codes
@@ -30,3 +25,8 @@ const connectionFaults: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };
+
+/** The system's code of an error, such as `ENOENT`: https://nodejs.org/api/errors.html#errorcode. Empty without one. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
