@@ -83,6 +83,8 @@ function invalid(why: string, text: string): ServiceError {
   return new ServiceError(
     'invalid-input',
     `Cannot use ${quoted(text, 200)} as the address of a container engine: ${why}`,
-    { remedy: 'Write unix:///path/to/socket, tcp://host:port, https://host:port or ssh://user@host' },
+    {
+      remedy: 'Write unix:///path/to/socket, tcp://host:port, https://host:port or ssh://user@host',
+    },
   );
 }
