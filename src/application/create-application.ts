@@ -1,5 +1,4 @@
-import type { CheckRequest, Request } from '../domain/run/request.ts';
-import { describeError } from '../domain/errors.ts';
+import type { CheckRequest } from '../domain/run/request.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { DecisionRecord } from '../domain/decision/decision-records.ts';
 import type { SeenTag } from '../domain/check/seen-tag.ts';
@@ -20,6 +19,7 @@ import { createHoldRules, createFinalHoldCheck } from './check/hold-back.ts';
 import { createTagSightings } from './check/newer/tag-sightings.ts';
 import { createListRepaired, createReportFilter } from './update/repair-first.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
+import { announceRun } from './events/announce-run.ts';
 import { createEventLog } from './events/event-log.ts';
 import { createHistory, type HistoryEntry } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
@@ -32,8 +32,7 @@ import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
-import { shareEvents } from './engine/share-events.ts';
-import { shareInfo } from './engine/share-info.ts';
+import { shareInfo, shareEvents } from './engine/share-engine.ts';
 import { createRollback } from './rollback/rollback.ts';
 import { createStatus } from './inventory/status.ts';
 import { createScheduler } from './schedule/scheduler.ts';
@@ -99,17 +98,12 @@ export function createApplication(
   });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: engineCache.listing });
   const history = createHistory(memory.history);
-  const status = createStatus({
-    history,
-    inventory,
-    scheduler,
-    isRepairing: repairs.areUnderWay,
-  });
+  const status = createStatus({ history, inventory, scheduler, isRepairing: repairs.areUnderWay });
   const eventLog = createEventLog(world.log);
   for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
 
   return {
-    check: (request, signal) => announceCheck(request, signal),
+    check,
     plan: (request, signal) => plan(request, runIdOf(request), signal),
     rehearse: async (request, signal) => {
       const leave = await lock.enterInTurn(signal);
@@ -162,7 +156,7 @@ export function createApplication(
       return [...new Set(listed.map(({ name }) => plainName(name)))];
     },
     unmatched: async (request, signal) => {
-      const order = { ...filtersOf(request), runId: '' };
+      const order = { ...request, runId: '' };
       return (await selectInSilence(await listAll(outside, signal), order, signal)).unmatched;
     },
     prove: createProve(outside, settings, { tags }),
@@ -176,7 +170,7 @@ export function createApplication(
 
   async function plan(request: InRun<PlanRequest>, runId: string, signal: AbortSignal | undefined) {
     const { retryFailed = false, ignoreWindows = false, ignoreWaves = false, asApproved = false } = request;
-    const selected = await select(await listAll(outside, signal), { ...filtersOf(request), runId }, signal);
+    const selected = await select(await listAll(outside, signal), { ...request, runId }, signal);
     const exceptions = { retryFailed, ignoreWindows, ignoreWaves, asApproved };
     const order = { runId, applyCooldown: true, isDryRun: true, ...exceptions, part: request.part };
     const report = await judge(selected, order, signal);
@@ -199,20 +193,17 @@ export function createApplication(
     };
   }
 
-  async function announceCheck(request: InRun<CheckRequest>, signal: AbortSignal | undefined): Promise<CheckReport> {
-    const runId = runIdOf(request);
-    const scan = { runId, purpose: 'check' } as const;
-    publish({ kind: 'scan_started', ...scan, trigger: request.trigger ?? 'command', atMs: clock.nowMs() });
+  async function check(request: InRun<CheckRequest>, signal?: AbortSignal): Promise<CheckReport> {
+    const run = announceRun(outside, 'check', request.trigger, request.part?.runId);
+    const { runId } = run;
+    run.begin();
     try {
-      const selected = await select(await listAll(outside, signal), { ...filtersOf(request), runId }, signal);
+      const selected = await select(await listAll(outside, signal), { ...request, runId }, signal);
       const report = await judge(selected, { runId, applyCooldown: false, part: request.part }, signal);
-      const failed = report.containers.filter(({ error }) => error !== undefined).length;
-      const counts = { scanned: report.containers.length, updated: 0, failed, restarted: 0, skipped: 0 };
-      publish({ kind: 'scan_completed', ...scan, ...counts, session: undefined, atMs: clock.nowMs() });
+      run.endCheck(report.containers);
       return report;
     } catch (error) {
-      publish({ kind: 'scan_failed', ...scan, error: describeError(error), atMs: clock.nowMs() });
-      throw error;
+      throw run.fail(error);
     }
   }
 }
@@ -237,8 +228,4 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
     },
     areUnderWay: () => count > 0,
   };
-}
-
-function filtersOf({ images, containers }: Request): Request {
-  return { images, containers };
 }

@@ -96,9 +96,7 @@ async function healthCheckInPlace(): Promise<Error> {
   return new ServiceError(
     'invalid-input',
     'Cannot use --health-check here: this is the process of the container itself',
-    {
-      remedy: 'Give it in the HEALTHCHECK of the image, or the healthcheck of the compose file',
-    },
+    { remedy: 'Give it in the HEALTHCHECK of the image, or the healthcheck of the compose file' },
   );
 }
 

@@ -26,9 +26,9 @@ export type ErrorCode =
 
 export type ServiceErrorDetails = {
   /** Remedy; a sentence without a final period. */
-  readonly remedy?: string;
+  readonly remedy?: string | undefined;
   /** The pause that the other side asked for, in milliseconds. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 };
 

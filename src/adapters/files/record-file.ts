@@ -1,5 +1,6 @@
 import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { RecordStore } from '../../domain/outside/record-store.ts';
+import { isJsonObject, parseJson } from '../../domain/text/json-value.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { appendLines, closeLines, readLines, replaceLines, type OpenFile } from './line-file.ts';
 import { createQueue, withDeadline } from './queue.ts';
@@ -64,19 +65,11 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     isForeign = false;
     if (isCut) warnOnce(`Only the end of ${name} is read, because it is too large`);
     const all = first === undefined || first === head ? lines : [first, ...lines];
-    const items = all.flatMap((line) => itemIn(line) ?? []);
+    const items = all.flatMap((line) => read(parseJson(line)) ?? []);
     const unreadable = all.length - items.length;
     // A process that was killed during a write leaves one unreadable line.
     if (unreadable > 1) warnOnce(`Some lines of ${name} cannot be read`, { lines: unreadable });
     return items;
-  }
-
-  function itemIn(line: string): Item | undefined {
-    try {
-      return read(JSON.parse(line));
-    } catch {
-      return undefined;
-    }
   }
 
   async function closeFile(): Promise<void> {
@@ -143,11 +136,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
 const mostWaiting = 1000;
 
 function isOfOther(first: string, what: string, version: number): boolean {
-  try {
-    const head: unknown = JSON.parse(first);
-    if (typeof head !== 'object' || head === null || !('file' in head)) return false;
-    return head.file !== `upkeep ${what}` || !('version' in head) || Number(head.version) > version;
-  } catch {
-    return false;
-  }
+  const head = parseJson(first);
+  if (!isJsonObject(head) || !('file' in head)) return false;
+  return head['file'] !== `upkeep ${what}` || !(Number(head['version']) <= version);
 }

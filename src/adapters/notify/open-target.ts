@@ -1,3 +1,4 @@
+import { orAborted } from '../../domain/concurrency/or-aborted.ts';
 import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import type { Delivery, NotifyDeps, Part, ReadTarget } from './service/service.ts';
@@ -23,7 +24,8 @@ export function openTarget(read: ReadTarget, naming: Naming, exchange: Exchange,
       const late = AbortSignal.timeout(deadlineMs);
       const either = AbortSignal.any([signal, late]);
       try {
-        const answer = await rejectOnAbort(
+        // A sender that ignores the signal is abandoned.
+        const answer = await orAborted(
           'deliver' in delivery
             ? delivery.deliver(message, exchange, either)
             : sendParts(delivery, message, { exchange, accepted: progress.of(message.id), signal: either }),
@@ -111,14 +113,4 @@ function combinedRefusal(refusals: readonly Refused[], receivers: number): Refus
   const { failure, said, retryAfterMs } = first;
   const why = `${refusals.length} of ${receivers} receivers: ${first.message}`;
   return new Refused(failure, why, { said, retryAfterMs });
-}
-
-/** A sender that ignores the signal is abandoned. */
-function rejectOnAbort<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason as Error);
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
 }

@@ -23,7 +23,7 @@ import { createSingleFlight } from './async/single-flight.ts';
 import { createTickBatches } from './async/tick-batches.ts';
 import { createListingCache, type StoredListing } from './tags/stored-listings.ts';
 import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
-import { orAborted } from './async/or-aborted.ts';
+import { orAborted } from '../../domain/concurrency/or-aborted.ts';
 
 export type StoredListings = {
   /** Keeps tag lists for later processes. By default they end with this process. */

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
-import { codeOf } from '../../domain/text/error-code.ts';
+import { codeOf, connectionFault, unknownAuthority } from '../../domain/text/error-code.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
 /** True if the same request is likely to succeed soon. */
@@ -19,35 +19,11 @@ export function connectionFailure(error: unknown, base: string): ServiceError {
   });
 }
 
-type Meaning = { readonly why: string; readonly remedy?: string };
-
-const unknownAuthority: Meaning = {
-  why: 'its certificate is signed by an unknown authority',
-  remedy: 'Name the file of that authority in the variable NODE_EXTRA_CA_CERTS',
-};
-
-/** https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes */
-const meanings: Readonly<Record<string, Meaning>> = {
-  ECONNREFUSED: { why: 'the connection was refused' },
-  ECONNRESET: { why: 'the connection was closed before the answer was complete' },
-  ETIMEDOUT: { why: 'the connection timed out' },
-  EHOSTUNREACH: { why: 'there is no route to the host' },
-  ENETUNREACH: { why: 'there is no route to its network' },
-  ENOTFOUND: { why: 'there is no host of that name' },
-  EAI_AGAIN: { why: 'its name could not be looked up' },
-  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
-  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
-  CERT_HAS_EXPIRED: { why: 'its certificate has expired' },
-  CERT_NOT_YET_VALID: { why: 'its certificate is not valid yet', remedy: "Check this machine's clock" },
-  ERR_TLS_CERT_ALTNAME_INVALID: { why: 'its certificate is for another name' },
-};
-
-function meaningOf(code: string, error: unknown): Meaning {
-  const known = meanings[code];
-  if (known !== undefined) return known;
+function meaningOf(code: string, error: unknown): { readonly why: string; readonly remedy?: string } {
+  const why = connectionFault(code);
+  if (why === unknownAuthority)
+    return { why, remedy: 'Name the file of that authority in the variable NODE_EXTRA_CA_CERTS' };
+  if (why !== undefined) return code === 'CERT_NOT_YET_VALID' ? { why, remedy: "Check this machine's clock" } : { why };
   if (error instanceof Error && error.cause === 'silence') return { why: 'it did not answer in time' };
   if (error instanceof Error && /wrong version number|packet length too long/i.test(error.message))
     return { why: 'it does not speak TLS', remedy: 'Write http:// where the service has no certificate' };
@@ -78,11 +54,7 @@ export function refusal({ base, path, status, said, retryAfterMs }: Refusal): Se
   // A rate limiter, of Upkeep or of a proxy, answers without a body: https://www.rfc-editor.org/rfc/rfc6585#section-4
   if (status === 429) {
     const wait = retryAfterMs === undefined ? '' : `; try again in ${formatDuration(retryAfterMs)}`;
-    return new ServiceError(
-      'busy',
-      `${cannot}: too many requests${wait}`,
-      retryAfterMs === undefined ? {} : { retryAfterMs },
-    );
+    return new ServiceError('busy', `${cannot}: too many requests${wait}`, { retryAfterMs });
   }
   if (said === undefined && ![401, 403, 502, 503, 504].includes(status))
     return invalidAnswer(base, `${path} answers with status ${status}`);
@@ -101,11 +73,6 @@ export function refusal({ base, path, status, said, retryAfterMs }: Refusal): Se
   if (status === 409 && said !== undefined) return new ServiceError('busy', printable(said, 300));
   const why = `status ${status}${said === undefined ? '' : `, ${printable(said, 300)}`}`;
   // A proxy also answers 502 to 504 while the service starts.
-  return new ServiceError(
-    status >= 502 && status <= 504 ? 'service-unreachable' : 'service-refused',
-    `${cannot}: ${why}`,
-    {
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    },
-  );
+  const code = status >= 502 && status <= 504 ? 'service-unreachable' : 'service-refused';
+  return new ServiceError(code, `${cannot}: ${why}`, { retryAfterMs });
 }

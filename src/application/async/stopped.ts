@@ -1,3 +1,4 @@
+import { orAborted } from '../../domain/concurrency/or-aborted.ts';
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 
@@ -21,13 +22,7 @@ export function orStopped<Result>(
   what: string,
   signal: AbortSignal | undefined,
 ): Promise<Result> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(stoppedError(signal, what));
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
+  return orAborted(work, signal, (aborted) => stoppedError(aborted, what));
 }
 
 /** Waits until the work ends, the time is over or the signal aborts. It rejects only if the work does. */

@@ -1,3 +1,4 @@
+import { addTo } from '../../domain/text/maps.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { judgeFailure } from '../../domain/check/failed-check.ts';
@@ -43,10 +44,7 @@ export type AskOptions = {
  */
 export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
   const groups = new Map<string, Question[]>();
-  for (const question of questions) {
-    const key = formatReference(question.subject.reference);
-    groups.set(key, [...(groups.get(key) ?? []), question]);
-  }
+  for (const question of questions) addTo(groups, formatReference(question.subject.reference), question);
   const platformOf = createPlatformReader(options);
   const references = [...groups.values()].flatMap(([first]) => first?.subject.reference ?? []);
   await options.outside.registry.prepare?.(references, options.signal).catch((error: unknown) => {

@@ -60,9 +60,4 @@ export function createProve(world: ReadOnlyOutside, settings: ServiceSettings, k
   };
 }
 
-const unchecked = {
-  status: 'unknown',
-  digest: undefined,
-  latestDigest: undefined,
-  failedVersion: undefined,
-} as const;
+const unchecked = { status: 'unknown', digest: undefined, latestDigest: undefined, failedVersion: undefined } as const;

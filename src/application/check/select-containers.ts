@@ -10,7 +10,7 @@ import { scopeInForce } from '../../domain/check/scope.ts';
 import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../domain/check/filters.ts';
 import { type ImageLabelsOf, imageLabelsIn, noImageLabels } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
-import { entryKeyOf } from '../../domain/run/entry-key.ts';
+import { entryKeyOf } from '../../domain/run/session.ts';
 import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../domain/reference/image-reference.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

@@ -6,7 +6,7 @@ import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { removeUnused } from './cleanup.ts';
-import { objectErrorOrThrow } from '../engine/object-error.ts';
+import { unlessBroken } from '../engine/object-error.ts';
 import { untag } from '../transaction/facts/marks.ts';
 
 /**
@@ -49,12 +49,9 @@ async function removeUnlessBroken(
   removal: Removal,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  try {
-    await removeKept(outside, one, removal);
-  } catch (error) {
-    const { message } = await objectErrorOrThrow(outside.engine, error, signal);
-    outside.log.warn('A kept container cannot be inspected', { container: one.container.name, error: message });
-  }
+  const note = (error: string) =>
+    outside.log.warn('A kept container cannot be inspected', { container: one.container.name, error });
+  await unlessBroken(outside, () => removeKept(outside, one, removal), note, signal);
 }
 
 async function removeKept(

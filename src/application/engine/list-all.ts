@@ -4,7 +4,7 @@ import { type ImageIndex, indexImages } from '../../domain/container/image-index
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { listServices, type ServiceListing } from './service-listing.ts';
-import { objectErrorOrThrow } from './object-error.ts';
+import { unlessBroken } from './object-error.ts';
 import { stoppedError } from '../async/stopped.ts';
 
 /**
@@ -25,7 +25,7 @@ export type Listing = {
 
 /** Makes two calls, and one more for each image that the engine does not list. Throws a `ServiceError`. */
 export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | undefined): Promise<Listing> {
-  const { engine, clock } = outside;
+  const { engine, clock, log } = outside;
   const begunAt = { wallMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
   try {
     const [containers, images, services] = await Promise.all([
@@ -36,7 +36,14 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
     const listed = new Set(images.map(({ id }) => id));
     const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => !listed.has(id)));
     // The list omits untagged parents of other images.
-    const found = await mapConcurrently([...unlisted], 4, (id) => inspectImage(outside, id, signal));
+    const found = await mapConcurrently([...unlisted], 4, (id) =>
+      unlessBroken(
+        outside,
+        () => engine.inspectImage(id, signal),
+        (error) => log.warn('An image cannot be inspected', { image: id, error }),
+        signal,
+      ),
+    );
     return {
       containers,
       images: indexImages([...images, ...found.filter((image) => image !== undefined)]),
@@ -47,20 +54,5 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
     };
   } catch (error) {
     throw signal?.aborted ? stoppedError(signal, 'check containers') : error;
-  }
-}
-
-/** An image that the engine cannot show is treated as absent. */
-async function inspectImage(
-  { engine, log }: ReadOnlyOutside,
-  id: string,
-  signal: AbortSignal | undefined,
-): Promise<ImageSummary | undefined> {
-  try {
-    return await engine.inspectImage(id, signal);
-  } catch (error) {
-    const { message } = await objectErrorOrThrow(engine, error, signal);
-    log.warn('An image cannot be inspected', { image: id, error: message });
-    return undefined;
   }
 }

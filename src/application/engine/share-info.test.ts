@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { shareInfo } from './share-info.ts';
+import { shareInfo } from './share-engine.ts';
 
 function begin() {
   const scene = createSandboxScene();

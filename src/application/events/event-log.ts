@@ -8,7 +8,6 @@ export type LoggedEvent = {
   readonly kind: TimedEvent['kind'];
   /** Starts at 1 and grows by one. */
   readonly id: number;
-  readonly atMs: number;
   readonly event: TimedEvent;
 };
 
@@ -19,12 +18,8 @@ export type TimedEvent = Extract<ServiceEvent, { readonly atMs: number }>;
 export type StepEvent = Extract<ServiceEvent, { kind: 'phase_entered' | 'pull_progress' | 'container_checked' }>;
 
 export type EventLog = {
-  /** 0 before the first. */
-  readonly lastId: () => number;
   /** Kept events after the event with this id, oldest first. */
   readonly since: (id: number) => readonly LoggedEvent[];
-  /** True if an event after the event with this id has been dropped. */
-  readonly isGone: (id: number) => boolean;
   /** A listener must not block. One that throws is logged and stays subscribed. */
   readonly subscribe: Listen<LoggedEvent>;
   /** Subscribes to steps. Both kinds of listeners are called in the order of the events. */
@@ -40,21 +35,18 @@ export function createEventLog(
   const steps = createPublisher<StepEvent>(log);
   const kept: LoggedEvent[] = [];
   let lastId = 0;
-  const lastGone = () => lastId - kept.length;
 
   return {
     hear(event) {
       if (isStep(event)) return steps.publish(event);
       if (!('atMs' in event)) return;
       lastId += 1;
-      const logged = { kind: event.kind, id: lastId, atMs: event.atMs, event: withoutBulk(event) };
+      const logged = { kind: event.kind, id: lastId, event: withoutBulk(event) };
       kept.push(logged);
       if (kept.length > mostEvents) kept.shift();
       publish(logged);
     },
-    lastId: () => lastId,
-    since: (id) => kept.slice(Math.max(0, id - lastGone())),
-    isGone: (id) => id < lastGone(),
+    since: (id) => kept.slice(Math.max(0, id - (lastId - kept.length))),
     subscribe,
     subscribeToSteps: steps.subscribe,
   };

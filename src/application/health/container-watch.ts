@@ -19,11 +19,11 @@ export function watchContainer(
 ): ContainerWatch {
   const closing = new AbortController();
   let isListening = false;
-  let news: Awaited<ReturnType<ContainerWatch['wait']>> = 'nothing';
+  let heard: Awaited<ReturnType<ContainerWatch['wait']>> = 'nothing';
   let wake = () => {};
 
-  function hear(what: typeof news): void {
-    if (news !== 'happened') news = what;
+  function hear(what: typeof heard): void {
+    if (heard !== 'happened') heard = what;
     wake();
   }
 
@@ -50,15 +50,15 @@ export function watchContainer(
   void listen();
   return {
     async wait(ms) {
-      if (news === 'nothing') {
+      if (heard === 'nothing') {
         const woken = new AbortController();
         wake = () => woken.abort();
         const ends = signal === undefined ? woken.signal : AbortSignal.any([woken.signal, signal]);
         await clock.sleep(ms, ends).catch(() => undefined);
         wake = () => {};
       }
-      const latest = news;
-      news = 'nothing';
+      const latest = heard;
+      heard = 'nothing';
       return latest;
     },
     isListening: () => isListening,

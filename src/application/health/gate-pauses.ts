@@ -47,7 +47,7 @@ export function createGatePauses(
 
 function lengthOf({ leftOfWindowMs, leftMs, isProbing, isPolled }: PauseOrder, isListening: boolean): number {
   if (isProbing) return probePollMs;
-  const longestMs = isPolled || !isListening ? pollMs : leftOfWindowMs > 0 ? leftOfWindowMs : lookAgainMs;
+  const longestMs = isPolled || !isListening ? pollMs : leftOfWindowMs > 0 ? leftOfWindowMs : quietPollMs;
   return Math.min(longestMs, leftOfWindowMs > 0 ? leftOfWindowMs : leftMs);
 }
 
@@ -61,4 +61,4 @@ const probePollMs = 1000;
 const settlingMs = 1000;
 
 /** A lost event must not delay the verdict of a HEALTHCHECK by more than this. */
-const lookAgainMs = 2000;
+const quietPollMs = 2000;

@@ -65,9 +65,7 @@ export async function askBeforeUpdate({ outside, settings, signal }: HookContext
   }
 }
 
-/**
- * Runs the post-update hook in the successor. A hook with its own timeout is not cancelled with the run.
- */
+/** Runs the post-update hook in the successor. A hook with its own timeout is not cancelled with the run. */
 export async function tellAfterUpdate(
   { outside, settings, signal }: HookContext,
   id: string,

@@ -25,13 +25,9 @@ const heldAsFailed = {
     'The newer version was rolled back here: it is not tried again before there is another one, or with --retry-failed',
 } as const;
 
-export const rolledBack = {
-  staleness: heldAsFailed.status,
-  hold: heldAsFailed.hold,
-  reason: heldAsFailed.reason,
-  stale: false,
-  updateAvailable: true,
-} as const;
+const { status: staleness, ...failed } = heldAsFailed;
+
+export const rolledBack = { staleness, ...failed, stale: false, updateAvailable: true } as const;
 
 /** The container was updated to an older version of a moving tag, because the newest is too young. */
 export const updatedHalfway = {

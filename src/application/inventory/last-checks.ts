@@ -1,6 +1,5 @@
-import { putNewest } from '../../domain/text/put-newest.ts';
-import { entryKeyOf } from '../../domain/run/entry-key.ts';
-import type { ContainerOutcome } from '../../domain/run/session.ts';
+import { putNewest } from '../../domain/text/maps.ts';
+import { type ContainerOutcome, entryKeyOf } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';

@@ -1,7 +1,6 @@
-import { putNewest } from '../../domain/text/put-newest.ts';
+import { putNewest } from '../../domain/text/maps.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import { entryKeyOf } from '../../domain/run/entry-key.ts';
-import type { ContainerOutcome, PastOutcome } from '../../domain/run/session.ts';
+import { type ContainerOutcome, type PastOutcome, entryKeyOf } from '../../domain/run/session.ts';
 
 /** The newest outcome other than `fresh` of each container, from the runs of this process. */
 export type LastOutcomes = {

@@ -12,7 +12,7 @@ import { describeError } from '../../domain/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import { listServices } from '../engine/service-listing.ts';
-import { objectErrorOrThrow } from '../engine/object-error.ts';
+import { unlessBroken } from '../engine/object-error.ts';
 import type { Reading } from './engine-changes.ts';
 
 /** Updates a listing with as few engine calls as possible. */
@@ -68,14 +68,9 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
   }
 
   /** An image that the engine cannot show is treated as absent. */
-  async function findImage(id: string, signal: AbortSignal): Promise<ImageSummary | undefined> {
-    try {
-      return await engine.inspectImage(id, signal);
-    } catch (error) {
-      const { message } = await objectErrorOrThrow(engine, error, signal);
-      log.debug('An image cannot be inspected', { image: id, error: message });
-      return undefined;
-    }
+  function findImage(id: string, signal: AbortSignal): Promise<ImageSummary | undefined> {
+    const note = (error: string) => log.debug('An image cannot be inspected', { image: id, error });
+    return unlessBroken(outside, () => engine.inspectImage(id, signal), note, signal);
   }
 
   async function findOne(id: string, signal: AbortSignal): Promise<void> {

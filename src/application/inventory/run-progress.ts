@@ -1,5 +1,5 @@
 import type { ContainerUnderWay, RunUnderWay } from '../../domain/run/service-status.ts';
-import { entryKeyOf } from '../../domain/run/entry-key.ts';
+import { entryKeyOf } from '../../domain/run/session.ts';
 import { percentOf, type ServiceEvent } from '../../domain/run/event.ts';
 import { defined } from '../../domain/text/defined.ts';
 

@@ -1,5 +1,5 @@
-import { putNewest } from '../../domain/text/put-newest.ts';
-import { entryKeyOf } from '../../domain/run/entry-key.ts';
+import { putNewest } from '../../domain/text/maps.ts';
+import { entryKeyOf } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { RunFacts, RunStep } from '../../domain/notification/run-facts.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';

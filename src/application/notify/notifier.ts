@@ -1,6 +1,6 @@
 import { describeError } from '../../domain/errors.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
-import { entryKeyOf } from '../../domain/run/entry-key.ts';
+import { entryKeyOf } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
 import { type ReleaseTime, releaseTimeOf } from '../../domain/notification/outbox/release-time.ts';

@@ -130,8 +130,4 @@ export function startSender({ target, outbox, counts, retryMs, clock, log, chanc
 /** The longest time that a target promises to need, with a margin. */
 const longestAttemptMs = 15_000;
 
-const unanswered: SendOutcome = {
-  kind: 'failed',
-  failure: 'network',
-  reason: 'there was no answer in time',
-};
+const unanswered: SendOutcome = { kind: 'failed', failure: 'network', reason: 'there was no answer in time' };

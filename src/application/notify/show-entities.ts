@@ -1,4 +1,4 @@
-import { entryKeyOf } from '../../domain/run/entry-key.ts';
+import { entryKeyOf } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { type Entities, entitiesOf } from '../../domain/home-assistant/entities.ts';
 import type { Inventory } from '../../domain/inventory/inventory.ts';

@@ -5,7 +5,7 @@ import type { DependencyGraph } from '../../domain/plan/graph/dependency-graph.t
 import type { SoftOptions } from '../../domain/plan/graph/soft-dependencies.ts';
 import { affectedBy } from '../../domain/plan/planned-restarts.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
-import { objectErrorOrThrow } from '../engine/object-error.ts';
+import { unlessBroken } from '../engine/object-error.ts';
 
 export type ReadGraph = {
   readonly graph: DependencyGraph;
@@ -69,23 +69,18 @@ function hasLinks({ settings: { HostConfig, Networks } }: Container): boolean {
 
 /** A container that was removed since the listing is in neither part of the answer. */
 async function inspectContainers(
-  { engine, log }: Pick<ReadOnlyOutside, 'engine' | 'log'>,
+  outside: Pick<ReadOnlyOutside, 'engine' | 'log'>,
   listed: readonly ContainerSummary[],
   signal: AbortSignal | undefined,
 ) {
   const unreadable: ContainerSummary[] = [];
-  const containers = await mapConcurrently(listed, inspectionsAtOnce, async (summary) => {
-    try {
-      return await engine.inspectContainer(summary.id, signal);
-    } catch (error) {
-      const { message } = await objectErrorOrThrow(engine, error, signal);
+  const containers = await mapConcurrently(listed, inspectionsAtOnce, (summary) => {
+    const note = (error: string) => {
       unreadable.push(summary);
-      log.warn('A container cannot be inspected and is left out of the plan', {
-        container: summary.name,
-        error: message,
-      });
-      return undefined;
-    }
+      const fields = { container: summary.name, error };
+      outside.log.warn('A container cannot be inspected and is left out of the plan', fields);
+    };
+    return unlessBroken(outside, () => outside.engine.inspectContainer(summary.id, signal), note, signal);
   });
   return { containers: containers.filter((container) => container !== undefined), unreadable };
 }

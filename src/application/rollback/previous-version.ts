@@ -100,7 +100,5 @@ async function previousOf(
 }
 
 function refuse(name: string, why: string): ServiceError {
-  return new ServiceError('not-found', `Cannot roll back ${quoted(name)}: ${why}`, {
-    remedy: 'nothing was changed',
-  });
+  return new ServiceError('not-found', `Cannot roll back ${quoted(name)}: ${why}`, { remedy: 'nothing was changed' });
 }

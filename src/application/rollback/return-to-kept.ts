@@ -52,9 +52,7 @@ export function returnToKept(returning: Returning, otherwise: RunTransaction): R
   return async (outside, settings, planned, context, signal) => {
     const [member] = planned.members;
     const old = member && returning.get(member.container.id);
-    if (old === undefined || planned.members.length > 1) {
-      return otherwise(outside, settings, planned, context, signal);
-    }
+    if (old === undefined || planned.members.length > 1) return otherwise(outside, settings, planned, context, signal);
     return [await goBack(outside, settings, planned, { runId: context.runId, old })];
   };
 }

@@ -70,9 +70,7 @@ async function attempt(
   const platforms = await platformsFor(outside, service, planned.to, signal);
   const edit = { image: update.to, labels, ...defined({ credentials, platforms }) };
   // The swarm replaces this process, so nobody follows the update.
-  if (isOwn) {
-    return ownEnd(await swarm.change(service, edit));
-  }
+  if (isOwn) return ownEnd(await swarm.change(service, edit));
   let published = '';
   return followService(
     outside,
@@ -110,10 +108,7 @@ function ownEnd(outcome: ServiceCallOutcome): ServiceEnd {
   if (outcome.kind === 'conflict') return { outcome: 'deferred', reason: 'Somebody else is changing the service' };
   if (outcome.kind === 'refused')
     return { outcome: 'failed', reason: `The swarm refused the update: ${outcome.message}` };
-  return {
-    outcome: 'deferred',
-    reason: 'The swarm replaces Upkeep itself now; the next start checks the result',
-  };
+  return { outcome: 'deferred', reason: 'The swarm replaces Upkeep itself now; the next start checks the result' };
 }
 
 /** Undefined if Upkeep has no login for the registry: the swarm then keeps its stored one. */

@@ -125,10 +125,7 @@ export const commands = [
     exitCodes: ofDecision,
     examples: [
       { line: 'upkeep approve web --state-dir /data', meaning: 'for the service with the same folder' },
-      {
-        line: 'upkeep approve web --url http://server',
-        meaning: 'at a running service; the token is in UPKEEP_TOKEN',
-      },
+      { line: 'upkeep approve web --url http://server', meaning: 'at a running service; the token is in UPKEEP_TOKEN' },
     ],
   },
   {
@@ -178,10 +175,7 @@ export const commands = [
     meaning: 'Lists the last 500 updates of a running service since its start, oldest first',
     exitCodes: doneOrFailed,
     examples: [
-      {
-        line: 'upkeep history --url=http://server:8080',
-        meaning: 'one row per update; the token is in UPKEEP_TOKEN',
-      },
+      { line: 'upkeep history --url=http://server:8080', meaning: 'one row per update; the token is in UPKEEP_TOKEN' },
     ],
   },
   {

@@ -37,12 +37,7 @@ function urlOf(kind: string, given: Given): Read {
   return { problem: `Cannot use ${given.sourceOf('notifications')}${shown}: expected some of ${known}${remedy}` };
 }
 
-const conversions: Readonly<Record<string, (given: Given) => Read>> = {
-  email,
-  slack,
-  msteams: teams,
-  gotify,
-};
+const conversions: Readonly<Record<string, (given: Given) => Read>> = { email, slack, msteams: teams, gotify };
 
 /** The colour of Watchtower's own conversion. */
 const colour = '#406170';

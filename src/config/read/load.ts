@@ -1,3 +1,4 @@
+import { addTo } from '../../domain/text/maps.ts';
 import type { CommandLine } from '../given/given-options.ts';
 import { readCommandLine } from './command-line.ts';
 import type { CommandName } from '../declaration/commands.ts';
@@ -72,7 +73,7 @@ function warnWithoutEffect(sources: ReadonlyMap<OptionKey, string>): readonly st
   for (const [key, { withoutEffect }] of optionEntries) {
     const source = sources.get(key);
     if (withoutEffect === undefined || source === undefined) continue;
-    byReason.set(withoutEffect, [...(byReason.get(withoutEffect) ?? []), source]);
+    addTo(byReason, withoutEffect, source);
   }
   return [...byReason].map(
     ([reason, given]) => `${given.join(', ')} ${given.length === 1 ? 'has' : 'have'} no effect: ${reason}`,

@@ -40,21 +40,10 @@ function list(names: readonly string[]): string {
   return names.map((name) => quoted(name)).join(' or ');
 }
 
-export type ShownOption = {
-  /** The flag's name, or the variable's without a flag. */
-  readonly name: string;
-  /** Empty: none. A secret is shown as `***`. */
-  readonly value: string;
-  /** The flag or variable of the value, or `default`. */
-  readonly source: string;
-  /** Whether a user has set it. */
-  readonly given: boolean;
-  /** A sentence without a final period. */
-  readonly meaning: string;
-};
+export type ShownOption = ReturnType<typeof showOptions>[number];
 
 /** Every visible option with its value and source, in the order of help and docs. */
-export function showOptions(values: OptionValues, sources: ReadonlyMap<OptionKey, string>): readonly ShownOption[] {
+export function showOptions(values: OptionValues, sources: ReadonlyMap<OptionKey, string>) {
   const forPeople = optionEntries.filter(([, option]) => option.internal !== true);
   return forPeople.map(([key, option]) => ({
     name: option.flag ?? variablesOf(option)[0]?.name ?? key,

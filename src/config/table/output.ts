@@ -71,17 +71,8 @@ export const outputOptions = optionTable({ group: 'output', commands: commandsWi
     meaning: 'Format of log lines; auto is pretty on a terminal and JSON elsewhere; pretty cuts lines at 160 columns',
     example: 'logfmt',
   },
-  debug: {
-    kind: 'boolean',
-    flag: 'debug',
-    short: 'd',
-    meaning: 'Short for --log-level debug',
-  },
-  trace: {
-    kind: 'boolean',
-    flag: 'trace',
-    meaning: 'Same as --debug',
-  },
+  debug: { kind: 'boolean', flag: 'debug', short: 'd', meaning: 'Short for --log-level debug' },
+  trace: { kind: 'boolean', flag: 'trace', meaning: 'Same as --debug' },
   noColor: {
     kind: 'boolean',
     flag: 'no-color',

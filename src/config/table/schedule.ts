@@ -34,11 +34,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     example: '@daily',
     isCommon: true,
   },
-  updateOnStart: {
-    kind: 'boolean',
-    flag: 'update-on-start',
-    meaning: 'Also update at the start',
-  },
+  updateOnStart: { kind: 'boolean', flag: 'update-on-start', meaning: 'Also update at the start' },
   runOnce: {
     kind: 'boolean',
     flag: 'run-once',

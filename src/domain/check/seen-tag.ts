@@ -1,3 +1,4 @@
+import { putNewest } from '../text/maps.ts';
 import { isDigest } from '../reference/digest.ts';
 import { isJsonObject, isWholeNumber } from '../text/json-value.ts';
 import type { Now, Sighting } from './sightings.ts';
@@ -60,11 +61,8 @@ const mostSeen = 100;
 /** The last record of each tag, for the 10,000 tags that have moved last, oldest first. */
 export function compactSeenTags(records: readonly SeenTag[]): readonly SeenTag[] {
   const tags = new Map<string, SeenTag>();
-  for (const record of records) {
-    tags.delete(record.reference);
-    tags.set(record.reference, record);
-  }
-  return [...tags.values()].slice(-mostSeenTags);
+  for (const record of records) putNewest(tags, record.reference, record, mostSeenTags);
+  return [...tags.values()];
 }
 
 /** More tags than an engine's containers use. */

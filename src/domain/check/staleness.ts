@@ -46,9 +46,7 @@ export function judgeContent(subject: CheckSubject, content: Content, images: Im
   const isSame =
     own?.configDigest === latest.configDigest || isRunning(subject, [latest.manifestDigest, latest.configDigest]);
   if (isSame) return fresh(subject, latest.digest);
-  if (latest.platform === undefined) {
-    return unknownVerdict('The image of the tag does not name its platform', subject);
-  }
+  if (latest.platform === undefined) return unknownVerdict('The image of the tag does not name its platform', subject);
   if (!runsOn(latest.platform, platform)) {
     const made = quoted(formatPlatform(latest.platform));
     return unknownVerdict(`The image of the tag is made for ${made}, not for ${formatPlatform(platform)}`, subject);

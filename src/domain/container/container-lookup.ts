@@ -1,3 +1,4 @@
+import { addTo } from '../text/maps.ts';
 import { type Labels, containerOwnLabels } from './label-names.ts';
 import { type ComposeIdentity, composePrefix, mayBelongTogether, readComposeIdentity } from './compose-identity.ts';
 import type { Container } from './container.ts';
@@ -33,8 +34,7 @@ export function createContainerLookup(containers: readonly LinkedContainer[]): C
   for (const container of containers) {
     const identity = identities.get(container.id);
     if (identity === undefined || identity.oneOff) continue;
-    const key = serviceKey(identity.project, identity.service);
-    services.set(key, [...(services.get(key) ?? []), container]);
+    addTo(services, serviceKey(identity.project, identity.service), container);
   }
 
   const byBeginning = (text: string): LinkedContainer | undefined => {

@@ -1,7 +1,7 @@
 import { isDigest } from '../reference/digest.ts';
 import { isJsonObject, isWholeNumber } from '../text/json-value.ts';
 import { printable } from '../text/printable.ts';
-import { putNewest } from '../text/put-newest.ts';
+import { putNewest } from '../text/maps.ts';
 import type { Decision, DecisionKind, Decisions } from './decisions.ts';
 
 /** One stored change. The decisions are the result of their records, in order. */

@@ -1,7 +1,7 @@
 import { shortId } from '../container/container.ts';
 import { tryParseImageReference } from '../reference/image-reference.ts';
 import { releasePageOf } from '../notification/upkeep/links.ts';
-import { entryKeyOf } from '../run/entry-key.ts';
+import { entryKeyOf } from '../run/session.ts';
 import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
 
 /** One container in a home automation. Texts have any length. Equal versions mean that it is up to date. */

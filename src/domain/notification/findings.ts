@@ -1,6 +1,5 @@
-import { entryKeyOf } from '../run/entry-key.ts';
+import { type ContainerOutcome, entryKeyOf } from '../run/session.ts';
 import { keysOfRepaired, type RecoveredTransaction } from '../run/recovery-report.ts';
-import type { ContainerOutcome } from '../run/session.ts';
 
 /** A finding that each run repeats until its cause is removed. */
 export type Finding = {

@@ -1,7 +1,6 @@
 import type { RecoveredTransaction } from '../run/recovery-report.ts';
 import type { RemovedImage, ScanPurpose } from '../run/event.ts';
-import { entryKeyOf } from '../run/entry-key.ts';
-import type { ContainerOutcome, Trigger } from '../run/session.ts';
+import { type ContainerOutcome, entryKeyOf, type Trigger } from '../run/session.ts';
 import type { Message, MessageLevel } from './message.ts';
 
 /** The facts about a run for messages. Times are Unix milliseconds. */

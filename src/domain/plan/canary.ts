@@ -1,3 +1,4 @@
+import { addTo } from '../text/maps.ts';
 import type { Staleness } from '../check/verdict.ts';
 import type { Hold } from '../decision/hold.ts';
 import type { Digest } from '../reference/digest.ts';
@@ -49,7 +50,7 @@ export function failedInAnother(
   const byVersion = new Map<string, CheckedVersion[]>();
   for (const one of going) {
     const version = one.pullDigest ?? one.latestDigest;
-    if (version !== undefined) byVersion.set(version, [...(byVersion.get(version) ?? []), one]);
+    if (version !== undefined) addTo(byVersion, version, one);
   }
   for (const group of byVersion.values()) {
     const failed = group.find(hasFailed);

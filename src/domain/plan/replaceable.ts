@@ -60,9 +60,7 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
 function whyNotByAutoRemoveReplica(container: Container, { moved, settings }: ReplacementContext): string | undefined {
   const { updateAutoRemove } = effectiveSettings(settings, labelValuesOf(container));
   const cause = 'is removed by the engine as soon as it stops (--rm)';
-  if (!updateAutoRemove) {
-    return `${cause}, so it is updated only where update-auto-remove is on`;
-  }
+  if (!updateAutoRemove) return `${cause}, so it is updated only where update-auto-remove is on`;
   if (moved.size > 1) return `${cause}, and the containers that depend on it could not join its replacement`;
   const isService = container.state.status === 'running' && moved.get(container.id) === 'running';
   return isService ? undefined : `${cause}, and does not run now or after the update`;

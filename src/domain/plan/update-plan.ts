@@ -6,9 +6,7 @@ import { type PlannedRestart, planRestarts, type RestartsInput } from './planned
 import { quoted } from '../text/printable.ts';
 import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
 import type { PlannedTransaction, StaleContainer } from './planned-transaction.ts';
-import { groupsOf } from './group-containers.ts';
-import { inOrder } from './transaction-order.ts';
-import { type Endings, transactionOf } from './plan-members.ts';
+import { groupsOf, inOrder, type Endings, transactionOf } from './plan-transactions.ts';
 
 /** The steps of an update as data: printable, and testable without an engine. */
 export type UpdatePlan = {

@@ -1,8 +1,7 @@
 import type { ContainerOutcome } from './session.ts';
 
 /**
- * Facts of an interruption: the time of the stop request, and the engine's timestamps of the end and the
- * next start.
+ * Facts of an interruption: the time of the stop request, and the engine's timestamps of the end and the next start.
  */
 export type StopTimes = {
   /** By the engine's clock. */

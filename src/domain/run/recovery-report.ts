@@ -1,5 +1,4 @@
-import { entryKeyOf } from './entry-key.ts';
-import type { EntryKind } from './session.ts';
+import { entryKeyOf, type EntryKind } from './session.ts';
 import type { EngineRuns } from '../fleet/engine-run.ts';
 
 /** The interrupted updates that a start found, and the outcome of each. */

@@ -1,6 +1,7 @@
-import { journalPrefix, type Labels } from '../container/label-names.ts';
-import { describeUnknownLabel } from './label-typos.ts';
+import { dropInPrefix, journalPrefix, type Labels, ownPrefix, watchtowerInternals } from '../container/label-names.ts';
+import { editDistance, nearest } from '../text/edit-distance.ts';
 import { quoted } from '../text/printable.ts';
+import { labelNames } from './table/label-table.ts';
 
 /** A sentence about the labels that would count only on the container itself. */
 export function warningAboutOrigin(ignored: readonly string[], imageLabels: Labels | undefined): readonly string[] {
@@ -28,4 +29,41 @@ export function warningsAboutNames(labels: Labels): readonly string[] {
 export function bounded(warnings: readonly string[]): readonly string[] {
   if (warnings.length <= mostWarnings) return warnings;
   return [...warnings.slice(0, mostWarnings - 1), 'Further labels are ignored or not known'];
+}
+
+/**
+ * A warning about an unknown label that looks like ours, with the label that was probably meant. Undefined for known
+ * labels and for labels of other tools. A mistyped `enable` without a warning has cost users their data.
+ */
+export function describeUnknownLabel(label: string): string | undefined {
+  const prefix = [ownPrefix, dropInPrefix].find((each) => label.startsWith(each));
+  if (prefix === undefined) return describeStray(label);
+  const name = label.slice(prefix.length);
+  if (known.has(name) || label.startsWith(journalPrefix) || watchtowerInternals.includes(name)) return undefined;
+  const meant = nearest(name, labelNames);
+  return sentence(label, meant === undefined ? undefined : prefix + meant);
+}
+
+const known: ReadonlySet<string> = new Set(labelNames);
+
+/** Longer than every label of ours with a typo. */
+const longestStray = 100;
+
+/** Finds a known name under a prefix that nearly equals ours: `upkep.enable`, `com.containrrr.watchtower.enable`. */
+function describeStray(label: string): string | undefined {
+  if (label.length > longestStray) return undefined;
+  const lower = label.toLowerCase();
+  const name = labelNames.find((each) => lower.endsWith(each) && /[._-]/.test(lower.at(-each.length - 1) ?? ''));
+  if (name === undefined) return undefined;
+  const word =
+    lower
+      .slice(0, -name.length - 1)
+      .split('.')
+      .at(-1) ?? '';
+  if (editDistance(word, 'upkeep') <= 1) return sentence(label, ownPrefix + name);
+  return editDistance(word, 'watchtower') <= 1 ? sentence(label, dropInPrefix + name) : undefined;
+}
+
+function sentence(label: string, meant: string | undefined): string {
+  return `Label ${quoted(label)} is not known${meant === undefined ? '' : `; did you mean ${quoted(meant)}?`}`;
 }

@@ -48,11 +48,7 @@ function unicodeEscape(character: string): string {
  */
 const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-const named: Readonly<Record<string, string>> = {
-  '\n': String.raw`\n`,
-  '\r': String.raw`\r`,
-  '\t': String.raw`\t`,
-};
+const named: Readonly<Record<string, string>> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` };
 
 function escape(character: string): string {
   const name = named[character];

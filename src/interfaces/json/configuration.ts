@@ -24,10 +24,15 @@ export type Configuration = {
 };
 
 type ConfiguredOption = {
+  /** The flag's name, or the variable's without a flag. */
   readonly name: string;
+  /** Empty: none. A secret is shown as `***`. */
   readonly value: string;
+  /** The flag or variable of the value, or `default`. */
   readonly source: string;
+  /** Whether a user has set it. */
   readonly given: boolean;
+  /** A sentence without a final period. */
   readonly meaning: string;
 };
 

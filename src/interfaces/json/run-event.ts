@@ -1,6 +1,5 @@
 import type { RunFacts } from '../../domain/notification/run-facts.ts';
-import { entryKeyOf } from '../../domain/run/entry-key.ts';
-import { summarise } from '../../domain/run/session.ts';
+import { entryKeyOf, summarise } from '../../domain/run/session.ts';
 import { outcomeEntry } from './entries.ts';
 import { toTimestamp } from './timestamps.ts';
 

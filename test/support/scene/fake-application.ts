@@ -81,9 +81,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     history: () => [],
     status: () => idleStatus,
     eventLog: {
-      lastId: () => 0,
       since: () => [],
-      isGone: () => false,
       subscribe: () => () => undefined,
       subscribeToSteps: () => () => undefined,
     },

@@ -48,16 +48,12 @@ async function sendChange(client: Client, request: Change): Promise<ChangeAnswer
   const { method = 'POST', path, query = {}, body, deadlineMs = client.deadlines.changeMs } = request;
   const patience = { for: 'whole', ms: deadlineMs } as const;
   const reply = await client.send({ method, path, query, body, socket: 'own', patience });
-  if (reply.kind === 'error') {
-    return isNotFound(reply) && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
-  }
+  if (reply.kind === 'error') return isNotFound(reply) && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
   const answer = await readAnswer(reply.body);
   return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };
 }
 
-/**
- * The outcome of a call that threw. An unsent call has changed nothing. Rethrows any error but a `ServiceError`.
- */
+/** The outcome of a call that threw. An unsent call has changed nothing. Rethrows any error but a `ServiceError`. */
 export function thrownOutcome(error: unknown): Failed {
   if (!(error instanceof ServiceError)) throw error;
   if (error instanceof EngineFailure && !error.sent) return notSent(error);

@@ -12,9 +12,8 @@ import { fields, text } from '../transport/json-fields.ts';
 import { createPullProgress } from './pull-progress.ts';
 
 /**
- * Pulls an image through the engine and reports its progress. An early error is a status; a later one is a
- * line in a successful answer.
- * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageCreate
+ * Pulls an image through the engine and reports its progress. An early error is a status; a later one is a line in a
+ * successful answer. https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageCreate
  */
 export async function pullImage(client: Client, request: PullRequest, signal?: AbortSignal): Promise<void> {
   const { credentials, onProgress } = request;
@@ -63,9 +62,7 @@ function pullFailure({ reference, credentials }: PullRequest, engineText: string
     printable(engineText.trim(), 1_000),
     credentials === undefined ? [] : secretsOf(credentials),
   );
-  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${shown}`, {
-    ...(remedy !== undefined && { remedy }),
-  });
+  return new ServiceError('pull-failed', `Cannot pull ${quoted(reference, 300)}: ${shown}`, { remedy });
 }
 
 /** Texts of engines and registries, each with its remedy. */

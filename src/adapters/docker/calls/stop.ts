@@ -9,7 +9,7 @@ import type { Client } from '../transport/client.ts';
 import { containerPath, inspectContainer } from './containers.ts';
 import { EngineFailure } from '../transport/failure.ts';
 import { refusal } from '../reading/reads.ts';
-import { isFields } from '../transport/json-fields.ts';
+import { isJsonObject } from '../../../domain/text/json-value.ts';
 
 /**
  * Stops a container. The engine continues a stop after its caller disconnects, so the deadline is later than the kill.
@@ -111,7 +111,7 @@ export async function waitUntilStopped(
       patience: { for: 'whole', ms: timeoutMs },
       signal,
     });
-    if (reply.kind === 'ok') return isFields(await readJson(reply.body, maxAnswerBytes));
+    if (reply.kind === 'ok') return isJsonObject(await readJson(reply.body, maxAnswerBytes));
     if (reply.status === 404 && reply.fromEngine) return true;
     throw refusal(`wait for the container ${quoted(id)}`, reply);
   } catch (error) {

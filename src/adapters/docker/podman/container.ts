@@ -3,22 +3,22 @@ import type { Client } from '../transport/client.ts';
 import { engineInfo } from '../reading/info.ts';
 import { readList } from '../reading/lists.ts';
 import { read } from '../reading/reads.ts';
-import { fields, items, pathSegment, text, type Fields } from '../transport/json-fields.ts';
+import { fields, pathSegment, text } from '../transport/json-fields.ts';
+import { type JsonObject, arrayOf } from '../../../domain/text/json-value.ts';
 import { inDockerForm, defaultNetwork } from './docker-form.ts';
 import { readCommandLine } from './command-line.ts';
 import { recordedAddresses } from './create-body.ts';
 
 /** An inspection in Docker's form, and the reason why it cannot make a successor. */
-export type CompletedContainer = { readonly inspected: Fields; readonly obstacle: string | undefined };
+export type CompletedContainer = { readonly inspected: JsonObject; readonly obstacle: string | undefined };
 
 /**
  * Completes Podman's answer to Docker's `GET /containers/{id}/json` from Podman's own API. The answer lacks many
- * settings. Undefined if the container no longer exists.
- * https://docs.podman.io/en/v4.3/_static/api.html
+ * settings. Undefined if the container no longer exists. https://docs.podman.io/en/v4.3/_static/api.html
  */
 export async function completeContainer(
   client: Client,
-  inspected: Fields,
+  inspected: JsonObject,
   signal?: AbortSignal,
 ): Promise<CompletedContainer | undefined> {
   const path = `/libpod/containers/${pathSegment(text(inspected['Id']))}/json`;
@@ -42,18 +42,18 @@ export async function completeContainer(
 }
 
 /** In the host's UTS namespace, neither `Hostname` nor `HOSTNAME` in the environment is the real host name. */
-function sharesHostName(inspected: Fields): boolean {
+function sharesHostName(inspected: JsonObject): boolean {
   return text(fields(inspected['HostConfig'])['UTSMode']) === 'host';
 }
 
 /** The reason to leave the container to another program, from Podman's own inspection and the labels. */
-function managedByOthers(own: Fields, labels: unknown): string | undefined {
+function managedByOthers(own: JsonObject, labels: unknown): string | undefined {
   const unit = text(fields(labels)['PODMAN_SYSTEMD_UNIT']);
   if (unit !== '')
     return `is run by the systemd unit ${quoted(unit, 100)}, which would start the old container again: update it with podman auto-update`;
   if (text(own['Pod']) !== '' || own['IsInfra'] === true)
     return 'is part of a pod, in which the Docker API cannot create a container: update it with podman auto-update';
-  if (items(fields(own['Config'])['Secrets']).length > 0)
+  if (arrayOf(fields(own['Config'])['Secrets']).length > 0)
     return 'has secrets of Podman, which the Docker API cannot give to a successor: re-create it with podman';
   return undefined;
 }
@@ -67,7 +67,7 @@ function hiddenFlags(flags: readonly string[]): string | undefined {
  * Podman does not show whether an API client requested a container's address. In a network whose subnet Podman chose,
  * no client did.
  */
-function doubtfulAddress(inspected: Fields, networks: readonly Fields[]): string | undefined {
+function doubtfulAddress(inspected: JsonObject, networks: readonly JsonObject[]): string | undefined {
   const { NetworkMode } = fields(inspected['HostConfig']);
   if (NetworkMode !== 'bridge') return undefined;
   const name = Object.keys(fields(fields(inspected['NetworkSettings'])['Networks'])).find((candidate) => {
@@ -78,8 +78,8 @@ function doubtfulAddress(inspected: Fields, networks: readonly Fields[]): string
   return `may have a requested address in the network ${quoted(name, 100)}. Podman reports that only for containers made by podman run, so the address might be lost: re-create it with podman, or in a network without a subnet of your own`;
 }
 
-function hasChosenSubnet(network: Fields): boolean {
-  return items(fields(network['IPAM'])['Config']).some(
+function hasChosenSubnet(network: JsonObject): boolean {
+  return arrayOf(fields(network['IPAM'])['Config']).some(
     (config) => !chosenByPodman.test(text(fields(config)['Subnet'])),
   );
 }

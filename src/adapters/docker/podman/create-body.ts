@@ -1,7 +1,7 @@
-import { parseJson } from '../../../domain/text/json-value.ts';
+import { parseJson, isJsonObject } from '../../../domain/text/json-value.ts';
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import { journalPrefix } from '../../../domain/container/label-names.ts';
-import { fields, isFields, text } from '../transport/json-fields.ts';
+import { fields, text } from '../transport/json-fields.ts';
 import { defaultNetwork } from './docker-form.ts';
 import type { ChosenAddress } from './command-line.ts';
 
@@ -14,7 +14,7 @@ export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readon
   const later = laterEndpoints.map(({ networkName, endpoint }) => [networkName, endpoint] as const);
   const asked = [...atCreate, ...later].flatMap(([name, endpoint]) => {
     const { IPAMConfig } = fields(endpoint);
-    return isFields(IPAMConfig) ? [[name, IPAMConfig] as const] : [];
+    return isJsonObject(IPAMConfig) ? [[name, IPAMConfig] as const] : [];
   });
   const recorded = { [addressesLabel]: JSON.stringify(Object.fromEntries(asked)) };
   const EndpointsConfig = Object.fromEntries(
@@ -28,7 +28,7 @@ export function recordedAddresses(labels: unknown): ReadonlyMap<string, ChosenAd
   const label = text(fields(labels)[addressesLabel]);
   if (label === '' || label.length > longestLabel) return undefined;
   const recorded = parseJson(label);
-  if (!isFields(recorded)) return undefined;
+  if (!isJsonObject(recorded)) return undefined;
   return new Map(Object.entries(recorded).map(([name, chosen]) => [name, addressOf(chosen)]));
 }
 

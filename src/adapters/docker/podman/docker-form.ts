@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { cleanPath } from '../../../domain/container/recipe/volumes/anonymous-volumes.ts';
-import { count, fields, items, text, texts, type Fields } from '../transport/json-fields.ts';
+import { count, fields, text, texts } from '../transport/json-fields.ts';
+import { type JsonObject, arrayOf } from '../../../domain/text/json-value.ts';
 import type { CommandLine } from './command-line.ts';
 
 /** Podman's name for Docker's `bridge` in inspections. */
@@ -8,9 +9,9 @@ export const defaultNetwork = 'podman';
 
 /** Converts an inspection into Docker's form, without Podman's additions. */
 export function inDockerForm(
-  inspected: Fields,
+  inspected: JsonObject,
   { addresses, hostName }: { readonly addresses: CommandLine['addresses']; readonly hostName: string },
-): Fields {
+): JsonObject {
   const hostConfig = fields(inspected['HostConfig']);
   const networks = networksOf(inspected, text(hostConfig['NetworkMode']), addresses);
   return {
@@ -18,7 +19,7 @@ export function inDockerForm(
     State: stateOf(fields(inspected['State']), fields(hostConfig['RestartPolicy'])),
     Config: configOf(fields(inspected['Config']), hostName),
     HostConfig: hostConfigOf(hostConfig, Object.keys(networks)),
-    Mounts: items(inspected['Mounts']).map((mount) => ({
+    Mounts: arrayOf(inspected['Mounts']).map((mount) => ({
       ...fields(mount),
       Destination: cleanPath(text(fields(mount)['Destination'])),
     })),
@@ -27,14 +28,14 @@ export function inDockerForm(
 }
 
 /** `stopped` lasts from the exit until Podman's cleanup, which also applies the restart policy. */
-function stateOf(state: Fields, policy: Fields): Fields {
+function stateOf(state: JsonObject, policy: JsonObject): JsonObject {
   const name = text(policy['Name']);
   const failed = count(state['ExitCode']) !== 0;
   const startsAgain = name === 'always' || name === 'unless-stopped' || (name === 'on-failure' && failed);
   return state['Status'] === 'stopped' && startsAgain ? { ...state, Status: 'restarting' } : state;
 }
 
-function configOf(config: Fields, hostName: string): Fields {
+function configOf(config: JsonObject, hostName: string): JsonObject {
   // Podman does not show the volumes that an image declares.
   const { Entrypoint, StopTimeout, Volumes: _none, ...rest } = config;
   return {
@@ -52,7 +53,7 @@ function configOf(config: Fields, hostName: string): Fields {
  * The environment without Podman's additions, some of which come with the first start:
  * https://docs.podman.io/en/v4.3/markdown/podman-run.1.html#environment
  */
-function ownLines({ Env, Hostname }: Fields, hostName: string): readonly string[] {
+function ownLines({ Env, Hostname }: JsonObject, hostName: string): readonly string[] {
   const hostNames = [text(Hostname), hostName].map((name) => `HOSTNAME=${name}`);
   const added = new Set(['container=podman', 'TERM=xterm', 'HOME=/', 'HOME=/root', ...hostNames]);
   return texts(Env).filter((line) => !added.has(line));
@@ -63,7 +64,7 @@ function signalName(signal: string): string {
   return Object.entries(constants.signals).find(([, number]) => String(number) === signal)?.[0] ?? signal;
 }
 
-function hostConfigOf(hostConfig: Fields, networks: readonly string[]): Fields {
+function hostConfigOf(hostConfig: JsonObject, networks: readonly string[]): JsonObject {
   const { NetworkMode, PidMode, UTSMode, Runtime, PortBindings, Ulimits, Devices } = hostConfig;
   const bound = Object.entries(fields(PortBindings)).filter(([, bindings]) => bindings !== null);
   return {
@@ -75,8 +76,8 @@ function hostConfigOf(hostConfig: Fields, networks: readonly string[]): Fields {
     PortBindings: Object.fromEntries(bound),
     // Anonymous volumes are listed among the mounts too.
     Binds: texts(hostConfig['Binds']).filter((bind) => !/^[0-9a-f]{64}:/.test(bind)),
-    Ulimits: items(Ulimits).map((limit) => ({ ...fields(limit), Name: ulimitName(text(fields(limit)['Name'])) })),
-    Devices: items(Devices).map((device) => ({
+    Ulimits: arrayOf(Ulimits).map((limit) => ({ ...fields(limit), Name: ulimitName(text(fields(limit)['Name'])) })),
+    Devices: arrayOf(Devices).map((device) => ({
       ...fields(device),
       CgroupPermissions: text(fields(device)['CgroupPermissions']) || 'rwm',
     })),
@@ -89,7 +90,7 @@ function ulimitName(name: string): string {
 }
 
 /** The networks, the default network first. Podman gives a network's name as its id. */
-function networksOf(inspected: Fields, mode: string, addresses: CommandLine['addresses']): Fields {
+function networksOf(inspected: JsonObject, mode: string, addresses: CommandLine['addresses']): JsonObject {
   if (mode !== 'bridge') return {};
   const networks = Object.entries(fields(fields(inspected['NetworkSettings'])['Networks']));
   const isDefault = (name: string) => Number(name === defaultNetwork);

@@ -1,6 +1,7 @@
 import type { Client } from '../transport/client.ts';
 import { read } from '../reading/reads.ts';
-import { fields, pathSegment, text, texts, type Fields } from '../transport/json-fields.ts';
+import { fields, pathSegment, text, texts } from '../transport/json-fields.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 
 /**
  * An image as Docker would describe it: with its HEALTHCHECK, which only Podman's own API shows, and with the defaults
@@ -23,7 +24,7 @@ export async function completeImage(client: Client, answer: unknown, signal?: Ab
 }
 
 /** Podman names a local build `localhost/…` and gives it a digest like a registry's. */
-export function withoutLocalDigests(entry: unknown): Fields {
+export function withoutLocalDigests(entry: unknown): JsonObject {
   const { RepoDigests, ...image } = fields(entry);
   return { ...image, RepoDigests: texts(RepoDigests).filter((digest) => !digest.startsWith('localhost/')) };
 }

@@ -5,7 +5,8 @@ import { capabilitiesOf } from '../translate/capabilities.ts';
 import type { Client } from '../transport/client.ts';
 import { readExisting } from './reads.ts';
 import type { EngineVersion } from '../transport/version.ts';
-import { fields, text, texts, timeMs, type Fields } from '../transport/json-fields.ts';
+import { fields, text, texts, timeMs } from '../transport/json-fields.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemInfo */
 export async function engineInfo(client: Client, signal?: AbortSignal): Promise<EngineInfo> {
@@ -28,7 +29,7 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
 }
 
 /** A local socket may lead to another machine. Only the engine's own description shows it. */
-function reachOf({ isLocal }: Client, info: Fields): EngineInfo['containerReach'] {
+function reachOf({ isLocal }: Client, info: JsonObject): EngineInfo['containerReach'] {
   if (!isLocal) return 'remote';
   // Other systems run containers in a virtual machine, and so does Docker Desktop on Linux.
   if (process.platform !== 'linux' || text(info['OperatingSystem']) === 'Docker Desktop') return 'virtual-machine';
@@ -50,7 +51,7 @@ function platformOf({ os, architecture }: EngineVersion, machine: string): Platf
   return architecture === '' || fromMachine.architecture === fromVersion.architecture ? fromMachine : fromVersion;
 }
 
-function readRegistries(config: Fields): Pick<EngineInfo, 'hubMirrors' | 'insecureRegistries'> {
+function readRegistries(config: JsonObject): Pick<EngineInfo, 'hubMirrors' | 'insecureRegistries'> {
   const indexes = fields(config['IndexConfigs']);
   const insecureHosts = Object.keys(indexes).filter((host) => fields(indexes[host])['Secure'] === false);
   const mirrors = [...texts(config['Mirrors']), ...texts(fields(indexes['docker.io'])['Mirrors'])];

@@ -1,10 +1,10 @@
-import { parseJson } from '../../../domain/text/json-value.ts';
-import { fields, type Fields } from '../transport/json-fields.ts';
+import { parseJson, type JsonObject } from '../../../domain/text/json-value.ts';
+import { fields } from '../transport/json-fields.ts';
 
 /** One entry of a list: its value, or the readable beginning of an entry above the limit. */
 export type ListEntry =
   | { readonly kind: 'whole'; readonly value: unknown; readonly bytes: number }
-  | { readonly kind: 'large'; readonly beginning: Fields };
+  | { readonly kind: 'large'; readonly beginning: JsonObject };
 
 export type ListEntries = {
   /** Throws a `SyntaxError` unless the text is a list of JSON values. */
@@ -108,6 +108,6 @@ function isBlank(byte: number): boolean {
 }
 
 /** Closes an object that was cut after one of its fields. */
-function beginningOf(cut: string): Fields {
+function beginningOf(cut: string): JsonObject {
   return fields(parseJson(`${cut}}`));
 }

@@ -5,7 +5,8 @@ import type { Client, Query } from '../transport/client.ts';
 import { createListEntries, type ListEntry } from './list-entries.ts';
 import { unexpectedAnswer, refusal } from './reads.ts';
 import type { EngineResponse } from '../transport/request.ts';
-import { fields, text, texts, type Fields } from '../transport/json-fields.ts';
+import { fields, text, texts } from '../transport/json-fields.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 
 export type ListRead = {
   readonly thing: 'container' | 'image' | 'network';
@@ -89,14 +90,14 @@ type EntryBuffer = {
   readonly read: () => {
     readonly entries: readonly unknown[];
     /** The beginnings of the omitted entries. */
-    readonly omitted: readonly Fields[];
+    readonly omitted: readonly JsonObject[];
   };
 };
 
 /** The kept entries of a list. If they are larger than `limitBytes` together, the largest are dropped first. */
 export function createEntryBuffer(limitBytes: number): EntryBuffer {
   let entries: Extract<ListEntry, { kind: 'whole' }>[] = [];
-  const omitted: Fields[] = [];
+  const omitted: JsonObject[] = [];
   let bytes = 0;
 
   function omitLargest(): void {
@@ -128,13 +129,13 @@ export function createEntryBuffer(limitBytes: number): EntryBuffer {
 export const entryOverheadBytes = 256;
 
 /** The entry's id and names only. */
-function beginningOf(value: unknown): Fields {
+function beginningOf(value: unknown): JsonObject {
   const { Id, Names, Name, RepoTags } = fields(value);
   return { Id, Names, Name, RepoTags };
 }
 
 /** `"web" (1f3a…)`, without unreadable parts; empty if neither can be read. */
-function nameOf({ Id, Names, Name, RepoTags }: Fields): string {
+function nameOf({ Id, Names, Name, RepoTags }: JsonObject): string {
   const name = (texts(Names)[0] ?? texts(RepoTags)[0] ?? text(Name)).replace(/^\//, '');
   const id = text(Id)
     .replace(/^sha256:/, '')

@@ -2,7 +2,8 @@ import { ServiceError } from '../../../domain/errors.ts';
 import { maxAnswerBytes, readAnswer, readJson, type EngineError } from '../transport/answer.ts';
 import { errorPatterns } from '../translate/capabilities.ts';
 import type { Client, Query } from '../transport/client.ts';
-import { fields, text, type Fields } from '../transport/json-fields.ts';
+import { fields, text } from '../transport/json-fields.ts';
+import type { JsonObject } from '../../../domain/text/json-value.ts';
 import type { EngineResponse } from '../transport/request.ts';
 
 export type Read = {
@@ -45,7 +46,7 @@ export async function readExisting(client: Client, request: Read): Promise<unkno
 }
 
 /** Like `read`, for an object with an id. */
-export async function readInspected(client: Client, request: Read): Promise<Fields | undefined> {
+export async function readInspected(client: Client, request: Read): Promise<JsonObject | undefined> {
   const answer = await read(client, request);
   if (answer === undefined) return undefined;
   if (text(fields(answer)['Id']) === '') throw unexpectedAnswer(request.doing, 'an object with an id');
@@ -74,9 +75,7 @@ export function refusal(doing: string, { status, message }: EngineError): Servic
     return new ServiceError(
       'engine-denied',
       `Cannot ${doing}: the engine, or a proxy before it, forbids it: ${status}, "${message}"`,
-      {
-        remedy: 'Allow this call in the proxy before the engine: docs/engines.md lists the calls of Upkeep',
-      },
+      { remedy: 'Allow this call in the proxy before the engine: docs/engines.md lists the calls of Upkeep' },
     );
   }
   return new ServiceError('engine-refused', `Cannot ${doing}: the engine answered ${status}, "${message}"`);

@@ -1,8 +1,7 @@
 /**
  * Joins standard output and error of a container without a terminal. The engine sends frames: an 8-byte header (the
  * stream's number, three zeros, the payload's length) and the payload. Each piece is yielded at once, so a large frame
- * costs no memory.
- * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerAttach
+ * costs no memory. https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerAttach
  */
 export async function* logPayloads(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const header = Buffer.alloc(headerBytes);

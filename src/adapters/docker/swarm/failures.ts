@@ -4,7 +4,8 @@ import { fnv64 } from '../../../domain/text/fnv.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { change } from '../calls/changes.ts';
 import type { Client } from '../transport/client.ts';
-import { fields, items, pathSegment, text, textMap } from '../transport/json-fields.ts';
+import { fields, pathSegment, text, textMap } from '../transport/json-fields.ts';
+import { arrayOf } from '../../../domain/text/json-value.ts';
 import { readRawList } from './read-raw.ts';
 
 /**
@@ -43,7 +44,7 @@ export async function listFailures(client: Client, signal?: AbortSignal): Promis
     query: { filters: JSON.stringify({ label: [labels.digest] }) },
     signal,
   });
-  return items(answer.value).flatMap((value) => readFailure(value) ?? []);
+  return arrayOf(answer.value).flatMap((value) => readFailure(value) ?? []);
 }
 
 export function forgetFailure(client: Client, { configId }: FailedServiceVersion): Promise<CallOutcome> {

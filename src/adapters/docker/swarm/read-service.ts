@@ -7,7 +7,8 @@ import type {
   SwarmUpdateStatus,
 } from '../../../domain/swarm/swarm-service.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { count, fields, type Fields, items, text, textMap, texts, timeMs } from '../transport/json-fields.ts';
+import { count, fields, text, textMap, texts, timeMs } from '../transport/json-fields.ts';
+import { type JsonObject, arrayOf } from '../../../domain/text/json-value.ts';
 import { sliceOf, type Span, spanAt } from './json-spans.ts';
 
 /** Undefined for a service without id, version or containers, e.g. of a plugin. */
@@ -35,7 +36,7 @@ export function readService(raw: string, span: Span, value: unknown): SwarmServi
     count: readCount(ServiceStatus),
     update: readUpdate(fields(UpdateStatus)),
     ...readUpdateConfig(fields(UpdateConfig)),
-    hasHostPorts: items(fields(EndpointSpec)['Ports']).some((port) => text(fields(port)['PublishMode']) === 'host'),
+    hasHostPorts: arrayOf(fields(EndpointSpec)['Ports']).some((port) => text(fields(port)['PublishMode']) === 'host'),
     constraints: texts(Constraints),
     platforms: Array.isArray(Platforms) ? Platforms.map(readPlatform) : undefined,
     previous: readPrevious(PreviousSpec),
@@ -56,7 +57,7 @@ function readPrevious(previousSpec: unknown): SwarmService['previous'] {
 }
 
 /** An unknown mode may run tasks to completion, so the service counts as a job. */
-function readMode(mode: Fields): Pick<SwarmService, 'mode' | 'replicas'> {
+function readMode(mode: JsonObject): Pick<SwarmService, 'mode' | 'replicas'> {
   const known = modes.find(([field]) => mode[field] !== undefined && mode[field] !== null);
   const { Replicas } = fields(mode['Replicated']);
   return { mode: known?.[1] ?? 'replicated-job', replicas: known?.[0] === 'Replicated' ? count(Replicas) : undefined };
@@ -75,7 +76,7 @@ function readCount(status: unknown): SwarmService['count'] {
   return { running: count(RunningTasks), wanted: count(DesiredTasks) };
 }
 
-function readUpdate({ State, StartedAt, CompletedAt, Message }: Fields): UpdateState | undefined {
+function readUpdate({ State, StartedAt, CompletedAt, Message }: JsonObject): UpdateState | undefined {
   const state = updateWords.find((word) => word === State);
   if (state === undefined) return undefined;
   const times = { startedAtMs: timeMs(StartedAt) || undefined, completedAtMs: timeMs(CompletedAt) || undefined };
@@ -98,7 +99,7 @@ function readUpdateConfig({
   Order,
   FailureAction,
   Monitor,
-}: Fields): Pick<SwarmService, 'order' | 'failureAction' | 'monitorMs'> {
+}: JsonObject): Pick<SwarmService, 'order' | 'failureAction' | 'monitorMs'> {
   const failureAction = (['continue', 'rollback'] as const).find((word) => word === FailureAction) ?? 'pause';
   return {
     order: Order === 'start-first' ? 'start-first' : 'stop-first',

@@ -2,7 +2,8 @@ import { isToRun } from '../../../domain/swarm/service-tasks.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
-import { items, pathSegment } from '../transport/json-fields.ts';
+import { pathSegment } from '../transport/json-fields.ts';
+import { arrayOf } from '../../../domain/text/json-value.ts';
 import { elementsAt, spanAt } from './json-spans.ts';
 import { readRaw, readRawList } from './read-raw.ts';
 import { readService } from './read-service.ts';
@@ -17,7 +18,7 @@ export async function listServices(client: Client, signal?: AbortSignal): Promis
     signal,
   });
   const spans = elementsAt(answer.text, 0) ?? [];
-  const services = items(answer.value).flatMap((value, index) => {
+  const services = arrayOf(answer.value).flatMap((value, index) => {
     const span = spans[index];
     return span === undefined ? [] : (readService(answer.text, span, value) ?? []);
   });

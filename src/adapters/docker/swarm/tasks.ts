@@ -1,7 +1,8 @@
 import { type SwarmNode, type SwarmTask, type TaskState, taskStates } from '../../../domain/swarm/swarm-service.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
-import { fields, items, text, textMap, timeMs } from '../transport/json-fields.ts';
+import { fields, text, textMap, timeMs } from '../transport/json-fields.ts';
+import { arrayOf } from '../../../domain/text/json-value.ts';
 import { readRawList } from './read-raw.ts';
 import { readPlatform } from './read-service.ts';
 
@@ -15,7 +16,7 @@ export async function listTasks(
   const query = { filters: JSON.stringify({ service: serviceIds }) };
   const answer = await readRawList(client, { doing: 'list the tasks of the swarm', path: '/tasks', query, signal });
   // The engine's filter also matches prefixes and names.
-  return items(answer.value)
+  return arrayOf(answer.value)
     .map(readTask)
     .filter((task) => task.id !== '' && serviceIds.includes(task.serviceId));
 }
@@ -23,7 +24,7 @@ export async function listTasks(
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Node/operation/NodeList */
 export async function listNodes(client: Client, signal?: AbortSignal): Promise<readonly SwarmNode[]> {
   const answer = await readRawList(client, { doing: 'list the nodes of the swarm', path: '/nodes', signal });
-  return items(answer.value).map(readNode);
+  return arrayOf(answer.value).map(readNode);
 }
 
 function readTask(value: unknown): SwarmTask {

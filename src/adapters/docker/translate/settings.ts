@@ -8,13 +8,14 @@ import type {
   MountPoint,
 } from '../../../domain/container/container-settings.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { fields, isFields, isTextMap, isTexts, items, text, type Fields } from '../transport/json-fields.ts';
+import { fields, isTextMap, isTexts, text } from '../transport/json-fields.ts';
+import { isJsonObject, type JsonObject, arrayOf } from '../../../domain/text/json-value.ts';
 
 /**
  * The parts of an inspection that make a successor, unchanged: unknown fields stay. A known field with an unexpected
  * type is omitted and becomes an obstacle, because a successor would lose it.
  */
-export function readSettings(inspected: Fields, obstacle?: string): ContainerSettings {
+export function readSettings(inspected: JsonObject, obstacle?: string): ContainerSettings {
   const { Config, HostConfig: hostConfig, Mounts, NetworkSettings } = inspected;
   const networks = Object.entries(fields(fields(NetworkSettings)['Networks']));
   const whyNot = obstacle ?? unreadable(inspected);
@@ -22,19 +23,19 @@ export function readSettings(inspected: Fields, obstacle?: string): ContainerSet
     ...(whyNot !== undefined && { obstacle: whyNot }),
     Config: { ...readImageConfig(Config), Image: text(fields(Config)['Image']) },
     HostConfig: withoutMistyped<HostConfig>(hostConfig, hostConfigShapes),
-    Mounts: items(Mounts).filter(isMountPoint),
+    Mounts: arrayOf(Mounts).filter(isMountPoint),
     Networks: Object.fromEntries(
       networks.map(([name, endpoint]) => [name, withoutMistyped<Endpoint>(endpoint, endpointShapes)]),
     ),
   };
 }
 
-function unreadable({ Config, HostConfig: hostConfig, Mounts, NetworkSettings }: Fields): string | undefined {
+function unreadable({ Config, HostConfig: hostConfig, Mounts, NetworkSettings }: JsonObject): string | undefined {
   const networks = Object.entries(fields(fields(NetworkSettings)['Networks']));
   const [odd] = [
     ...mistypedFields(Config, configShapes).map((field) => `Config.${field}`),
     ...mistypedFields(hostConfig, hostConfigShapes).map((field) => `HostConfig.${field}`),
-    ...items(Mounts).flatMap((mount, index) => (isMountPoint(mount) ? [] : [`Mounts[${index}]`])),
+    ...arrayOf(Mounts).flatMap((mount, index) => (isMountPoint(mount) ? [] : [`Mounts[${index}]`])),
     ...networks.flatMap(([name, endpoint]) =>
       mistypedFields(endpoint, endpointShapes).map((field) => `NetworkSettings.Networks.${name}.${field}`),
     ),
@@ -57,9 +58,9 @@ const isNumber: TypeCheck = (value) => typeof value === 'number';
 const isFlag: TypeCheck = (value) => typeof value === 'boolean';
 const isTextsOrNull: TypeCheck = (value) => value === null || isTexts(value);
 const isTextMapOrNull: TypeCheck = (value) => value === null || isTextMap(value);
-const isObjectOrNull: TypeCheck = (value) => value === null || isFields(value);
-const isObjectsOrNull: TypeCheck = (value) => value === null || isListOf(isFields)(value);
-const isObjectMapOrNull: TypeCheck = (value) => value === null || isMapOf(isFields)(value);
+const isObjectOrNull: TypeCheck = (value) => value === null || isJsonObject(value);
+const isObjectsOrNull: TypeCheck = (value) => value === null || isListOf(isJsonObject)(value);
+const isObjectMapOrNull: TypeCheck = (value) => value === null || isMapOf(isJsonObject)(value);
 const isPortMapOrNull: TypeCheck = (value) =>
   value === null || isMapOf((bindings) => bindings === null || isListOf(isTextMap)(bindings))(value);
 
@@ -68,7 +69,7 @@ function isListOf(shape: TypeCheck): TypeCheck {
 }
 
 function isMapOf(shape: TypeCheck): TypeCheck {
-  return (value) => isFields(value) && Object.values(value).every(shape);
+  return (value) => isJsonObject(value) && Object.values(value).every(shape);
 }
 
 const healthcheckShapes: TypeChecks<Healthcheck> = {
@@ -138,14 +139,14 @@ const endpointShapes: TypeChecks<Endpoint> = {
   GwPriority: isNumber,
 };
 
-function fits<T>(value: unknown, shapes: TypeChecks<T>): value is Fields {
+function fits<T>(value: unknown, shapes: TypeChecks<T>): value is JsonObject {
   return (
-    isFields(value) &&
+    isJsonObject(value) &&
     Object.entries<TypeCheck>(shapes).every(([field, shape]) => value[field] === undefined || shape(value[field]))
   );
 }
 
-/** Fields with another type than the API documents. */
+/** JsonObject with another type than the API documents. */
 function mistypedFields<T>(value: unknown, shapes: TypeChecks<T>): readonly string[] {
   const all = fields(value);
   return Object.entries<TypeCheck>(shapes).flatMap(([field, shape]) =>

@@ -11,7 +11,8 @@ import type {
 } from '../../../domain/container/container.ts';
 import { podmanActions, podmanStates } from './capabilities.ts';
 import { readImageConfig, readSettings } from './settings.ts';
-import { count, fields, items, text, textMap, texts, timeMs, type Fields } from '../transport/json-fields.ts';
+import { count, fields, text, textMap, texts, timeMs } from '../transport/json-fields.ts';
+import { type JsonObject, arrayOf } from '../../../domain/text/json-value.ts';
 
 /** One entry of `GET /containers/json`; undefined without an id. */
 export function readContainerSummary(entry: unknown): ContainerSummary | undefined {
@@ -122,9 +123,9 @@ const probedHealths = ['starting', 'healthy', 'unhealthy'] as const;
 /** Largest output of a health probe; Docker itself keeps 4,096 bytes. */
 const maxHealthOutput = 4_096;
 
-function readState(state: Fields, healthcheck: Fields): ContainerState {
+function readState(state: JsonObject, healthcheck: JsonObject): ContainerState {
   const health = fields(state['Health'] ?? state['Healthcheck']);
-  const lastProbe = fields(items(health['Log']).at(-1));
+  const lastProbe = fields(arrayOf(health['Log']).at(-1));
   return {
     status: readStatus(text(state['Status'])),
     exitCode: count(state['ExitCode']),
@@ -143,12 +144,12 @@ function timestamp(value: unknown): string {
 }
 
 /** A container that was never started has a health check but no health status yet. */
-function isProbed({ Test }: Fields): boolean {
+function isProbed({ Test }: JsonObject): boolean {
   const how = texts(Test)[0];
   return how !== undefined && how !== 'NONE';
 }
 
-function summaryOf(image: Fields): ImageSummary {
+function summaryOf(image: JsonObject): ImageSummary {
   return {
     id: text(image['Id']),
     tags: texts(image['RepoTags']).filter((tag) => tag !== '<none>:<none>'),

@@ -1,8 +1,8 @@
-import { parseJson } from '../../../domain/text/json-value.ts';
+import { parseJson, isJsonObject } from '../../../domain/text/json-value.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { EngineResponse } from './request.ts';
-import { fields, isFields, text } from './json-fields.ts';
+import { fields, text } from './json-fields.ts';
 
 export const megabyte = 1_048_576;
 
@@ -61,7 +61,7 @@ export async function readError({ status, body }: EngineResponse): Promise<Engin
   return {
     status,
     message: printable((message || raw).trim(), maxMessageChars) || `status ${status} without a message`,
-    fromEngine: isFields(parsed) && message !== '' && message !== 'page not found',
+    fromEngine: isJsonObject(parsed) && message !== '' && message !== 'page not found',
   };
 }
 

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { orAborted } from '../../../domain/concurrency/or-aborted.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
@@ -157,9 +158,7 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
     return new ServiceError(
       'engine-denied',
       `Cannot ask the container engine at "${host}" for its version: ${error.status}, "${error.message}"`,
-      {
-        remedy: 'Allow GET /version in the proxy before the engine',
-      },
+      { remedy: 'Allow GET /version in the proxy before the engine' },
     );
   }
   // Go's HTTPS server gives this answer to plain HTTP.
@@ -169,15 +168,4 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
     });
   }
   return notAnEngine(host, error);
-}
-
-/** Ends one caller's wait for a shared promise. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

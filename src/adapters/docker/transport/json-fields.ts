@@ -1,16 +1,11 @@
+import { arrayOf, isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+
 /**
- * The engine's JSON, read field by field with a default for each, so that a missing or unexpected field affects only
- * itself.
+ * An object's fields; none if the value is not an object. The engine's JSON is read field by field with a default for
+ * each, so that a missing or unexpected field affects only itself.
  */
-export type Fields = Readonly<Record<string, unknown>>;
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** An object's fields; none if the value is not an object. */
-export function fields(value: unknown): Fields {
-  return isFields(value) ? value : {};
+export function fields(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 export function text(value: unknown): string {
@@ -19,10 +14,6 @@ export function text(value: unknown): string {
 
 export function count(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
-}
-
-export function items(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 export function isDefined<T>(value: T | undefined): value is T {
@@ -34,11 +25,11 @@ export function isTexts(value: unknown): value is readonly string[] {
 }
 
 export function texts(value: unknown): readonly string[] {
-  return items(value).filter((item) => typeof item === 'string');
+  return arrayOf(value).filter((item) => typeof item === 'string');
 }
 
 export function isTextMap(value: unknown): value is Readonly<Record<string, string>> {
-  return isFields(value) && Object.values(value).every((item) => typeof item === 'string');
+  return isJsonObject(value) && Object.values(value).every((item) => typeof item === 'string');
 }
 
 /** Entries with a string value. `fromEntries` treats the key `__proto__` like any other. */

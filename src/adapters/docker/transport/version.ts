@@ -2,7 +2,8 @@ import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { supportsApi } from '../../../domain/container/api-version.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
-import { fields, items, text } from './json-fields.ts';
+import { fields, text } from './json-fields.ts';
+import { arrayOf } from '../../../domain/text/json-value.ts';
 
 /** https://docs.docker.com/reference/api/engine/version-history/ — 1.41 is Docker 20.10 (and every Podman), 1.51 is Docker 28. */
 const oldestVersion = '1.41';
@@ -22,9 +23,7 @@ export type EngineVersion = {
 /** The API version to use. It is requested once and kept until another engine answers. */
 export type Negotiation = {
   readonly current: () => Promise<EngineVersion>;
-  /**
-   * Reads the `Api-Version` of an answer, '' if a proxy has removed it. A different value means another engine.
-   */
+  /** Reads the `Api-Version` of an answer, '' if a proxy has removed it. A different value means another engine. */
   readonly notice: (engineApiVersion: string) => void;
   readonly forget: () => void;
 };
@@ -79,7 +78,7 @@ export function readVersion(answer: unknown, { host, pinned, warn }: VersionOpti
   const whyNot = pinned === undefined ? undefined : whyNotPinned(pinned, { newest, oldest });
   if (whyNot !== undefined)
     warn?.(`API version ${quoted(pinned ?? '', 20)} cannot be used, so ${chosen} is: ${whyNot}`);
-  const podman = items(Components).some((component) => text(fields(component)['Name']).startsWith('Podman'));
+  const podman = arrayOf(Components).some((component) => text(fields(component)['Name']).startsWith('Podman'));
   return {
     kind: podman ? 'podman' : 'docker',
     product: printable(text(Version), 100),
@@ -104,10 +103,7 @@ export function notAnEngine(host: string, cause?: unknown): ServiceError {
   return new ServiceError(
     'engine-unreachable',
     `Cannot reach the container engine at "${host}": the program at this address is not a container engine`,
-    {
-      remedy: 'Check --host (DOCKER_HOST)',
-      cause,
-    },
+    { remedy: 'Check --host (DOCKER_HOST)', cause },
   );
 }
 
@@ -118,18 +114,14 @@ function choose(engine: SpokenVersions, host: string): string {
     throw new ServiceError(
       'engine-refused',
       `Cannot work with the container engine at "${host}": it speaks API ${engine.newest}, and ${oldestVersion} is the oldest supported version`,
-      {
-        remedy: 'Update the engine: Docker 20.10 is the oldest that works',
-      },
+      { remedy: 'Update the engine: Docker 20.10 is the oldest that works' },
     );
   }
   if (!supportsApi(newestVersion, engine.oldest)) {
     throw new ServiceError(
       'engine-refused',
       `Cannot work with the container engine at "${host}": it speaks API ${engine.oldest} and newer, and ${newestVersion} is the newest supported version`,
-      {
-        remedy: 'Update this service',
-      },
+      { remedy: 'Update this service' },
     );
   }
   return supportsApi(engine.newest, newestVersion) ? newestVersion : engine.newest;

@@ -1,5 +1,6 @@
 import * as net from 'node:net';
 import * as tls from 'node:tls';
+import { createSlots } from '../../../domain/concurrency/slots.ts';
 import { readNetworkError } from '../../oci/transport/network-errors.ts';
 import { Refused } from '../wire/refused.ts';
 import {
@@ -31,9 +32,7 @@ export type Broker = ConnectOptions & {
 export type Incoming = { readonly topic: string; readonly payload: string; readonly isRetained: boolean };
 
 export type MqttConnection = {
-  /**
-   * Resolves when the broker has confirmed the message; with QoS 0, when it is sent. Rejects with `Refused`.
-   */
+  /** Resolves when the broker has confirmed the message; with QoS 0, when it is sent. Rejects with `Refused`. */
   readonly publish: (publication: Publication) => Promise<void>;
   readonly subscribe: (topic: string) => Promise<void>;
   /** Resolves when either side has ended the connection. Never rejects. */
@@ -72,9 +71,8 @@ async function connectAs(
   let lastId = 0;
   let isAccepted = false;
   let isAnswered = true;
-  let mostUnconfirmed = 0xffff;
-  let sent = 0;
-  const queue: (() => void)[] = [];
+  /** A broker ends the connection of a client that sends more unconfirmed messages than it allows. */
+  const unconfirmedMessages = createSlots(0xffff);
   /** The oldest unconfirmed packet at the last ping. */
   let unconfirmed: number | undefined;
 
@@ -120,7 +118,7 @@ async function connectAs(
   return {
     publish(publication) {
       if (publication.qos === 0) return written(publishPacket(version, publication, 0));
-      return inTurn(() => confirmed((id) => publishPacket(version, publication, id)));
+      return unconfirmedMessages.use(() => confirmed((id) => publishPacket(version, publication, id)));
     },
     subscribe: (topic) => confirmed((id) => subscribePacket(version, topic, id)),
     closed: ended.promise,
@@ -166,24 +164,10 @@ async function connectAs(
   }
 
   function applyAllowance({ receiveMaximum, keepAliveSeconds: wanted = 0 }: Allowance): void {
-    mostUnconfirmed = receiveMaximum;
+    unconfirmedMessages.limit(receiveMaximum);
     if (wanted === 0 || wanted >= keepAliveSeconds) return;
     clearInterval(ping);
     ping = setInterval(checkAndPing, wanted * 1000).unref();
-  }
-
-  /** A broker ends the connection of a client that sends more unconfirmed messages than it allows. */
-  async function inTurn(send: () => Promise<void>): Promise<void> {
-    if (sent >= mostUnconfirmed) await new Promise<void>((resolve) => queue.push(resolve));
-    else sent += 1;
-    try {
-      await send();
-    } finally {
-      // The next message takes over the place of this one.
-      const next = queue.shift();
-      if (next === undefined) sent -= 1;
-      else next();
-    }
   }
 
   function settle(id: number, reason: number): void {

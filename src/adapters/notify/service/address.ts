@@ -13,10 +13,7 @@ export function serverOf(parts: UrlParts, defaultPort = ''): string {
 /** Host and port of a server without HTTP; an IPv6 address has no brackets. Throws if it is not a valid host. */
 export function endpointOf(parts: UrlParts, defaultPort: number): { readonly host: string; readonly port: number } {
   serverOf(parts);
-  return {
-    host: parts.host.replaceAll(/[[\]]/g, ''),
-    port: parts.port === '' ? defaultPort : Number(parts.port),
-  };
+  return { host: parts.host.replaceAll(/[[\]]/g, ''), port: parts.port === '' ? defaultPort : Number(parts.port) };
 }
 
 export function required(value: string | undefined, part: string): string {

@@ -1,8 +1,6 @@
 import { isJsonObject, parseJson } from '../../../domain/text/json-value.ts';
 
-/**
- * One key of a service's query: its parser and its meaning. `read` throws an error with the expected form.
- */
+/** One key of a service's query: its parser and its meaning. `read` throws an error with the expected form. */
 export type Parameter<Value> = {
   /** The kind of value, for the documentation. */
   readonly kind: string;

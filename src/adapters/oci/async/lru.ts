@@ -1,4 +1,4 @@
-import { putNewest } from '../../../domain/text/put-newest.ts';
+import { putNewest } from '../../../domain/text/maps.ts';
 
 /** A map that drops its least recently used entry. */
 export type Lru<Value> = {

@@ -1,5 +1,4 @@
-import { objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
-import type { JsonObject } from '../../../domain/text/json-value.ts';
+import { type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
 
 export type Credential =
   | { readonly kind: 'password'; readonly username: string; readonly password: string }

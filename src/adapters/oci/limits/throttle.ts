@@ -5,7 +5,7 @@ import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { createRateLimitPauses } from './pauses.ts';
 import { requestsLeft, retryAfterMs } from './rate-limit-headers.ts';
-import { createSlots } from '../async/slots.ts';
+import { createSlots } from '../../../domain/concurrency/slots.ts';
 
 /** Limits of waiting and retrying before the caller gets an error. */
 export type RetryBounds = {
@@ -46,7 +46,9 @@ export type ThrottleOptions = {
  * request without an answer, other callers fail at once for a while.
  */
 export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOptions): Throttle {
-  const slots = createSlots(maxInFlight, maxWaiting, () => rateLimited('too many requests wait for it already', 1000));
+  const slots = createSlots(maxInFlight, (waiting) => {
+    if (waiting >= maxWaiting) throw rateLimited('too many requests wait for it already', 1000);
+  });
   const pauses = createRateLimitPauses(clock, usualRetries.budgetMs);
   let silence: { readonly untilMs: number; readonly failure: RegistryFailure } | undefined;
   let answeredAtMs = -Infinity;

@@ -6,8 +6,7 @@ import { formatPlatform, normalisePlatform, type Platform } from '../../../domai
 import { printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../client/client.ts';
 import { RegistryFailure, cut } from '../transport/failure.ts';
-import { objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
-import type { JsonObject } from '../../../domain/text/json-value.ts';
+import { type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
 import { configTypes, type Entry, type Manifest } from './manifest.ts';
 import { fetchBlob, fetchManifest, type RepositoryEndpoint } from './manifests.ts';
 
@@ -38,9 +37,7 @@ export async function describeImage(
   };
 }
 
-/**
- * The platforms that a digest has images for, in one or two requests. Attestations are ignored.
- */
+/** The platforms that a digest has images for, in one or two requests. Attestations are ignored. */
 export async function fetchPlatforms(
   client: Client,
   place: RepositoryEndpoint,

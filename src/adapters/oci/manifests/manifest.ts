@@ -1,8 +1,7 @@
 import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
 import type { ForeignPlatform } from '../../../domain/reference/platform.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { arrayOf, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
-import type { JsonObject } from '../../../domain/text/json-value.ts';
+import { type JsonObject, arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
 
 /** One line of an index. */
 export type Entry = { readonly digest: Digest; readonly platform: ForeignPlatform | undefined };

@@ -1,5 +1,5 @@
 import { isDigest, type Digest } from '../../../domain/reference/digest.ts';
-import { arrayOf, objectOf, parseJsonObject, stringOf } from '../transport/json.ts';
+import { arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
 
 /** The digest of a payload, and its signature in base64. */
 export type SignatureLayer = { readonly payload: Digest; readonly signature: string };

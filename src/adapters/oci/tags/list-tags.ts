@@ -6,7 +6,7 @@ import { etagOf, type RepositoryEndpoint } from '../manifests/manifests.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { requireFound } from '../transport/answer.ts';
-import { parseJsonObject } from '../transport/json.ts';
+import { parseJsonObject } from '../../../domain/text/json-value.ts';
 import { nextPage } from './next-page.ts';
 
 /** A page with its ETag. `next` is the query of the page after it. */

@@ -1,7 +1,8 @@
+import { putNewest } from '../../../domain/text/maps.ts';
 import type { SharedRecords } from '../../../domain/outside/record-store.ts';
 import { isTag } from '../../../domain/reference/reference-grammar.ts';
 import { createLru } from '../async/lru.ts';
-import { objectOf } from '../transport/json.ts';
+import { objectOf } from '../../../domain/text/json-value.ts';
 import type { KnownPages, Page } from './list-tags.ts';
 
 /** The pages of one listing in their stored form. */
@@ -58,11 +59,8 @@ export function createListingCache(store?: SharedRecords<StoredListing>): Listin
 /** The last listing of each repository, for the 100 that changed last, oldest first. */
 export function compactListings(records: readonly StoredListing[]): readonly StoredListing[] {
   const places = new Map<string, StoredListing>();
-  for (const record of records) {
-    places.delete(record.place);
-    places.set(record.place, record);
-  }
-  return [...places.values()].slice(-mostListings);
+  for (const record of records) putNewest(places, record.place, record, mostListings);
+  return [...places.values()];
 }
 
 /** Reads a record of the file. Undefined for any other value. */

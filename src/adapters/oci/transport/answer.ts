@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import type { WireAnswer } from './exchange.ts';
 import { cut, RegistryFailure } from './failure.ts';
-import { arrayOf, objectOf, parseJsonObject, stringOf } from './json.ts';
+import { arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
 
 /** Throws for every status but 200; `missing` completes the message of a 404. */
 export function requireFound(answer: WireAnswer, missing: string): void {

@@ -46,11 +46,7 @@ export function explain(
   const remedy = isShown ? failure.remedy : undefined;
   const where = isShown ? quoted(host) : `a host that ${quoted(asked)} named`;
   const what = `Cannot ${doing} ${quoted(familiarReference(reference), 300)} at ${where}: ${message}`;
-  return new ServiceError(code, what, {
-    ...(remedy === undefined ? {} : { remedy }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(cause === undefined ? {} : { cause }),
-  });
+  return new ServiceError(code, what, { remedy, retryAfterMs, cause });
 }
 
 /** Untrusted text for a message: at most 200 printable characters. */

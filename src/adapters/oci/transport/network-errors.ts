@@ -1,15 +1,15 @@
-import { codeOf } from '../../../domain/text/error-code.ts';
+import { codeOf, connectionFault, unknownAuthority } from '../../../domain/text/error-code.ts';
 import { cut, RegistryFailure } from './failure.ts';
 
 /** Translates Node's connection error into a message with a remedy. */
 export function readNetworkError(error: unknown, host: string): RegistryFailure {
   if (error instanceof RegistryFailure) return error;
   const code = codeOf(error);
-  const known = meanings[code] ?? meaningOfFamily(code, error);
-  return new RegistryFailure(known.isForeign ? 'registry-invalid' : 'registry-unreachable', known.why, {
+  const { why, remedy } = meaningOf(code, error);
+  return new RegistryFailure(isForeign(code) ? 'registry-invalid' : 'registry-unreachable', why, {
     host,
-    remedy: known.remedy?.replace('HOST', host),
-    isTransient: known.isTransient ?? false,
+    remedy: remedy?.replace('HOST', host),
+    isTransient: ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'].includes(code),
     cause: error,
   });
 }
@@ -25,51 +25,33 @@ export function isTlsMismatch(error: unknown): boolean {
   return cause instanceof Error && /wrong version number|packet length too long/i.test(cause.message);
 }
 
-type Meaning = {
-  readonly why: string;
-  readonly remedy?: string;
-  readonly isTransient?: true;
-  /** The answer did not come from a registry. */
-  readonly isForeign?: true;
-};
+type Meaning = { readonly why: string; readonly remedy?: string | undefined };
 
-const trustIt =
-  'put the certificate of its authority into /etc/docker/certs.d/HOST/ca.crt, or name it with --registry-ca';
-const unknownAuthority: Meaning = { why: 'its certificate is signed by an unknown authority', remedy: trustIt };
-const closed: Meaning = { why: 'the connection was closed before the answer was complete', isTransient: true };
-const tooSlow: Meaning = { why: 'the connection timed out', isTransient: true };
-const noTls: Meaning = {
-  why: 'it does not speak TLS',
-  remedy: "if it is meant to speak plain HTTP, add HOST to the engine's insecure-registries",
-};
-
-/** https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes */
-const meanings: Readonly<Record<string, Meaning>> = {
-  ECONNREFUSED: { why: 'the connection was refused' },
-  ECONNRESET: closed,
-  EPIPE: closed,
-  ETIMEDOUT: tooSlow,
-  EHOSTUNREACH: { why: 'there is no route to the host' },
-  ENETUNREACH: { why: 'there is no route to its network' },
-  ENOTFOUND: { why: 'there is no host of that name' },
-  EAI_AGAIN: { why: 'its name could not be looked up', isTransient: true },
-  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
-  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
-  CERT_HAS_EXPIRED: { why: 'its certificate has expired' },
-  CERT_NOT_YET_VALID: { why: 'its certificate is not valid yet', remedy: "check this machine's clock" },
-  ERR_TLS_CERT_ALTNAME_INVALID: { why: 'its certificate is for another name' },
-  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: {
-    why: 'it requires a client certificate',
-    remedy: 'put client.cert and client.key into /etc/docker/certs.d/HOST',
-  },
-};
-
-function meaningOfFamily(code: string, error: unknown): Meaning {
-  if (code.startsWith('HPE_')) return { why: 'its answer is not HTTP', isForeign: true };
+function meaningOf(code: string, error: unknown): Meaning {
+  const why = connectionFault(code === 'EPIPE' ? 'ECONNRESET' : code);
+  if (why === unknownAuthority) return { why, remedy: trustIt };
+  if (why !== undefined)
+    return { why, remedy: code === 'CERT_NOT_YET_VALID' ? "check this machine's clock" : undefined };
+  if (code === 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED')
+    return {
+      why: 'it requires a client certificate',
+      remedy: 'put client.cert and client.key into /etc/docker/certs.d/HOST',
+    };
+  if (isForeign(code)) return { why: 'its answer is not HTTP' };
   if (isTlsMismatch(error)) return noTls;
   if (/SSL|TLS|EPROTO/.test(code)) return { why: `the TLS handshake failed (${cut(code)})` };
   return { why: `the connection failed (${cut(code === '' ? String(error) : code)})` };
 }
+
+/** The answer did not come from a registry. */
+function isForeign(code: string): boolean {
+  return code.startsWith('HPE_');
+}
+
+const trustIt =
+  'put the certificate of its authority into /etc/docker/certs.d/HOST/ca.crt, or name it with --registry-ca';
+
+const noTls: Meaning = {
+  why: 'it does not speak TLS',
+  remedy: "if it is meant to speak plain HTTP, add HOST to the engine's insecure-registries",
+};

@@ -22,9 +22,7 @@ export function followingRedirects(exchange: Exchange): Exchange {
 
 const maxRedirects = 5;
 
-/**
- * 303 requests a GET, so the method does not change. Redirects of POST are not followed: only token servers get it.
- */
+/** 303 requests a GET, so the method does not change. Redirects of POST are not followed: only token servers get it. */
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 function redirectOf(request: WireRequest, { status, headers, showable }: WireAnswer): URL | undefined {

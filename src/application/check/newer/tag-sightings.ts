@@ -1,4 +1,4 @@
-import { putNewest } from '../../../domain/text/put-newest.ts';
+import { putNewest } from '../../../domain/text/maps.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import { type Sighting, withSighting } from '../../../domain/check/sightings.ts';
 import {

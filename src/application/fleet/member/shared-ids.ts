@@ -11,10 +11,7 @@ export function createSharedIds(log: Pick<Log, 'warn'>): (engine: string, id: st
     for (const name of [engine, ...others]) warned.add(name);
     log.warn(
       'Two engines have the same id: one engine under two names, or clones of one machine. Upkeep updates both',
-      {
-        engine,
-        others,
-      },
+      { engine, others },
     );
   };
 }

@@ -2,7 +2,7 @@ import { describeError, isBusy } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
-import type { AnnouncedRun } from './announce-run.ts';
+import type { AnnouncedRun } from '../../events/announce-run.ts';
 import type { Answer } from './each-engine.ts';
 import { failureOfAll, hasRun, outcomesOf, runsOf } from './merge.ts';
 

@@ -30,19 +30,16 @@ export function unmatchedEverywhere(lists: readonly (readonly UnmatchedFilter[])
  * Throws `not-found` for a filter that matches no container on any engine, or `engine-unreachable` if an unreachable
  * engine may have a match.
  */
-export function refuseUnmatchedFilters(
-  answers: readonly Answer<readonly UnmatchedFilter[]>[],
-  verb: 'check' | 'update',
-): void {
+export function refuseUnmatchedFilters(answers: readonly Answer<readonly UnmatchedFilter[]>[]): void {
   const unmatched = unmatchedEverywhere(answers.flatMap(({ result }) => (result === undefined ? [] : [result])));
   const away = answers.filter(({ result }) => result === undefined);
   if (unmatched.length === 0 && away.length < answers.length) return;
-  if (away.length === 0) return refuseUnmatched({ unmatched }, verb);
+  if (away.length === 0) return refuseUnmatched({ unmatched }, 'update');
   const which = [...new Set(away.map(({ run }) => `${run.name} (${run.error})`))].join(', ');
   const filters = unmatched.map(({ filter }) => filter).join(', ');
   const what = filters === '' ? '' : ` ${filters}: no engine that answers has it, and`;
   throw new ServiceError(
     'engine-unreachable',
-    `Cannot ${verb}${what === '' ? ':' : what} these cannot be asked: ${which}`,
+    `Cannot update${what === '' ? ':' : what} these cannot be asked: ${which}`,
   );
 }

@@ -1,3 +1,4 @@
+import { addTo } from '../../../domain/text/maps.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import type { Session } from '../../../domain/run/session.ts';
@@ -5,7 +6,7 @@ import type { Application } from '../../application.ts';
 import type { Answer } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { announceRun } from './announce-run.ts';
+import { announceRun } from '../../events/announce-run.ts';
 import { concludeRun } from './conclude-run.ts';
 import { partOfRun } from './run-registry.ts';
 import { isNamed, type RunParts } from './runs.ts';
@@ -18,7 +19,7 @@ export function createRollBack(parts: RunParts): Application['rollBack'] {
     const request = { images: [], containers: [...names], ...order };
     const asked = [...chosen, ...(await swarms.of(chosen, signal))];
     const having = await ownersOf(names, asked, request, signal);
-    const run = announceRun(parts, 'update', order.trigger ?? 'command');
+    const run = announceRun(parts, 'update', order.trigger);
     const begin = () => {
       run.begin();
       order.onBegin?.(run.runId);
@@ -58,7 +59,7 @@ export function createRollBack(parts: RunParts): Application['rollBack'] {
           `Cannot roll back ${name}: several engines have it: ${owners.map(({ run }) => run.name).join(', ')}`,
           { remedy: 'name one of them with --engine, or engine= in a request' },
         );
-      having.set(owner.member, [...(having.get(owner.member) ?? []), name]);
+      addTo(having, owner.member, name);
     }
     return having;
   }

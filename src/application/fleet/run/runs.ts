@@ -5,7 +5,7 @@ import type { Session } from '../../../domain/run/session.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
 import type { CheckReport } from '../../check/check.ts';
 import type { Application, EngineApplication } from '../../application.ts';
-import { announceRun } from './announce-run.ts';
+import { announceRun } from '../../events/announce-run.ts';
 import { concludeRun } from './conclude-run.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import { createWorkCounter } from './work-counter.ts';
@@ -19,11 +19,11 @@ export type RunParts = WaveParts & Pick<Outside, 'clock' | 'newId' | 'publish' |
 
 /** The use cases that work on all engines. Each call is one run with one id. */
 export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update'> {
-  const { members, swarms, each, clock, publish, registry } = parts;
+  const { members, swarms, each, registry } = parts;
 
   async function check(request: CheckRequest, signal?: AbortSignal): Promise<CheckReport> {
     const meant = chooseEngines(members, request.engines);
-    const run = announceRun(parts, 'check', request.trigger ?? 'command');
+    const run = announceRun(parts, 'check', request.trigger);
     run.begin();
     const work = (one: EngineApplication, part: PartOfRun) => one.check({ ...request, part }, signal);
     const part = partOfRun(run.runId, registry);
@@ -31,10 +31,7 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
     const answers = await inAllWaves(meant, parts, order, signal);
     if (!hasRun(answers)) throw run.fail(failureOfAll(answers, 'check'));
     const report = reportOf(answers, request, run.times());
-    const failed = report.containers.filter(({ error }) => error !== undefined).length;
-    const counts = { scanned: report.containers.length, updated: 0, failed, restarted: 0, skipped: 0 };
-    const { runId } = run;
-    publish({ kind: 'scan_completed', runId, purpose: 'check', ...counts, session: undefined, atMs: clock.nowMs() });
+    run.endCheck(report.containers);
     return report;
   }
 
@@ -43,7 +40,7 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
     const meant = chooseEngines(members, request.engines);
     if (request.refuseUnmatched) {
       const asked = [...meant, ...(await swarms.of(meant, signal))];
-      refuseUnmatchedFilters(await ask(asked, request, signal), 'update');
+      refuseUnmatchedFilters(await ask(asked, request, signal));
     }
     const run = announceRun(parts, 'update', trigger);
     const part = partOfRun(run.runId, registry);
@@ -94,13 +91,13 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
 
   /** Asks every engine which filters of a request match no container. */
   function ask(meant: readonly ReachedMember[], request: Request, signal: AbortSignal | undefined) {
-    const work = ({ application }: ReachedMember) => application.unmatched(filtersOf(request), signal);
+    const work = ({ application }: ReachedMember) => application.unmatched(request, signal);
     return each<readonly UnmatchedFilter[]>(meant, { work, isNamed: isNamed(request), signal });
   }
 
   async function filtersFor({ application }: ReachedMember, request: Request, signal: AbortSignal | undefined) {
-    const filters = filtersOf(request);
-    return isFull(request) ? filters : filtersForEngine(filters, await application.unmatched(filters, signal));
+    const isFull = request.images.length === 0 && request.containers.length === 0;
+    return isFull ? {} : filtersForEngine(request, await application.unmatched(request, signal));
   }
 
   return { check, update };
@@ -109,12 +106,4 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
 /** Named engines are tried even if they were unreachable a moment ago. */
 export function isNamed({ engines = [] }: Request): boolean {
   return engines.length > 0;
-}
-
-function isFull({ images, containers }: Request): boolean {
-  return images.length === 0 && containers.length === 0;
-}
-
-function filtersOf({ images, containers }: Request) {
-  return { images, containers };
 }

@@ -53,7 +53,7 @@ export function createSwarmSearch(members: readonly ReachedMember[], clock: Cloc
     },
     heard(engine) {
       const member = members.find(({ name, node }) => name === engine && node !== undefined);
-      if (member !== undefined) void askOne(member, lookAgainMs);
+      if (member !== undefined) void askOne(member, staleAfterMs);
     },
   };
 }
@@ -67,6 +67,6 @@ const answerTimeoutMs = 5000;
 const askAgainMs = 10_000;
 
 /** Nodes rarely join or leave a swarm. Each engine is listed once a minute. */
-const lookAgainMs = 55_000;
+const staleAfterMs = 55_000;
 
 const askedAtOnce = 20;

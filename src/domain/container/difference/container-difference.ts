@@ -36,9 +36,7 @@ function networkDifferences({ before, after }: Pair): readonly Difference[] {
   return [...names].flatMap((name) => {
     const [was, is] = [ownValue(old, name), ownValue(successor, name)];
     const field = `Networks.${name}`;
-    if (was === undefined || is === undefined) {
-      return compare(field, was && 'connected', is && 'connected');
-    }
+    if (was === undefined || is === undefined) return compare(field, was && 'connected', is && 'connected');
     return [
       // An endpoint that was never connected has no id yet. The default bridge gets a new id with each start of the
       // engine.

@@ -1,3 +1,4 @@
+import { addTo } from '../../text/maps.ts';
 import { supportsApi } from '../api-version.ts';
 import { sameToEngine } from '../../text/canonical.ts';
 import { hasHostNetwork, sharesNetwork } from './network/network-mode.ts';
@@ -85,8 +86,8 @@ function ownEnvironment({ container, oldImage }: KnownRequest): readonly string[
 
 /** In the order of the lines. The last of several lines for one name is effective. */
 export function linesByName(lines: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const byName = new Map<string, readonly string[]>();
-  for (const line of lines) byName.set(nameOf(line), [...(byName.get(nameOf(line)) ?? []), line]);
+  const byName = new Map<string, string[]>();
+  for (const line of lines) addTo(byName, nameOf(line), line);
   return byName;
 }
 

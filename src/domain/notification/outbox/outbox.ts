@@ -1,4 +1,4 @@
-import { putNewest } from '../../text/put-newest.ts';
+import { putNewest } from '../../text/maps.ts';
 import type { Message } from '../message.ts';
 import type { Hold, OutboxRecord } from './record.ts';
 

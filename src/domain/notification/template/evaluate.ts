@@ -66,9 +66,7 @@ function evaluateCommand(state: State, dot: Value, command: Command, piped: read
       throw new TemplateError('nil alone is no value');
     default:
   }
-  if (rest.length > 0 || piped.length > 0) {
-    throw new TemplateError('only functions and methods take arguments');
-  }
+  if (rest.length > 0 || piped.length > 0) throw new TemplateError('only functions and methods take arguments');
   return evaluateOperand(state, dot, first);
 }
 

@@ -1,8 +1,7 @@
 import { formatDuration } from '../../text/duration.ts';
 import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
 import { printable } from '../../text/printable.ts';
-import { entryKeyOf } from '../../run/entry-key.ts';
-import type { ContainerOutcome, OutcomeKind } from '../../run/session.ts';
+import { type ContainerOutcome, entryKeyOf, type OutcomeKind } from '../../run/session.ts';
 import type { Heading, MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { linksOf, versionChange } from './links.ts';

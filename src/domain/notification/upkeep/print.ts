@@ -41,10 +41,7 @@ export function datedSection({ heading, paragraphs }: Section, when: string, atM
   return { heading, items };
 }
 
-/**
- * Escapes one line of text for CommonMark:
- * https://spec.commonmark.org/0.31.2/#backslash-escapes
- */
+/** Escapes one line of text for CommonMark: https://spec.commonmark.org/0.31.2/#backslash-escapes */
 export function escapeMarkdown(text: string): string {
   return text.replaceAll(/[\\`*_{}[\]<>#+!|~&]|^[-=]/g, String.raw`\$&`);
 }

@@ -1,6 +1,5 @@
 import { shortId } from '../../container/container.ts';
-import { entryKeyOf } from '../../run/entry-key.ts';
-import type { ContainerOutcome } from '../../run/session.ts';
+import { type ContainerOutcome, entryKeyOf } from '../../run/session.ts';
 import type { MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
@@ -16,9 +15,7 @@ export type Entry = {
   readonly atMs: number;
 };
 
-/**
- * The log lines of the family for a run, in order, with a line for each skipped or failed container.
- */
+/** The log lines of the family for a run, in order, with a line for each skipped or failed container. */
 export function entriesOf(facts: RunFacts, timeZone: string): readonly Entry[] {
   const at = { startedAtMs: facts.startedAtMs, timeZone };
   const entries = facts.containers.flatMap((container) =>

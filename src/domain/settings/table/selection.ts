@@ -71,11 +71,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     meaning: 'Watch created and exited containers too; update them without a start',
     isCommon: true,
   },
-  includeRestarting: {
-    kind: 'boolean',
-    flag: 'include-restarting',
-    meaning: 'Watch restarting containers too',
-  },
+  includeRestarting: { kind: 'boolean', flag: 'include-restarting', meaning: 'Watch restarting containers too' },
   reviveStopped: {
     kind: 'boolean',
     flag: 'revive-stopped',

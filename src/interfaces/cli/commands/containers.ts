@@ -85,8 +85,5 @@ function chosenDocument(document: JsonObject, isChosen: (one: Named) => boolean,
 /** Raw value, for comparisons. */
 function namesIn(entry: unknown): Named {
   const { name, engine } = isJsonObject(entry) ? entry : {};
-  return {
-    name: typeof name === 'string' ? name : '',
-    ...(typeof engine === 'string' && { engine }),
-  };
+  return { name: typeof name === 'string' ? name : '', ...(typeof engine === 'string' && { engine }) };
 }

@@ -3,9 +3,7 @@ import { printable } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
 import { countOf } from '../words/wording.ts';
 
-/**
- * Logs the version and engine at the start of the service, then the number of containers. Omits unknown values.
- */
+/** Logs the version and engine at the start of the service, then the number of containers. Omits unknown values. */
 export async function logStart({ about, application, log, signal }: CommandContext): Promise<void> {
   if (about === undefined || signal.aborted) return;
   try {

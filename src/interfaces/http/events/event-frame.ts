@@ -8,9 +8,9 @@ import { payloadOf, stepPayloadOf } from './event-payload.ts';
  * stream's epoch, because numbers start again with every process. Kinds are ours and JSON escapes line ends, so no
  * content can end a line. Undefined for events that are not streamed.
  */
-export function frameOf({ id, event, atMs }: LoggedEvent, epoch: string, options: RunOptions): string | undefined {
+export function frameOf({ id, event }: LoggedEvent, epoch: string, options: RunOptions): string | undefined {
   const data = payloadOf(event, options);
-  return data === undefined ? undefined : `id: ${epoch}-${id}\n${contentOf(event, atMs, data)}`;
+  return data === undefined ? undefined : `id: ${epoch}-${id}\n${contentOf(event, event.atMs, data)}`;
 }
 
 /** A step has no id: a client that resumes gets the events, but not each step again. */

@@ -8,12 +8,7 @@ export function limitsOf(limits: Partial<HttpLimits> = {}): HttpLimits {
   return { ...defaultLimits, mostStreams, ...limits, mostConnections };
 }
 
-const defaultLimits = {
-  streamBufferBytes: 256 * 1024,
-  heartbeatMs: 15_000,
-  readinessTimeoutMs: 5000,
-  graceMs: 10_000,
-};
+const defaultLimits = { streamBufferBytes: 256 * 1024, heartbeatMs: 15_000, readinessTimeoutMs: 5000, graceMs: 10_000 };
 
 /**
  * The highest number of open connections that leaves enough descriptors for the engine, registries and files. Node

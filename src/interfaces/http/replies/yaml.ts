@@ -1,3 +1,5 @@
+import { isJsonObject } from '../../../domain/text/json-value.ts';
+
 /** JSON data as YAML 1.2 in block style. Strings are quoted as in JSON, which is a subset of YAML. */
 export function toYaml(value: unknown): string {
   return `${lines(value, '').join('\n')}\n`;
@@ -5,17 +7,13 @@ export function toYaml(value: unknown): string {
 
 function lines(value: unknown, indent: string): readonly string[] {
   if (Array.isArray(value) && value.length > 0) return value.flatMap((item) => nested(`${indent}-`, item, indent));
-  if (!isRecord(value) || Object.keys(value).length === 0) return [indent + JSON.stringify(value)];
+  if (!isJsonObject(value) || Object.keys(value).length === 0) return [indent + JSON.stringify(value)];
   return Object.entries(value).flatMap(([name, item]) => nested(`${indent}${key(name)}:`, item, indent));
 }
 
 function nested(start: string, item: unknown, indent: string): readonly string[] {
-  const isBlock = (Array.isArray(item) && item.length > 0) || (isRecord(item) && Object.keys(item).length > 0);
+  const isBlock = (Array.isArray(item) && item.length > 0) || (isJsonObject(item) && Object.keys(item).length > 0);
   return isBlock ? [start, ...lines(item, `${indent}  `)] : [`${start} ${JSON.stringify(item)}`];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Unquoted numbers, booleans and similar names would not stay text. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { type JsonObject, parseJsonObject } from '../../../domain/text/json-value.ts';
 import { HttpError } from '../replies/errors.ts';
 
 /** Keeps the body of a request, which is discarded otherwise. Call it before the body is read. */
@@ -19,12 +19,8 @@ export function bufferedObject(request: IncomingMessage): JsonObject {
   const body = bodies.get(request);
   const text = body === undefined ? '' : body();
   if (text === undefined) throw new HttpError(413, `the request body is larger than ${mostBytes} bytes`);
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // The error is reported below.
-  }
+  const value = parseJsonObject(text);
+  if (value !== undefined) return value;
   throw new HttpError(400, 'invalid request body: expected a JSON object');
 }
 

@@ -8,15 +8,16 @@ import { list, rejectedAlias, type Parameter, text, unlisted } from './query.ts'
 
 /** Parameters that select the containers of a check or an update. */
 export const selectionParameters = {
-  image: bounded(
+  image: refusing(
     list('Only containers of these images, separated by commas, at most 100. An image without a tag means any tag'),
+    tooMany,
   ),
-  container: withinBudget(
-    bounded(
-      list(
-        'Only containers of these names, separated by commas, at most 100. A name may be a regular expression that matches the whole name',
-      ),
+  container: refusing(
+    list(
+      'Only containers of these names, separated by commas, at most 100. A name may be a regular expression that matches the whole name',
     ),
+    tooMany,
+    tooLarge,
   ),
   images: rejectedAlias('image'),
   containers: rejectedAlias('container'),
@@ -28,12 +29,11 @@ export const selectionParameters = {
 } as const;
 
 /** Milliseconds, at most the option's value, which also applies when it is not given or invalid. */
-export function timeoutUpTo(longestMs: number, hidden: { readonly hidden?: true } = {}): Parameter<number> {
+export function timeoutUpTo(longestMs: number): Parameter<number> {
   return {
     documentation: {
       type: 'string',
       description: 'Timeout, such as 30s or 2m; at most the value of the option of the service',
-      ...hidden,
     },
     read: ([first = '']) => {
       const requested = /\s/.test(first) ? undefined : parseDuration(first);
@@ -44,29 +44,32 @@ export function timeoutUpTo(longestMs: number, hidden: { readonly hidden?: true 
 
 type ListParameter = Parameter<readonly string[]>;
 
-function bounded({ documentation, read }: ListParameter): ListParameter {
+type Fault = (items: readonly string[], given: readonly string[]) => string | false;
+
+/** The same parameter, but values with a fault are refused with 400. */
+function refusing({ documentation, read }: ListParameter, ...faults: readonly Fault[]): ListParameter {
   return {
     documentation,
     read: (given, name) => {
       const items = read(given, name);
-      if (items.length <= mostItems) return items;
-      throw new HttpError(400, `invalid query parameter "${name}": at most ${mostItems} can be given`);
+      for (const faultOf of faults) {
+        const fault = faultOf(items, given);
+        if (fault !== false) throw new HttpError(400, `invalid query parameter "${name}": ${fault}`);
+      }
+      return items;
     },
   };
+}
+
+function tooMany({ length }: readonly string[]): string | false {
+  return length > mostItems && `at most ${mostItems} can be given`;
 }
 
 const mostItems = 100;
 
 /** Compiling and matching patterns blocks the event loop. */
-function withinBudget({ documentation, read }: ListParameter): ListParameter {
-  return {
-    documentation,
-    read: (given, name) => {
-      const items = read(given, name);
-      if (sizeOfPatterns(items) <= largestPatterns) return items;
-      throw new HttpError(400, `invalid query parameter "${name}": the patterns are too large together`);
-    },
-  };
+function tooLarge(items: readonly string[]): string | false {
+  return sizeOfPatterns(items) > largestPatterns && 'the patterns are too large together';
 }
 
 /** Instructions of all patterns of a request together: a hundred short patterns, or two of the largest size. */
@@ -74,19 +77,12 @@ const largestPatterns = 3000;
 
 /** The parameter of routes about containers. */
 export const engineParameter = {
-  engine: unlisted(notEmpty(list('Of several engines, only these; separated by commas, and repeatable'))),
+  engine: unlisted(refusing(list('Of several engines, only these; separated by commas, and repeatable'), isEmpty)),
 } as const;
 
 /** `engine=` may come from an unset variable. Ignoring it would include all engines. */
-function notEmpty({ documentation, read }: ListParameter): ListParameter {
-  return {
-    documentation,
-    read: (given, name) => {
-      const items = read(given, name);
-      if (given.length === 0 || items.length > 0) return items;
-      throw new HttpError(400, `invalid query parameter "${name}": it is empty`);
-    },
-  };
+function isEmpty(items: readonly string[], given: readonly string[]): string | false {
+  return given.length > 0 && items.length === 0 && 'it is empty';
 }
 
 /**

@@ -7,11 +7,7 @@ import { errorSchema, type JsonSchema } from '../replies/schemas.ts';
 export function describeApi(routes: readonly Route[], version: string, scheme: Client['scheme']): object {
   return {
     swagger: '2.0',
-    info: {
-      title: 'Upkeep',
-      version,
-      description: 'Checks for updates, updates containers, and streams events.',
-    },
+    info: { title: 'Upkeep', version, description: 'Checks for updates, updates containers, and streams events.' },
     basePath: '/',
     schemes: [scheme],
     consumes: [],

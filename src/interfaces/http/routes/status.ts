@@ -163,14 +163,8 @@ const unwatchedSchema = object({
 });
 
 const engineSchema = object(
-  {
-    name: text('Name of the engine'),
-    reachable: booleanField('Whether it answers, and sends its events'),
-  },
-  {
-    version: text('Its version; absent before it has answered'),
-    error: text('Why it does not answer'),
-  },
+  { name: text('Name of the engine'), reachable: booleanField('Whether it answers, and sends its events') },
+  { version: text('Its version; absent before it has answered'), error: text('Why it does not answer') },
 );
 
 const replySchema = stamped(

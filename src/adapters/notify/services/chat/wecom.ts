@@ -13,10 +13,7 @@ export const wecom = defineService({
   form: 'wecom://KEY',
   about: 'The key is the `key=` in the address of a group robot.',
   example: 'wecom://693a91f6-7xxx-4bc4-97a0-0ec2sifa5aaa?mentioned_list=jo,@all',
-  parameters: {
-    mentioned_list: list('names of users'),
-    mentioned_mobile_list: list('numbers of users'),
-  },
+  parameters: { mentioned_list: list('names of users'), mentioned_mobile_list: list('numbers of users') },
   readAddress: ({ host }) => ({ key: required(host, 'the key') }),
   secrets: ({ address }) => [address.key],
   open: ({ address: { key }, values }) => ({

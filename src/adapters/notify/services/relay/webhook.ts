@@ -20,10 +20,7 @@ export const webhook = defineService({
   about:
     'The body is a JSON object. Its id stays the same in repeats. The header `webhook-signature` proves its origin. A secret is any text, or `whsec_` and base64. To replace a secret, give the new and the old one, separated by a comma.',
   example: 'webhook+https://hooks.example.com/upkeep?secret=whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-  parameters: {
-    secret: list('one or two secrets', { isRequired: true }),
-    title: text('for messages without a title'),
-  },
+  parameters: { secret: list('one or two secrets', { isRequired: true }), title: text('for messages without a title') },
   otherKeys: 'forwarded',
   readAddress(parts, { secret }) {
     const keys = secret.map(keyOf);

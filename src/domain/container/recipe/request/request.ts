@@ -66,9 +66,5 @@ export type ContainerRecipe = {
 
 /** The error for a container that cannot be reproduced. */
 export function refusal({ name }: Container, why: string, remedy?: string): ServiceError {
-  return new ServiceError(
-    'invalid-input',
-    `Cannot update ${quoted(name)}: ${why}`,
-    remedy === undefined ? {} : { remedy },
-  );
+  return new ServiceError('invalid-input', `Cannot update ${quoted(name)}: ${why}`, { remedy });
 }

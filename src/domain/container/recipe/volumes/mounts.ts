@@ -1,6 +1,7 @@
 import type { Container } from '../../container.ts';
 import type { HostConfig } from '../../container-settings.ts';
 import { journalPrefix } from '../../label-names.ts';
+import { parseJson } from '../../../text/json-value.ts';
 import { anonymousVolumes, bindTarget, cleanPath, volumeAt } from './anonymous-volumes.ts';
 import { refusal } from '../request/request.ts';
 
@@ -106,8 +107,7 @@ const optionsByType: ReadonlyMap<unknown, string> = new Map([
 
 /**
  * The mount without options of another type. Old engines silently stored them, and no engine accepts them for a new
- * container:
- * https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes
+ * container: https://docs.docker.com/reference/api/engine/version-history/#v142-api-changes
  */
 export function possibleOptions(mount: Mount): Mount {
   const own = optionsByType.get(mount['Type']);
@@ -130,12 +130,8 @@ function isMadeByEngine(volume: string): boolean {
 function rememberedPaths({ settings }: Container): readonly string[] {
   const label = new Map(Object.entries(settings.Config.Labels ?? {})).get(pinnedPathsLabel) ?? '[]';
   if (label.length > longestLabel) return [];
-  try {
-    const paths: unknown = JSON.parse(label);
-    return Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : [];
-  } catch {
-    return [];
-  }
+  const paths = parseJson(label);
+  return Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : [];
 }
 
 /** Far above the length of any real list of paths. */

@@ -58,9 +58,7 @@ const writers: Readonly<Partial<Record<string, Writer>>> = {
 function otherWriter(element: string): Writer {
   const [first] = element;
   if (first === '.' || first === ',') return ({ millisecond }) => fraction(millisecond, element);
-  if (first === 'Z') {
-    return ({ offsetSeconds }) => (offsetSeconds === 0 ? 'Z' : offset(offsetSeconds, element));
-  }
+  if (first === 'Z') return ({ offsetSeconds }) => (offsetSeconds === 0 ? 'Z' : offset(offsetSeconds, element));
   return ({ offsetSeconds }) => offset(offsetSeconds, element);
 }
 

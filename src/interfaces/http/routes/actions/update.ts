@@ -39,7 +39,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
       ...selectionParameters,
       ...engineParameter,
       async: flag('Answer at once, and update in the background'),
-      timeout: timeoutUpTo(settings.updateTimeoutMs, { hidden: true }),
+      timeout: unlisted(timeoutUpTo(settings.updateTimeoutMs)),
       dry_run: unlisted(flag('Answer with the plan, and change nothing')),
       now: unlisted(flag('Update also outside of the windows')),
       approved: unlisted(flag('With dry_run: the plan as if the new versions were approved')),

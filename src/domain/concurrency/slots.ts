@@ -7,8 +7,8 @@ export type Slots = {
   readonly limit: (most: number) => void;
 };
 
-/** If `maxWaiting` callers are in the queue, the next one fails with the error of `full`. */
-export function createSlots(size: number, maxWaiting: number, full: () => Error): Slots {
+/** `onWait` is called with the number of waiting callers before another one waits; it may throw. */
+export function createSlots(size: number, onWait: (waiting: number) => void = () => {}): Slots {
   let most = size;
   let inUse = 0;
   const queue = new Set<() => void>();
@@ -32,7 +32,7 @@ export function createSlots(size: number, maxWaiting: number, full: () => Error)
   };
 
   function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
-    if (queue.size >= maxWaiting) throw full();
+    onWait(queue.size);
     return new Promise<void>((resolve, reject) => {
       const start = (): void => {
         signal?.removeEventListener('abort', abort);

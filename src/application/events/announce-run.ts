@@ -1,9 +1,9 @@
-import { describeError } from '../../../domain/errors.ts';
-import type { Outside } from '../../../domain/outside/outside.ts';
-import type { ScanPurpose } from '../../../domain/run/event.ts';
-import type { Trigger } from '../../../domain/run/session.ts';
+import { describeError } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ScanPurpose } from '../../domain/run/event.ts';
+import type { Trigger } from '../../domain/run/session.ts';
 
-/** A run of several engines with one id. */
+/** The events of a run, on one engine or on several with one id. */
 export type AnnouncedRun = {
   readonly runId: string;
   readonly trigger: Trigger;
@@ -11,6 +11,8 @@ export type AnnouncedRun = {
   readonly begin: () => void;
   /** Publishes the failure of the run, and returns it. */
   readonly fail: (error: unknown) => unknown;
+  /** Publishes the end of a check. */
+  readonly endCheck: (containers: readonly { readonly error?: unknown }[]) => void;
   readonly times: () => { readonly startedAtMs: number; readonly durationMs: number };
 };
 
@@ -18,9 +20,9 @@ export type AnnouncedRun = {
 export function announceRun(
   { clock, newId, publish }: Pick<Outside, 'clock' | 'newId' | 'publish'>,
   purpose: ScanPurpose,
-  trigger: Trigger,
+  trigger: Trigger = 'command',
+  runId = newId(),
 ): AnnouncedRun {
-  const runId = newId();
   const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
   let hasBegun = false;
 
@@ -36,5 +38,18 @@ export function announceRun(
     return error;
   }
 
-  return { runId, trigger, begin, fail, times: () => ({ startedAtMs, durationMs: clock.monotonicMs() - beganMs }) };
+  function endCheck(containers: readonly { readonly error?: unknown }[]): void {
+    const failed = containers.filter(({ error }) => error !== undefined).length;
+    const counts = { scanned: containers.length, updated: 0, failed, restarted: 0, skipped: 0 };
+    publish({ kind: 'scan_completed', runId, purpose, ...counts, session: undefined, atMs: clock.nowMs() });
+  }
+
+  return {
+    runId,
+    trigger,
+    begin,
+    fail,
+    endCheck,
+    times: () => ({ startedAtMs, durationMs: clock.monotonicMs() - beganMs }),
+  };
 }

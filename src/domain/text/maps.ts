@@ -5,3 +5,10 @@ export function putNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Val
   const [oldest] = map.keys();
   if (map.size > most && oldest !== undefined) map.delete(oldest);
 }
+
+/** Adds a value to the list of a key. Copies nothing, so that long lists stay cheap. */
+export function addTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

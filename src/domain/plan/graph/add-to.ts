@@ -1,6 +1,0 @@
-/** Adds a value to the list of a key. Copies nothing, so that long lists stay cheap. */
-export function addTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}
