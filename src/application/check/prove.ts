@@ -8,7 +8,7 @@ import { type AskedContainer, type EngineProof, readProof } from '../engine/proo
 import { createJudge } from './check.ts';
 import { imageIn } from './checked-container.ts';
 import type { PartOfRun } from './part-of-run.ts';
-import { createSelectContainers } from './select-containers.ts';
+import { createSelectContainers } from './select/select-containers.ts';
 
 /** Reads which versions the containers of an engine prove. */
 export type Prove = (part: Pick<PartOfRun, 'registry'>, signal?: AbortSignal) => Promise<EngineProof>;
