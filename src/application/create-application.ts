@@ -9,7 +9,7 @@ import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
 import { recoverWithHelper, watchHelper, finishUpdate, createSelfUpdateState } from './recovery/self-update.ts';
 import { type CheckReport, createJudge, type Judge } from './check/check.ts';
-import { createSelectContainers } from './check/select-containers.ts';
+import { createSelectContainers } from './check/select/select-containers.ts';
 import type { InRun } from './check/part-of-run.ts';
 import { createProve } from './check/prove.ts';
 import { listAll } from './engine/list-all.ts';
@@ -39,7 +39,7 @@ import { createScheduler } from './schedule/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/start-times.ts';
 import { createUpdate } from './update/update.ts';
 import { createUpdateLock } from './update/update-lock.ts';
-import { createUpdaterWarnings } from './check/warnings.ts';
+import { createUpdaterWarnings } from './check/select/warnings.ts';
 
 /** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */
 export function createApplication(

@@ -7,7 +7,7 @@ import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { stopCode } from '../async/stopped.ts';
 import type { Listing } from '../engine/list-all.ts';
-import type { ContainerReferences } from './container-references.ts';
+import type { ContainerReferences } from './select/container-references.ts';
 
 /** The facts about a container that its verdict needs, or a verdict without a registry request. */
 export function subjectOf(

@@ -6,7 +6,7 @@ import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
-import type { ReadReference } from './container-references.ts';
+import type { ReadReference } from './select/container-references.ts';
 import type { VersionChange } from '../../domain/container/image-labels.ts';
 
 export type CheckedContainer = ImageVersions & {

@@ -6,7 +6,7 @@ import type { EntryKind } from '../../domain/run/session.ts';
 import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
 import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
 import type { TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
-import type { ReadReference } from './container-references.ts';
+import type { ReadReference } from './select/container-references.ts';
 import { changeBetween, sourceOf, versionOf } from '../../domain/container/image-labels.ts';
 import { type CheckedContainer, imageIn, type ImageVersions } from './checked-container.ts';
 

@@ -14,7 +14,7 @@ import type { Question } from './ask-registry.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';
 
 export type ServiceJudgement = {
-  readonly settle: (watched: WatchedContainer, verdict: Verdict) => void;
+  readonly settle: (verdict: Verdict) => void;
   readonly applyCooldown: boolean;
   readonly retryFailed: boolean;
 };
@@ -33,7 +33,7 @@ export function questionsAbout(
   const alone = judgeServiceAlone(service);
   const image = readServiceImage(service.image, service.labels);
   if (alone !== undefined || image.kind !== 'tagged') {
-    if (alone !== undefined) settle(watched, alone);
+    if (alone !== undefined) settle(alone);
     return [];
   }
   const inForce = effectiveSettings(settings, watched.wishes);
@@ -50,7 +50,7 @@ export function questionsAbout(
     settle: (verdict) => {
       verdicts.push(verdict);
       if (verdicts.length === platforms.length)
-        settle(watched, joinVerdicts(service, image, verdicts, { failures: own, retryFailed }));
+        settle(joinVerdicts(service, image, verdicts, { failures: own, retryFailed }));
     },
   }));
 }

@@ -5,10 +5,11 @@ import { parseTransactionName } from '../../domain/transaction/transaction-names
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { listAll } from '../engine/list-all.ts';
 import { type AskedContainer, type EngineProof, readProof } from '../engine/proof.ts';
-import { createJudge, type HoldParts, type JudgeOrder } from './check.ts';
+import { createJudge, type HoldParts } from './check.ts';
 import { imageIn } from './checked-container.ts';
+import type { JudgeOrder } from './judge-order.ts';
 import type { PartOfRun } from './part-of-run.ts';
-import { createSelectContainers } from './select-containers.ts';
+import { createSelectContainers } from './select/select-containers.ts';
 
 /** Reads which versions the containers of an engine prove. The order is that of the containers that wait for them. */
 export type Prove = (

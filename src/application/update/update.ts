@@ -6,7 +6,7 @@ import type { Session, Trigger, Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge } from '../check/check.ts';
-import type { SelectContainers } from '../check/select-containers.ts';
+import type { SelectContainers } from '../check/select/select-containers.ts';
 import type { InRun } from '../check/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { FinalHoldCheck } from '../check/hold-back.ts';

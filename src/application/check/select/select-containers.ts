@@ -1,26 +1,26 @@
-import type { ContainerReference } from '../../domain/check/container-reference.ts';
-import { createImageRule } from '../../domain/check/image-selection.ts';
+import type { ContainerReference } from '../../../domain/check/container-reference.ts';
+import { createImageRule } from '../../../domain/check/image-selection.ts';
 import {
   type Selection,
   selectContainers,
   type WatchedContainer,
   selectByImage,
-} from '../../domain/check/selection.ts';
-import { scopeInForce } from '../../domain/check/scope.ts';
-import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../domain/check/filters.ts';
-import { type ImageLabelsOf, imageLabelsIn, noImageLabels } from '../../domain/container/image-index.ts';
-import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
-import { entryKeyOf } from '../../domain/run/session.ts';
-import { type UnfinishedUpdate, unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
-import type { ImageReference } from '../../domain/reference/image-reference.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { summaryOfService } from '../../domain/swarm/service-summary.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
-import { type Listing, listAll } from '../engine/list-all.ts';
+} from '../../../domain/check/selection.ts';
+import { scopeInForce } from '../../../domain/check/scope.ts';
+import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../../domain/check/filters.ts';
+import { type ImageLabelsOf, imageLabelsIn, noImageLabels } from '../../../domain/container/image-index.ts';
+import type { ReadOnlyOutside, Clock } from '../../../domain/outside/outside.ts';
+import { entryKeyOf } from '../../../domain/run/session.ts';
+import { type UnfinishedUpdate, unfinishedUpdates } from '../../../domain/recovery/unfinished-update.ts';
+import type { ImageReference } from '../../../domain/reference/image-reference.ts';
+import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import { summaryOfService } from '../../../domain/swarm/service-summary.ts';
+import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
+import { type Listing, listAll } from '../../engine/list-all.ts';
 import { type ContainerReferences, createReferenceReader } from './container-references.ts';
 import { createLabelWarnings, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { limitMatching } from '../async/limit-matching.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { limitMatching } from '../../async/limit-matching.ts';
 
 /** The containers of one request, from one listing. */
 export type SelectedContainers = {

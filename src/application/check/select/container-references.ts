@@ -1,9 +1,13 @@
-import { type ContainerReference, isImageId, readContainerReference } from '../../domain/check/container-reference.ts';
-import type { ContainerSummary } from '../../domain/container/container.ts';
-import type { ImageIndex } from '../../domain/container/image-index.ts';
-import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import type { WatchedContainer } from '../../domain/check/selection.ts';
-import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
+import {
+  type ContainerReference,
+  isImageId,
+  readContainerReference,
+} from '../../../domain/check/container-reference.ts';
+import type { ContainerSummary } from '../../../domain/container/container.ts';
+import type { ImageIndex } from '../../../domain/container/image-index.ts';
+import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
+import type { WatchedContainer } from '../../../domain/check/selection.ts';
+import { inspectionsAtOnce, mapConcurrently } from '../../async/concurrency.ts';
 
 /** Reference that a container was created from, or the engine's error. */
 export type ReadReference =

@@ -1,0 +1,106 @@
+import type { Verdict } from '../../domain/check/verdict.ts';
+import type { WatchedContainer } from '../../domain/check/selection.ts';
+import type { Decisions } from '../../domain/decision/decisions.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { defined } from '../../domain/text/defined.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { CheckedContainer } from './checked-container.ts';
+import { checkedFacts, describeChecked } from './describe-checked.ts';
+import type { HoldRules } from './hold-back.ts';
+import type { JudgeOrder } from './judge-order.ts';
+import type { SelectedContainers } from './select/select-containers.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+
+/** The verdicts of one check. */
+export type Verdicts = {
+  /** Adds to a verdict the reasons to wait, and announces it. */
+  readonly settle: (watched: WatchedContainer, verdict: Verdict) => Settled;
+  /** The settled verdict on a container. */
+  readonly of: (watched: WatchedContainer) => Settled | undefined;
+  /** The digest to apply in place of the newest one, which waits for engines of earlier waves. */
+  readonly instead: (watched: WatchedContainer, newest: Verdict) => Digest | undefined;
+  /** The service that is listed as a container; undefined for a container. */
+  readonly serviceOf: (watched: WatchedContainer) => SwarmService | undefined;
+};
+
+type Settled = {
+  readonly checked: CheckedContainer;
+  /** The verdict of a scheduled run, without the exceptions of this order. */
+  readonly asScheduled: CheckedContainer;
+};
+
+type VerdictParts = {
+  readonly holdBack: HoldRules;
+  readonly decided: Decisions;
+  readonly selected: SelectedContainers;
+  readonly order: JudgeOrder;
+};
+
+export function createVerdicts(
+  { clock, publish }: Pick<ReadOnlyOutside, 'clock' | 'publish'>,
+  settings: ServiceSettings,
+  { holdBack, decided, order, selected: { listing, references } }: VerdictParts,
+  signal?: AbortSignal,
+): Verdicts {
+  const services = new Map(listing.services?.services.map((service) => [service.id, service]));
+  const settledOf = new Map<string, Settled>();
+  const serviceOf = ({ container }: WatchedContainer) => services.get(container.id);
+
+  function describe(watched: WatchedContainer, verdict: Verdict): CheckedContainer {
+    const { container, wishes } = watched;
+    const isService = serviceOf(watched) !== undefined;
+    const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
+    const noPull = effectiveSettings(settings, wishes).noPull && !isService;
+    const read = references.get(container.id);
+    return describeChecked(container, { kind, read, verdict, images: listing.images, nowMs: clock.nowMs(), noPull });
+  }
+
+  function inUsualWave(one: CheckedContainer, retriesFailed = false): CheckedContainer {
+    return one.kind === 'service' ? one : (order.part?.hold?.(one, retriesFailed) ?? one);
+  }
+
+  function inWave(one: CheckedContainer): CheckedContainer {
+    return order.ignoreWaves === true ? one : inUsualWave(one, order.retryFailed);
+  }
+
+  function announce(told: CheckedContainer): void {
+    const { name: container, kind: entryKind, image, status, reason, error } = told;
+    const said = { container, ...defined({ entryKind }), image, status, reason: error ?? reason };
+    publish({ kind: 'container_checked', runId: order.runId, ...said, checked: checkedFacts(told) });
+  }
+
+  return {
+    serviceOf,
+    of: ({ container }) => settledOf.get(container.id),
+    instead(watched, newest) {
+      const judged = describe(watched, newest);
+      const { status, pullDigest } = inWave(judged);
+      return status === 'stale' && pullDigest !== judged.pullDigest ? pullDigest : undefined;
+    },
+    settle(watched, verdict) {
+      const { approve: approval, window } = effectiveSettings(settings, watched.wishes);
+      const lifted = {
+        approval: order.asApproved === true ? ('never' as const) : approval,
+        window: order.ignoreWindows === true ? undefined : window,
+      };
+      const nowMs = clock.nowMs();
+      const judged = describe(watched, verdict);
+      const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
+      const usual = inUsualWave({ ...judged, ...heldOtherwise(verdict) });
+      const asScheduled = holdBack.judge(usual, { approval, window }, decided, nowMs);
+      const settled = { checked, asScheduled };
+      settledOf.set(checked.id, settled);
+      // The end of a dry run tells nothing about its containers.
+      const isUnasked = order.isDryRun === true && signal?.aborted === true && asScheduled.status === 'unknown';
+      if (!isUnasked) announce(order.isDryRun === true ? asScheduled : checked);
+      return settled;
+    },
+  };
+}
+
+/** The status that a scheduled run would give to a version that this order finds ready. */
+function heldOtherwise({ status, otherwise }: Verdict) {
+  return status === 'stale' && otherwise !== undefined ? ({ ...otherwise, status: 'held' } as const) : {};
+}
