@@ -1,7 +1,7 @@
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ScanPurpose } from '../../domain/run/event.ts';
-import type { Trigger } from '../../domain/run/session.ts';
+import { type Session, summarise, type Trigger } from '../../domain/run/session.ts';
 
 /** The events of a run, on one engine or on several with one id. */
 export type AnnouncedRun = {
@@ -11,6 +11,8 @@ export type AnnouncedRun = {
   readonly begin: () => void;
   /** Publishes the failure of the run, and returns it. */
   readonly fail: (error: unknown) => unknown;
+  /** Publishes the end of a run that changes containers, and returns its session. */
+  readonly end: (reached: Pick<Session, 'containers' | 'engines'>) => Session;
   /** Publishes the end of a check. */
   readonly endCheck: (containers: readonly { readonly error?: unknown }[]) => void;
   readonly times: () => { readonly startedAtMs: number; readonly durationMs: number };
@@ -38,18 +40,20 @@ export function announceRun(
     return error;
   }
 
+  const times = () => ({ startedAtMs, durationMs: clock.monotonicMs() - beganMs });
+
+  function end(reached: Pick<Session, 'containers' | 'engines'>): Session {
+    begin();
+    const session: Session = { runId, trigger, ...times(), ...reached };
+    publish({ kind: 'scan_completed', runId, purpose, ...summarise(session), session, atMs: clock.nowMs() });
+    return session;
+  }
+
   function endCheck(containers: readonly { readonly error?: unknown }[]): void {
     const failed = containers.filter(({ error }) => error !== undefined).length;
     const counts = { scanned: containers.length, updated: 0, failed, restarted: 0, skipped: 0 };
     publish({ kind: 'scan_completed', runId, purpose, ...counts, session: undefined, atMs: clock.nowMs() });
   }
 
-  return {
-    runId,
-    trigger,
-    begin,
-    fail,
-    endCheck,
-    times: () => ({ startedAtMs, durationMs: clock.monotonicMs() - beganMs }),
-  };
+  return { runId, trigger, begin, fail, end, endCheck, times };
 }

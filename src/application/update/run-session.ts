@@ -1,24 +1,19 @@
-import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { type ContainerOutcome, type Session, summarise, type Trigger } from '../../domain/run/session.ts';
+import type { ContainerOutcome, Session, Trigger } from '../../domain/run/session.ts';
+import { announceRun } from '../events/announce-run.ts';
 
 /** Runs an operation as a session: publishes its begin, its times and its end, also when it throws. */
 export async function runSession(
-  { publish, clock, newId }: Pick<Outside, 'publish' | 'clock' | 'newId'>,
+  outside: Pick<Outside, 'publish' | 'clock' | 'newId'>,
   trigger: Trigger,
   work: (runId: string) => Promise<readonly ContainerOutcome[]>,
-  runId = newId(),
+  runId?: string,
 ): Promise<Session> {
-  const purpose = 'update';
-  const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
-  publish({ kind: 'scan_started', runId, purpose, trigger, atMs: startedAtMs });
+  const run = announceRun(outside, 'update', trigger, runId);
+  run.begin();
   try {
-    const containers = await work(runId);
-    const session: Session = { runId, trigger, startedAtMs, durationMs: clock.monotonicMs() - beganMs, containers };
-    publish({ kind: 'scan_completed', runId, purpose, ...summarise(session), session, atMs: clock.nowMs() });
-    return session;
+    return run.end({ containers: await work(run.runId) });
   } catch (error) {
-    publish({ kind: 'scan_failed', runId, purpose, error: describeError(error), atMs: clock.nowMs() });
-    throw error;
+    throw run.fail(error);
   }
 }

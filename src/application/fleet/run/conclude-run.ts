@@ -1,7 +1,7 @@
 import { describeError, isBusy } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { Request } from '../../../domain/run/request.ts';
-import { type Session, summarise } from '../../../domain/run/session.ts';
+import type { Session } from '../../../domain/run/session.ts';
 import type { AnnouncedRun } from '../../events/announce-run.ts';
 import type { Answer } from './each-engine.ts';
 import { failureOfAll, hasRun, outcomesOf, runsOf } from './merge.ts';
@@ -22,21 +22,14 @@ export function concludeRun(
   { clock, publish }: Pick<Outside, 'clock' | 'publish'>,
   { run, request, verb }: Conclusion,
 ): Session {
-  const { runId, trigger } = run;
   if (!hasRun(answers)) {
     const error = failureOfAll(answers, verb);
     if (!isBusy(error)) throw run.fail(error);
-    publish({ kind: 'scan_skipped', trigger, reason: describeError(error), atMs: clock.nowMs() });
+    publish({ kind: 'scan_skipped', trigger: run.trigger, reason: describeError(error), atMs: clock.nowMs() });
     throw error;
   }
-  run.begin();
-  const session: Session = {
-    runId,
-    trigger,
-    ...run.times(),
+  return run.end({
     containers: answers.flatMap((answer) => outcomesOf(answer, request)),
     engines: runsOf(answers.filter(({ run: { result }, result: of }) => result !== 'ran' || of !== undefined)),
-  };
-  publish({ kind: 'scan_completed', runId, purpose: 'update', ...summarise(session), session, atMs: clock.nowMs() });
-  return session;
+  });
 }
