@@ -9,18 +9,18 @@ import { runTransaction } from '../transaction/run-transaction.ts';
 const image = 'registry.test/app:stable';
 const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
 
-/** The updater was killed after the stop of `web` and before the start of its successor. */
+/** The updater was killed after the stop of a container and before the start of its successor. */
 async function interrupted(
   updater: Partial<Instance> = {},
   itsContainer = 'none',
   labelsOfNext: Readonly<Record<string, string>> = {},
   labels: Readonly<Record<string, string>> = {},
+  { scene = createSandboxScene(), name = 'web' } = {},
 ): Promise<{ readonly scene: SandboxScene; readonly webId: string }> {
-  const scene = createSandboxScene();
   const { sandbox, registry, clock } = scene;
   registry.store.publish(image, { version: '1' });
   await sandbox.engine.pullImage({ reference: image });
-  const webId = sandbox.control.runContainer('web', { Image: image, Labels: labels });
+  const webId = sandbox.control.runContainer(name, { Image: image, Labels: labels });
   const { digest } = registry.store.publish(image, { version: '2', config: { Labels: labelsOfNext } });
   const container = (await sandbox.engine.inspectContainer(webId))!;
   const { outside, connection } = scene.startProcess(
@@ -63,6 +63,19 @@ describe('recoverTransactions()', () => {
       { containers: ['web'], result: 'undone', reason: 'the update had been interrupted' },
     ]);
     expect(await recover(scene)).toEqual({ transactions: [], changes: 0 });
+  });
+
+  test('brings back each of ten containers whose successors somebody has removed', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `web${index}`);
+    const scene = createSandboxScene();
+    for (const name of names) await interrupted({}, 'none', {}, {}, { scene, name });
+    for (const name of names) scene.sandbox.control.removeContainer(name);
+    const { transactions } = await recover(scene);
+    expect(transactions.map(({ containers: [name], result }) => `${name} ${result}`).toSorted()).toEqual(
+      names.map((name) => `${name} undone`),
+    );
+    const { containers } = scene.sandbox.control.snapshot();
+    expect(names.filter((name) => containers[name]?.running !== true)).toEqual([]);
   });
 
   test('names the notification targets of the label of its container', async () => {

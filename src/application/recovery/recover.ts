@@ -53,8 +53,9 @@ export async function recoverTransactions(
 
   async function recoverTransaction(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
     const { id, members } = transaction;
-    // The update is not interrupted: it runs here, through another name of this engine.
-    if (signal?.aborted || outside.instance.transactions.has(id)) return [];
+    // The update is not interrupted: it runs here, through another name of this engine. A mark alone has no id.
+    const isUnderWayHere = id !== '' && outside.instance.transactions.has(id);
+    if (signal?.aborted || isUnderWayHere) return [];
     const helper = helpers.find(({ order }) => isHelperOf(order, transaction));
     const isOurOrder = id === asHelperFor || (helper !== undefined && helper.container === own);
     if (isHelper && !isOurOrder) return [];
