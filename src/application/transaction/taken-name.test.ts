@@ -25,3 +25,22 @@ test('a name that somebody takes in the middle of the swap is told, and the cont
   expect(reason).toMatch(/The container name "\/web" is already in use/);
   expect(reason).toMatch('the container is not back yet, the next run or start of Upkeep tries again');
 });
+
+test('a container that stands in the way of each update is named, with the remedy', async () => {
+  const scene = createSandboxScene();
+  scene.registry.store.publish('app:1', { version: '1' });
+  await scene.sandbox.engine.pullImage({ reference: 'app:1' });
+  scene.sandbox.control.runContainer('web', { Image: 'app:1' });
+  scene.sandbox.control.runContainer('web.upkeep-new', { Image: 'app:1', Labels: { 'upkeep.enable': 'false' } });
+  scene.registry.store.publish('app:1', { version: '2' });
+  const application = createApplication(scene.startProcess().outside, defaultSettings);
+  const request = { trigger: 'command', images: [], containers: ['web'] } as const;
+  const { containers } = await scene.clock.run(() => application.update(request));
+  expect(containers).toMatchObject([
+    {
+      outcome: 'deferred',
+      reason:
+        'creating the successor of "web" failed: "web.upkeep-new" exists, and no update of "web" has made it; remove it, unless somebody needs it',
+    },
+  ]);
+});

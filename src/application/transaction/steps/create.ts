@@ -26,7 +26,9 @@ export async function createSuccessor(context: StepContext, { member: index }: S
   }
   if (outcome.kind === 'refused' && outcome.status === 409) {
     const busy = `another update of "${member.name}" is in progress`;
-    if (!(await isUnderUpdate(context, member))) return { ...outcome, message: `${busy} (${outcome.message})` };
+    const holder = await holderOfLock(context, member);
+    if (holder === 'nobody seen') return { ...outcome, message: `${busy} (${outcome.message})` };
+    if (holder === 'stranger') return { ...outcome, message: inTheWay(member) };
     transaction.tagsBefore.delete(member.oldId);
     return { kind: 'declined', message: busy, deferred: true };
   }
@@ -76,18 +78,25 @@ async function beginAnew(
   return outside.engine.tagImage(image.id, tag);
 }
 
+const inTheWay = ({ name }: Member) =>
+  `"${successorName(name)}" exists, and no update of "${name}" has made it; remove it, unless somebody needs it`;
+
 /**
- * Whether another updater got the name first; the tag is then its own. Docker reserves a name before it shows the
+ * `updater`: another updater got the name first, and the tag is its own. Docker reserves a name before it shows the
  * container, so this waits for an invisible holder.
  */
-async function isUnderUpdate({ outside: { engine, clock } }: StepContext, { name, oldId }: Member): Promise<boolean> {
+async function holderOfLock(
+  { outside: { engine, clock } }: StepContext,
+  { name, oldId }: Member,
+): Promise<'updater' | 'stranger' | 'nobody seen'> {
   let holder = await engine.inspectContainer(successorName(name));
   for (let looks = 1; holder === undefined && looks < mostLooks; looks += 1) {
     await clock.sleep(betweenLooksMs);
     holder = await engine.inspectContainer(successorName(name));
   }
-  const reading = holder && readJournal(holder.settings.Config.Labels ?? {});
-  return reading?.kind === 'journal' && reading.journal.oldId === oldId;
+  if (holder === undefined) return 'nobody seen';
+  const reading = readJournal(holder.settings.Config.Labels ?? {});
+  return reading.kind === 'journal' && reading.journal.oldId === oldId ? 'updater' : 'stranger';
 }
 
 const betweenLooksMs = 200;
