@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import { journalPrefix } from '../../domain/container/label-names.ts';
 import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
 
@@ -26,21 +27,32 @@ test('a name that somebody takes in the middle of the swap is told, and the cont
   expect(reason).toMatch('the container is not back yet, the next run or start of Upkeep tries again');
 });
 
-test('a container that stands in the way of each update is named, with the remedy', async () => {
-  const scene = createSandboxScene();
-  scene.registry.store.publish('app:1', { version: '1' });
-  await scene.sandbox.engine.pullImage({ reference: 'app:1' });
-  scene.sandbox.control.runContainer('web', { Image: 'app:1' });
-  scene.sandbox.control.runContainer('web.upkeep-new', { Image: 'app:1', Labels: { 'upkeep.enable': 'false' } });
-  scene.registry.store.publish('app:1', { version: '2' });
-  const application = createApplication(scene.startProcess().outside, defaultSettings);
-  const request = { trigger: 'command', images: [], containers: ['web'] } as const;
-  const { containers } = await scene.clock.run(() => application.update(request));
-  expect(containers).toMatchObject([
-    {
-      outcome: 'deferred',
-      reason:
-        'creating the successor of "web" failed: "web.upkeep-new" exists, and no update of "web" has made it; remove it, unless somebody needs it',
-    },
-  ]);
+describe('a container called web.upkeep-new', () => {
+  async function updateBeside(labels: Readonly<Record<string, string>>) {
+    const scene = createSandboxScene();
+    scene.registry.store.publish('app:1', { version: '1' });
+    await scene.sandbox.engine.pullImage({ reference: 'app:1' });
+    scene.sandbox.control.runContainer('web', { Image: 'app:1' });
+    scene.sandbox.control.runContainer('web.upkeep-new', { Image: 'app:1', Labels: labels });
+    scene.registry.store.publish('app:1', { version: '2' });
+    const application = createApplication(scene.startProcess().outside, defaultSettings);
+    const request = { trigger: 'command', images: [], containers: ['web'] } as const;
+    return (await scene.clock.run(() => application.update(request))).containers;
+  }
+
+  test('is named, with the remedy', async () => {
+    expect(await updateBeside({ 'upkeep.enable': 'false' })).toMatchObject([
+      {
+        outcome: 'deferred',
+        reason:
+          'creating the successor of "web" failed: "web.upkeep-new" exists, and no update of "web" has made it; remove it, unless somebody needs it',
+      },
+    ]);
+  });
+
+  test('is not to be removed if another version of Upkeep has made it', async () => {
+    expect(await updateBeside({ 'upkeep.enable': 'false', [`${journalPrefix}v`]: '2' })).toMatchObject([
+      { outcome: 'deferred', reason: expect.stringContaining('another update of "web" is in progress') },
+    ]);
+  });
 });

@@ -146,7 +146,7 @@ function fits<T>(value: unknown, shapes: TypeChecks<T>): value is JsonObject {
   );
 }
 
-/** JsonObject with another type than the API documents. */
+/** Fields with another type than the API documents. */
 function mistypedFields<T>(value: unknown, shapes: TypeChecks<T>): readonly string[] {
   const all = fields(value);
   return Object.entries<TypeCheck>(shapes).flatMap(([field, shape]) =>

@@ -27,7 +27,7 @@ export async function createSuccessor(context: StepContext, { member: index }: S
   if (outcome.kind === 'refused' && outcome.status === 409) {
     const busy = `another update of "${member.name}" is in progress`;
     const holder = await holderOfLock(context, member);
-    if (holder === 'nobody seen') return { ...outcome, message: `${busy} (${outcome.message})` };
+    if (holder === 'unclear') return { ...outcome, message: `${busy} (${outcome.message})` };
     if (holder === 'stranger') return { ...outcome, message: inTheWay(member) };
     transaction.tagsBefore.delete(member.oldId);
     return { kind: 'declined', message: busy, deferred: true };
@@ -82,21 +82,23 @@ const inTheWay = ({ name }: Member) =>
   `"${successorName(name)}" exists, and no update of "${name}" has made it; remove it, unless somebody needs it`;
 
 /**
- * `updater`: another updater got the name first, and the tag is its own. Docker reserves a name before it shows the
- * container, so this waits for an invisible holder.
+ * `updater`: another updater got the name first, and the tag is its own. `unclear`: nobody was seen, or an update of
+ * another container or by another version of Upkeep has made it. Docker reserves a name before it shows the container,
+ * so this waits for an invisible holder.
  */
 async function holderOfLock(
   { outside: { engine, clock } }: StepContext,
   { name, oldId }: Member,
-): Promise<'updater' | 'stranger' | 'nobody seen'> {
+): Promise<'updater' | 'stranger' | 'unclear'> {
   let holder = await engine.inspectContainer(successorName(name));
   for (let looks = 1; holder === undefined && looks < mostLooks; looks += 1) {
     await clock.sleep(betweenLooksMs);
     holder = await engine.inspectContainer(successorName(name));
   }
-  if (holder === undefined) return 'nobody seen';
+  if (holder === undefined) return 'unclear';
   const reading = readJournal(holder.settings.Config.Labels ?? {});
-  return reading.kind === 'journal' && reading.journal.oldId === oldId ? 'updater' : 'stranger';
+  if (reading.kind === 'none') return 'stranger';
+  return reading.kind === 'journal' && reading.journal.oldId === oldId ? 'updater' : 'unclear';
 }
 
 const betweenLooksMs = 200;
