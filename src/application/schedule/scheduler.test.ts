@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { Trigger } from '../../domain/run/session.ts';
-import { createScheduler, type Scheduler } from './scheduler.ts';
+import { createScheduler, type Scheduler, type SchedulerParts } from './scheduler.ts';
 
 const hourMs = 3_600_000;
 
@@ -27,6 +28,7 @@ type Scene = {
 function start(
   order: { readonly schedule: Schedule | undefined; readonly updateOnStart?: boolean },
   work: (signal: AbortSignal, clock: FakeClock) => Promise<unknown> = () => Promise.resolve(),
+  look: Pick<SchedulerParts, 'lookAtStart'> = {},
 ): Scene {
   const clock = createFakeClock();
   const begun: (readonly [Trigger, number])[] = [];
@@ -36,6 +38,7 @@ function start(
   const scheduler = createScheduler({
     clock,
     log,
+    ...look,
     update: ({ trigger }, signal) => {
       begun.push([trigger, clock.monotonicMs() / hourMs]);
       return work(signal, clock);
@@ -61,6 +64,16 @@ describe('keepUpdating()', () => {
       ['schedule', 2],
     ]);
     expect(scheduler.nextRunAtMs()).toBe(Date.UTC(2026, 0, 1, 3));
+  });
+
+  test.each<[string, NonNullable<SchedulerParts['lookAtStart']>]>([
+    ['fails', () => Promise.reject(new ServiceError('registry-unreachable', 'no registry'))],
+    ['lasts until the stop', (signal) => once(signal, 'abort')],
+  ])('a look at the start that %s delays no update and no stop', async (_how, lookAtStart) => {
+    const { clock, begun, complaints, stop } = start({ schedule: hourly }, undefined, { lookAtStart });
+    await clock.advance(1.5 * hourMs);
+    await stop();
+    expect([begun, complaints]).toEqual([[['schedule', 1]], []]);
   });
 
   test('updates after every interval, and at the start only when told to', async () => {
