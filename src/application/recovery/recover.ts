@@ -4,7 +4,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 import { isKeptByUpdate, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
-import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import { isMarkOf, keptMarksOf, type TransactionMark } from '../../domain/transaction/transaction-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { opened } from '../transaction/facts/open-transaction.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
@@ -92,9 +92,12 @@ export async function recoverTransactions(
   );
   if (own !== undefined) await concludeHelpers(outside, own, helpers, { open: found.open, imageLabelsOf });
   if (!isHelper) {
+    const isOfUpdateHere = (mark: TransactionMark) =>
+      [...outside.instance.transactions].some((id) => isMarkOf(mark, id));
     const readAgain = async () => {
       const again = await outside.engine.listContainers({}, signal);
-      return (await findOpen(outside, withoutKept(again), { unsealed })).stray;
+      const { stray } = await findOpen(outside, withoutKept(again), { unsealed });
+      return stray.filter((mark) => !isOfUpdateHere(mark));
     };
     const { stray: marks } = found;
     await settleStrayMarks(outside, { marks, readAgain, liveRestore: info.liveRestore }, signal);

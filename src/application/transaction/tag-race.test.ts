@@ -5,8 +5,11 @@ import { createApplication } from '../create-application.ts';
 
 const request = { trigger: 'command', images: [], containers: [] } as const;
 
-/** Updates `web`. Another instance starts before each of the first `slow` creations, and takes its mark for a dead update's. */
-async function updateWhileOthersStart(slow: number) {
+/**
+ * Updates `web`. Another instance starts before each of the first `slow` creations, and takes its mark for a dead
+ * update's. `here`: it is the same process, through another name of the engine.
+ */
+async function updateWhileOthersStart(slow: number, here = false) {
   const scene = createSandboxScene();
   const { engine, control } = scene.sandbox;
   scene.registry.store.publish('app:1', { version: '1' });
@@ -22,7 +25,8 @@ async function updateWhileOthersStart(slow: number) {
         ...outside.engine,
         async createContainer(name, recipe) {
           creations += 1;
-          if (creations <= slow) await createApplication(scene.startProcess().outside, defaultSettings).recover();
+          const other = here ? outside : scene.startProcess().outside;
+          if (creations <= slow) await createApplication(other, defaultSettings).recover();
           return outside.engine.createContainer(name, recipe);
         },
       },
@@ -31,8 +35,12 @@ async function updateWhileOthersStart(slow: number) {
   );
   const session = await scene.clock.run(() => updating.update(request));
   const { containers, tags } = control.snapshot();
-  return { said: session.containers, containers: Object.keys(containers), tags: Object.keys(tags) };
+  return { said: session.containers, containers: Object.keys(containers), tags: Object.keys(tags), creations };
 }
+
+test('a repair through another name of the engine leaves the tag of an update of this process as it is', async () => {
+  expect(await updateWhileOthersStart(1, true)).toMatchObject({ said: [{ outcome: 'updated' }], creations: 1 });
+});
 
 test('an update begins once more after a starting instance has moved its tag back', async () => {
   const { said, containers, tags } = await updateWhileOthersStart(1);
