@@ -28,6 +28,13 @@ test('a service and the container of the same name are two entities, and only on
   expect(shown([service])).toEqual([['web', true]]);
 });
 
+test('a service keeps its name while the container of the same name is replaced', () => {
+  const containers = [aTrackedContainer({ id: 's', kind: 'service' })];
+  const unfinished = [{ name: 'web', state: 'in progress', reason: '', image: 'nginx' }] as const;
+  const shown = entitiesOf({ ...empty, containers, unfinished }, new Set());
+  expect(shown?.containers.map(({ name }) => name)).toEqual(['web service']);
+});
+
 test('the newest version of a container that moves to a higher tag has that tag', () => {
   const moving = { candidate: 'nginx:1.28', candidateKind: 'minor', latestDigest: newer } as const;
   expect(versions(moving)).toEqual(['1.27 (aaaaaaaaaaaa)', '1.28 (bbbbbbbbbbbb)']);

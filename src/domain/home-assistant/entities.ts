@@ -32,7 +32,9 @@ export type Entities = {
 /** The watched containers as entities. Undefined before the first listing. `updating` has keys by `entryKeyOf`. */
 export function entitiesOf(inventory: Inventory, updating: ReadonlySet<string>): Entities | undefined {
   if (!inventory.known) return undefined;
-  const keys = new Set(inventory.containers.map((container) => withEngine(container, entryKeyOf(container))));
+  const keys = new Set(
+    [...inventory.containers, ...inventory.unfinished].map((one) => withEngine(one, entryKeyOf(one))),
+  );
   const checks = inventory.containers.flatMap(({ checkedAtMs }) => checkedAtMs ?? []);
   return {
     containers: inventory.containers.map((container) => {
@@ -43,7 +45,7 @@ export function entitiesOf(inventory: Inventory, updating: ReadonlySet<string>):
   };
 }
 
-function withEngine({ engine }: TrackedContainer, name: string): string {
+function withEngine({ engine }: Pick<TrackedContainer, 'engine'>, name: string): string {
   return engine === undefined ? name : `${engine}/${name}`;
 }
 
