@@ -69,11 +69,14 @@ describe('keepUpdating()', () => {
   test.each<[string, NonNullable<SchedulerParts['lookAtStart']>]>([
     ['fails', () => Promise.reject(new ServiceError('registry-unreachable', 'no registry'))],
     ['lasts until the stop', (signal) => once(signal, 'abort')],
-  ])('a look at the start that %s delays no update and no stop', async (_how, lookAtStart) => {
+    ['has a bug', () => Promise.reject(new TypeError('a bug'))],
+  ])('a look at the start that %s delays no update and no stop', async (how, lookAtStart) => {
     const { clock, begun, complaints, stop } = start({ schedule: hourly }, undefined, { lookAtStart });
     await clock.advance(1.5 * hourMs);
     await stop();
-    expect([begun, complaints]).toEqual([[['schedule', 1]], []]);
+    expect(begun).toEqual([['schedule', 1]]);
+    const bugs = how === 'has a bug' ? ['The check at the start failed because of an internal error'] : [];
+    expect(complaints).toEqual(bugs);
   });
 
   test('updates after every interval, and at the start only when told to', async () => {

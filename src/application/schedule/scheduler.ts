@@ -1,7 +1,7 @@
 import type { UpdateSchedule } from '../../domain/schedule/schedule.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { LogFields, Outside } from '../../domain/outside/outside.ts';
 import type { ServiceStatus } from '../../domain/run/service-status.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';
 import type { Trigger } from '../../domain/run/session.ts';
@@ -49,19 +49,19 @@ export function createScheduler({
    * An event reports a run that fails as a whole, for example because the engine is unreachable. The next run begins as
    * usual.
    */
-  async function attempt(trigger: Trigger, names: readonly string[], signal: AbortSignal): Promise<void> {
+  async function attempt(what: string, work: () => Promise<unknown>, fields: LogFields = {}): Promise<void> {
     try {
-      const containers = names.map((name) => name.replaceAll('.', String.raw`\.`));
-      await update({ images: [], containers, trigger }, signal);
+      await work();
     } catch (error) {
-      if (error instanceof ServiceError) log.debug('The update ended early', { trigger, error: error.message });
-      else log.error('The update failed because of an internal error', { trigger, error });
+      if (error instanceof ServiceError) log.debug(`${what} ended early`, { ...fields, error: error.message });
+      else log.error(`${what} failed because of an internal error`, { ...fields, error });
     }
-    logNext(signal);
   }
 
-  async function look(signal: AbortSignal): Promise<void> {
-    await lookAtStart(signal).catch((error: unknown) => log.debug('The containers could not be checked', { error }));
+  async function run(trigger: Trigger, names: readonly string[], signal: AbortSignal): Promise<void> {
+    const containers = names.map((name) => name.replaceAll('.', String.raw`\.`));
+    await attempt('The update', () => update({ images: [], containers, trigger }, signal), { trigger });
+    logNext(signal);
   }
 
   return {
@@ -69,19 +69,20 @@ export function createScheduler({
       const running = new Set<Promise<void>>();
       let ended = new AbortController();
       const track = (work: Promise<unknown>) => {
-        const run = work.then(() => {
-          running.delete(run);
+        const tracked = work.then(() => {
+          running.delete(tracked);
           // It may have found containers whose window opens soon.
           ended.abort();
         });
-        running.add(run);
+        running.add(tracked);
       };
-      const begin = (trigger: Trigger, names: readonly string[] = []) => track(attempt(trigger, names, signal));
+      const begin = (trigger: Trigger, names: readonly string[] = []) => track(run(trigger, names, signal));
       nextRun = schedule && createNextRun(schedule, clock);
       words = schedule ? { schedule: schedule.words } : { scheduleOff: whyNone ?? 'No schedule is given' };
       if (!updateOnStart) logNext(signal);
       if (updateOnStart && !signal.aborted) begin('start');
-      else if (nextRun !== undefined && !signal.aborted) track(look(signal));
+      else if (nextRun !== undefined && !signal.aborted)
+        track(attempt('The check at the start', () => lookAtStart(signal)));
       let openedMs = -Infinity;
       while (!signal.aborted) {
         const dueInMs = nextRun?.dueInMs() ?? recheckMs;
