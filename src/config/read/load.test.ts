@@ -560,11 +560,9 @@ describe('faults', () => {
     ]);
   });
 
-  test('a value of any length is refused at once', () => {
-    const begin = performance.now();
-    for (const text of ['a', 'a:', '@', '://', 'a://b:', '?a'])
-      refusedValue('--x', text.repeat(20_000), 'a word', false);
-    expect(performance.now() - begin).toBeLessThan(500);
+  test.each(['a', 'a:', '@', '://', 'a://b:', '?a'])('a value of any length is refused at once: of %j', (text) => {
+    const { message } = refusedValue('--x', text.repeat(500_000), 'a word', false);
+    expect(message).toMatch(/^Cannot use --x ".{1,200}": expected a word$/);
   });
 
   test('the digest of an image is repeated', () => {
