@@ -488,6 +488,7 @@ describe('faults', () => {
       ['--stop-timeout', '-5'],
       'Cannot use --stop-timeout: it needs a value (if "-5" is meant, write --stop-timeout=-5)',
     ],
+    [['--scope', '-canary'], 'Cannot use --scope: it needs a value (if "-canary" is meant, write --scope=-canary)'],
     [['--no-cleanup=true'], 'Cannot use --no-cleanup with a value: it means --cleanup=false'],
     [['--__proto__=1'], 'Cannot use --__proto__: there is no such option'],
     [['--constructor'], 'Cannot use --constructor: there is no such option'],
