@@ -58,11 +58,13 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** A document that a full disk has cut off must not look complete. */
+/** A document that a full disk has cut off must not look complete, as after the codes 0, 3 and 10. A signal's code stays. */
 function failUnlessReaderWent({ code, message }: NodeJS.ErrnoException): void {
   if (code === 'EPIPE') return;
   process.stderr.write(`upkeep: Cannot write the output: ${message}\n`);
-  process.on('exit', () => (process.exitCode ||= 1));
+  process.on('exit', (code) => {
+    if (code < 128) process.exitCode = 1;
+  });
 }
 
 async function printCompletion(operands: readonly string[]): Promise<number> {

@@ -1,5 +1,4 @@
 import type { Settings } from '../config/read/process-settings.ts';
-import { localTimeZone } from '../config/schedule/local-time-zone.ts';
 import type { MessageLevel } from '../domain/notification/message.ts';
 import type { ServiceStart } from '../interfaces/cli/context/context.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
@@ -114,7 +113,7 @@ async function openTargets({ notifications, registry }: Settings, { clock, log, 
   const templateFailures: string[] = [];
   const composer = createComposer(notifications, {
     hostname: hostName,
-    timeZone: notifications.timeZone ?? localTimeZone(),
+    timeZone: notifications.timeZone,
     onTemplateFailure: (reason) => {
       // A service runs for a long time, and logs each failure, so only the first ones are kept.
       if (templateFailures.length < 10) templateFailures.push(reason);

@@ -38,7 +38,7 @@ describeInBrowser('the page with 500 containers', () => {
   }, 120_000);
   afterAll(() => stage.close());
 
-  test('shows all of them within the budget of 300 ms, and a filter within 16 ms of script', async () => {
+  test('shows all of them after each filter, and prints the time of both', async () => {
     const page = await stage.open();
     expect(await page.locator('tr.row').count()).toBe(many.length);
     const rows = await page.evaluate<number>(`performance.getEntriesByName('rows')[0].duration`);

@@ -446,9 +446,7 @@ describe('health', () => {
     const service = createScriptedService();
     const { ask, stop } = await startDescribed({ limits: { readinessTimeoutMs: 60 } }, service);
     service.script.checkEnds = new Promise(() => undefined);
-    const beganMs = performance.now();
     expect((await ask('/readyz')).status).toBe(503);
-    expect(performance.now() - beganMs).toBeLessThan(1000);
     await stop();
   });
 });

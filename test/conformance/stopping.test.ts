@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { type HttpScene, startHttp } from '../support/http/http-scene.ts';
 import { createScriptedService } from '../support/http/scripted-service.ts';
 
+const hourMs = 3_600_000;
+
 describe('when the service stops', () => {
   test('no new connection is taken, and a running request gets its reply', async () => {
     const service = createScriptedService();
@@ -64,21 +66,18 @@ describe('when the service stops', () => {
     const beganMs = performance.now();
     await stop();
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(95);
-    expect(performance.now() - beganMs).toBeLessThan(2000);
     await refused;
   });
 
   test('idle connections do not keep it', async () => {
-    const { url, port, stop } = await startHttp(createScriptedService());
+    const { url, port, stop } = await startHttp(createScriptedService(), { limits: { graceMs: hourMs } });
     const agent = new Agent({ keepAlive: true });
     await new Promise<void>((resolve, reject) => {
       get(`${url}/livez`, { agent }, (response) => response.resume().on('end', resolve)).on('error', reject);
     });
     const silent = connect(port, '127.0.0.1');
     await new Promise((resolve) => silent.on('connect', resolve));
-    const beganMs = performance.now();
     await stop();
-    expect(performance.now() - beganMs).toBeLessThan(1000);
     agent.destroy();
     silent.destroy();
   });

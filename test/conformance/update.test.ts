@@ -111,9 +111,7 @@ describe('one update at a time', () => {
     const end = hold();
     const first = update('?container=a');
     await asked(1);
-    const beganMs = performance.now();
     const reply = await update();
-    expect(performance.now() - beganMs).toBeLessThan(1000);
     expect(reply.status).toBe(429);
     expect(reply.headers['retry-after']).toBe('30');
     expect(reply.json().error).toBe('another update is already running');
@@ -276,7 +274,6 @@ describe('timeout', () => {
     const beganMs = performance.now();
     const reply = await update('?timeout=100ms');
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(95);
-    expect(performance.now() - beganMs).toBeLessThan(1000);
     expect(reply.status).toBe(408);
     expect(reply.json().error).toBe('the update did not end within 100ms');
     expectErrorBody(reply);
@@ -318,11 +315,9 @@ describe('timeout', () => {
       '?container=a&timeout=%0920ms',
       '?container=a&timeout=1+h',
     ]) {
-      const beganMs = performance.now();
       const reply = await ask(`/v1/update${query}`, { method: 'POST' });
       expect([query, reply.status]).toEqual([query, 408]);
       expect(reply.json().error, query).toContain('within 100ms');
-      expect(performance.now() - beganMs).toBeLessThan(1000);
     }
     end();
     await stop();

@@ -14,7 +14,7 @@ import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { createTestLog } from '../../../test/support/test-log.ts';
 import { anyRecords, messageOf } from '../../../test/support/notify/outbox-arbitrary.ts';
 import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
@@ -132,19 +132,15 @@ describe('the outbox file', () => {
   test('on a disk that does not answer delays nobody for longer than the deadline, and is written again later', async () => {
     const folder = freshFolder();
     const path = join(folder, 'outbox.jsonl');
-    // Its reading waits for a writer.
-    execFileSync('mkfifo', [path]);
     const log = createTestLog();
-    const file = createOutboxFile(folder, log, 200);
-    try {
-      expect(await file.load()).toEqual([]);
+    const file = createOutboxFile(folder, log);
+    await whileItDoesNotAnswer(path, async (past) => {
+      expect(await past(file.load())).toEqual([]);
       expect(JSON.stringify(log.lines)).toMatch(/Cannot read the outbox .*: the disk does not answer/);
       await expect(file.append([put('1')])).rejects.toThrow(/^Cannot write the outbox ".*": the disk does not answer/);
       await expect(file.replace([put('1')])).rejects.toThrow(/the disk does not answer/);
       await file.close();
-    } finally {
-      await (await open(path, 'r+')).close();
-    }
+    });
     rmSync(path);
     await expect.poll(() => file.replace([put('2')]).catch(() => 'late'), { timeout: 10_000 }).toBeUndefined();
     expect(await createOutboxFile(folder, log).peek()).toEqual([put('2')]);
@@ -156,13 +152,8 @@ describe('the outbox file', () => {
     const other = `${path}.old`;
     await createOutboxFile(folder, createTestLog()).append([put('1')]);
     renameSync(path, other);
-    execFileSync('mkfifo', [path]);
-    const file = createOutboxFile(folder, createTestLog(), 200);
-    try {
-      expect(await file.load()).toEqual([]);
-    } finally {
-      await (await open(path, 'r+')).close();
-    }
+    const file = createOutboxFile(folder, createTestLog());
+    await whileItDoesNotAnswer(path, async (past) => expect(await past(file.load())).toEqual([]));
     renameSync(other, path);
     await expect.poll(() => file.append([put('2')]).catch(() => 'late'), { timeout: 10_000 }).toBeUndefined();
     expect(await file.peek()).toEqual([put('1'), put('2')]);
@@ -171,3 +162,20 @@ describe('the outbox file', () => {
     await file.close();
   });
 });
+
+type Past = <Result>(work: Promise<Result>) => Promise<Result>;
+
+/** Replaces the file by one whose reading waits for a writer. `past` lets the deadline of a call pass; no other passes. */
+async function whileItDoesNotAnswer(path: string, act: (past: Past) => Promise<unknown>): Promise<void> {
+  execFileSync('mkfifo', [path]);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    await act((work) => {
+      vi.runAllTimers();
+      return work;
+    });
+  } finally {
+    vi.useRealTimers();
+    await (await open(path, 'r+')).close();
+  }
+}

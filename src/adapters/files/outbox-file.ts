@@ -17,7 +17,7 @@ export type OutboxFile = OutboxStore & {
  * fails after the deadline, because a network file system may never answer. Further calls then fail until it has ended.
  * Records that `load` could not read in time stay in the file for the next start.
  */
-export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>, deadlineMs = 10_000): OutboxFile {
+export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>): OutboxFile {
   const path = join(folder, 'outbox.jsonl');
   let file: OpenFile | undefined;
   let isBusy = false;
@@ -81,6 +81,8 @@ export function createOutboxFile(folder: string, log: Pick<Log, 'warn'>, deadlin
     close: () => inTime('write', close).catch(() => undefined),
   };
 }
+
+const deadlineMs = 10_000;
 
 const noAnswer = new Error('the disk does not answer');
 

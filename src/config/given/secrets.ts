@@ -1,6 +1,7 @@
 import { accessSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlainPath, pathRemedy } from '../../domain/settings/values/shown-text.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { refusedValue, type Fault, type Read } from '../declaration/fault.ts';
 
@@ -106,7 +107,7 @@ function whyNotThere(path: string): string {
 }
 
 function isDenied(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM');
+  return ['EACCES', 'EPERM'].includes(codeOf(error));
 }
 
 /** The user needs the path to find the mistake. */

@@ -5,7 +5,7 @@ import type { Fault } from '../declaration/fault.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { readNamedFile } from '../given/secrets.ts';
 import { readLegacyNotifications } from './legacy-urls.ts';
-import { localTimeZone } from '../schedule/local-time-zone.ts';
+import { timeZoneOf } from '../schedule/local-time-zone.ts';
 import { readDailyTime, readTimeSpan } from '../schedule/times.ts';
 
 type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
@@ -19,8 +19,7 @@ export function makeNotificationSettings(given: Given, { faults, warnings }: Not
   warnings.push(...legacy.warnings);
   const urls = [...values.notificationUrl, ...legacy.urls];
   const style = styleOf(given);
-  const timeZone = values.timeZone?.replace(/^:/, '');
-  const zone = timeZone ?? localTimeZone();
+  const timeZone = timeZoneOf(values);
   return {
     urls,
     legacyUrls: legacy.urls,
@@ -39,9 +38,9 @@ export function makeNotificationSettings(given: Given, { faults, warnings }: Not
     skipTitle: values.notificationSkipTitle,
     startupMessage: !values.noStartupMessage,
     repeat: isGiven('notificationRepeat') ? values.notificationRepeat : style === 'watchtower',
-    digest: values.notificationDigest === undefined ? undefined : readDailyTime(values.notificationDigest, zone),
+    digest: values.notificationDigest === undefined ? undefined : readDailyTime(values.notificationDigest, timeZone),
     quietHours:
-      values.notificationQuietHours === undefined ? undefined : readTimeSpan(values.notificationQuietHours, zone),
+      values.notificationQuietHours === undefined ? undefined : readTimeSpan(values.notificationQuietHours, timeZone),
     retryMs: values.notificationRetryMs,
     timeZone,
   };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfiguration } from '../read/load.ts';
+import { localTimeZone } from '../schedule/local-time-zone.ts';
 import { isDailyTime, isTimeSpan, readDailyTime, readTimeSpan } from '../schedule/times.ts';
 
 describe('times of the day', () => {
@@ -22,6 +23,16 @@ describe('times of the day', () => {
     expect(span?.from(0)).toBe(22 * 3_600_000);
     expect(span?.until(0)).toBe(7 * 3_600_000);
   });
+});
+
+test.each([
+  ['Europe/Berlin', 'Europe/Berlin'],
+  [':Asia/Kolkata', 'Asia/Kolkata'],
+  ['/usr/share/zoneinfo/Asia/Kolkata', 'Asia/Kolkata'],
+  [':/etc/localtime', localTimeZone()],
+])('with TZ=%s, messages and their times are in the zone %s', (TZ, zone) => {
+  const { timeZone, digest } = load(['--notification-digest', '07:00'], { TZ }).settings.notifications;
+  expect([timeZone, digest?.(0)]).toEqual([zone, readDailyTime('07:00', zone)?.(0)]);
 });
 
 describe('the style', () => {

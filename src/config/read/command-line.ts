@@ -48,7 +48,8 @@ function split(argv: readonly string[]) {
       flagTokens.push({
         name: token.name,
         written: token.rawName,
-        text: token.value,
+        // As written: withLongFlags() has changed a value that looks like a flag.
+        text: token.inlineValue === false ? argv[token.index + 1] : token.value,
         inline: token.inlineValue,
         nextWord,
       });

@@ -488,6 +488,7 @@ describe('faults', () => {
       ['--stop-timeout', '-5'],
       'Cannot use --stop-timeout: it needs a value (if "-5" is meant, write --stop-timeout=-5)',
     ],
+    [['--scope', '-canary'], 'Cannot use --scope: it needs a value (if "-canary" is meant, write --scope=-canary)'],
     [['--no-cleanup=true'], 'Cannot use --no-cleanup with a value: it means --cleanup=false'],
     [['--__proto__=1'], 'Cannot use --__proto__: there is no such option'],
     [['--constructor'], 'Cannot use --constructor: there is no such option'],
@@ -560,11 +561,9 @@ describe('faults', () => {
     ]);
   });
 
-  test('a value of any length is refused at once', () => {
-    const begin = performance.now();
-    for (const text of ['a', 'a:', '@', '://', 'a://b:', '?a'])
-      refusedValue('--x', text.repeat(20_000), 'a word', false);
-    expect(performance.now() - begin).toBeLessThan(500);
+  test.each(['a', 'a:', '@', '://', 'a://b:', '?a'])('a value of any length is refused at once: of %j', (text) => {
+    const { message } = refusedValue('--x', text.repeat(500_000), 'a word', false);
+    expect(message).toMatch(/^Cannot use --x ".{1,200}": expected a word$/);
   });
 
   test('the digest of an image is repeated', () => {

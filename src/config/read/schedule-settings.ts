@@ -1,8 +1,8 @@
 import type { Given } from '../given/given-options.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { Fault } from '../declaration/fault.ts';
+import { timeZoneOf } from '../schedule/local-time-zone.ts';
 import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
-import { timeZoneOf } from './service-settings.ts';
 
 export function scheduleSource({ values, sourceOf }: Given): string | undefined {
   if (values.schedule !== undefined) return sourceOf('schedule');

@@ -1,6 +1,6 @@
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
 import { serviceOptionEntries, type ServiceOptionValues } from '../../domain/settings/table/service-options.ts';
-import { localTimeZone, zoneNameIn } from '../schedule/local-time-zone.ts';
+import { timeZoneOf } from '../schedule/local-time-zone.ts';
 import type { Given } from '../given/given-options.ts';
 
 /**
@@ -18,11 +18,6 @@ export function serviceSettings(
     selfUpdate: selfUpdate(command, values, servesApi),
     timeZone: timeZoneOf(values),
   };
-}
-
-/** The configured one, else the system's. */
-export function timeZoneOf({ timeZone = '/etc/localtime' }: Pick<Given['values'], 'timeZone'>): string {
-  return zoneNameIn(timeZone) ?? localTimeZone();
 }
 
 /** Only `run` is started again by a successor. With the HTTP API and published ports it cannot replace itself. */

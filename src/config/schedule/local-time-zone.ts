@@ -1,5 +1,10 @@
 import { readlinkSync } from 'node:fs';
 
+/** The configured zone, else the machine's. */
+export function timeZoneOf({ timeZone = '/etc/localtime' }: { readonly timeZone: string | undefined }): string {
+  return zoneNameIn(timeZone) ?? localTimeZone();
+}
+
 /**
  * The time zone of the machine, as Node finds it. UTC is detected from the files alone, because the first use of
  * `Intl.DateTimeFormat` takes 10 MiB for as long as the process runs. https://man7.org/linux/man-pages/man5/localtime.5.html

@@ -34,8 +34,8 @@ export type NotificationSettings = {
   readonly quietHours: QuietHours | undefined;
   /** The pause before the second attempt. It doubles with each further one. */
   readonly retryMs: number;
-  /** The time zone of times in messages; undefined: the system's. */
-  readonly timeZone: string | undefined;
+  /** The time zone of times in messages. */
+  readonly timeZone: string;
 };
 
 /** The next time after the given one, both in Unix milliseconds; undefined: never again. */

@@ -66,12 +66,9 @@ describe('hideSecrets()', () => {
     expect(hideSecrets(line, env)).toBe(shown);
   });
 
-  test('takes no time on a line that was made to take some', () => {
-    const began = performance.now();
-    hideSecrets(
-      `${'password '.repeat(5000)}\n${'a://b:@'.repeat(5000)}\n${'cookie:'.repeat(5000)}\n${'a://'.repeat(5000)}\n${'x'.repeat(60_000)}`,
-      env,
-    );
-    expect(performance.now() - began).toBeLessThan(500);
+  test('reads no more of a line than can be read at once', () => {
+    const lines = ['password ', 'a://b:@', 'cookie:', 'a://', 'x'].map((piece) => piece.repeat(500_000));
+    const shown = hideSecrets(lines.join('\n'), env).split('\n');
+    expect(shown.map(({ length }) => length)).toEqual([2000, 2000, 'cookie:***'.length, 2000, 2000]);
   });
 });

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyOf, namePattern, sizeOfPatterns } from './name-pattern.ts';
@@ -41,10 +40,7 @@ describe('namePattern()', () => {
     const patterns = ['(a+)+$', '(a|a)*b', '(?:a?){400}a{400}', '(.*)*(.*)*(.*)*x', '(a*)*(a*)*(a*)*!'].map(
       namePattern,
     );
-    const names = Array.from({ length: 100 }, (_, index) => `${'a'.repeat(250)}${index}`);
-    const startedAtMs = performance.now();
-    for (const matches of patterns) names.forEach(matches);
-    expect(performance.now() - startedAtMs).toBeLessThan(2000);
+    for (const matches of patterns) expect(matches(`${'a'.repeat(250)}0`)).toBe(false);
   });
 });
 
@@ -61,10 +57,8 @@ describe('sizeOfPatterns()', () => {
   });
 
   test('tells what is too big without making it', () => {
-    const patterns = Array.from({ length: 1500 }, (_, index) => `\\PL{${850 + (index % 100)}}`);
-    const startedAtMs = performance.now();
+    const patterns = Array.from({ length: 3000 }, (_, index) => `\\PL{${850 + (index % 100)}}`);
     expect(sizeOfPatterns(patterns)).toBe(Infinity);
-    for (const matches of patterns.map(namePattern)) matches('web');
-    expect(performance.now() - startedAtMs).toBeLessThan(1000);
+    expect(anyOf(patterns.map(namePattern))('web')).toBe(false);
   });
 });

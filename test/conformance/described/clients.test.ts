@@ -114,9 +114,7 @@ describe.skipIf(!isThere('curl'))('a CI job with curl', () => {
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
     while (!out.includes('retry: 5000')) await sleep(5);
     await scene.ask('/v1/check', { method: 'POST' });
-    const deadlineMs = performance.now() + 1000;
-    while (!out.includes('event: scan_completed') && performance.now() < deadlineMs) await sleep(5);
-    expect(out).toContain('event: scan_completed');
+    while (!out.includes('event: scan_completed')) await sleep(5);
     expect(child.exitCode).toBeNull();
     child.kill();
   });

@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
@@ -18,6 +19,8 @@ describeInLab('the command line on a real engine', (lab) => {
     await publish('plain-v2');
     expect((await upkeep('check', '--exit-code')).code).toBe(10);
     expect((await upkeep('check')).code).toBe(0);
+    const onFullDisk = `exec "${process.execPath}" dist/main.js check --exit-code --host unix://${engine.socket} >/dev/full`;
+    expect(await once(execFile('sh', ['-c', onFullDisk]), 'close')).toEqual([1, null]);
   });
 
   test.each([

@@ -118,10 +118,8 @@ describeInLab('how containers are stopped and started', (lab) => {
 
   test('the label stop-timeout decides when a container is killed', async () => {
     const Labels = { 'upkeep.stop-timeout': '1s' };
-    await stale('deaf', { old: catalogue.deaf, config: { Labels, StopTimeout: 60 } });
-    const beganMs = performance.now();
+    await stale('deaf', { old: catalogue.deaf, config: { Labels, StopTimeout: 3600 } });
     expect((await upkeep.update()).outcomes['deaf']?.outcome).toBe('updated');
-    expect(performance.now() - beganMs).toBeLessThan(30_000);
   });
 
   test.each([

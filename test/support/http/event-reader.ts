@@ -41,7 +41,7 @@ export function followEvents(
         response.on('error', () => undefined);
         if (!paused) response.on('data', (chunk: Buffer) => (text += chunk.toString()));
         const until = async (isEnough: (text: string) => boolean): Promise<void> => {
-          const deadlineMs = performance.now() + 5000;
+          const deadlineMs = performance.now() + 30_000;
           while (!isEnough(text)) {
             if (performance.now() > deadlineMs) throw new Error(`never came: ${text.slice(-500)}`);
             await sleep(2);

@@ -71,5 +71,5 @@ export const noNotifications: NotificationSettings = {
   digest: undefined,
   quietHours: undefined,
   retryMs: 30_000,
-  timeZone: undefined,
+  timeZone: 'UTC',
 };

@@ -128,9 +128,10 @@ test('parseChallenges() takes any text without failing, in linear time', () => {
       expect(parseChallenges(text).length).toBeLessThanOrEqual(text.length);
     }),
   );
-  const startedAt = performance.now();
-  for (const piece of ['a=', '\\"', '"\\', ' ,', 'a ', 'a="b",']) parseChallenges(`Bearer ${piece.repeat(50_000)}`);
-  expect(performance.now() - startedAt).toBeLessThan(1000);
+  const counts = ['a=', '\\"', '"\\', ' ,', 'a ', 'a="b",'].map(
+    (piece) => parseChallenges(`Bearer ${piece.repeat(500_000)}`).length,
+  );
+  expect(counts).toEqual([0, 0, 0, 1, 0, 1]);
 });
 
 function plain(challenges: readonly Challenge[]): unknown {

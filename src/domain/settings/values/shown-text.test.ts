@@ -16,6 +16,9 @@ test.each([
   ['me:hunter2@h', '***@h'],
   ['n=ssh://me@x:hunter2@h', 'n=ssh://***@h'],
   ['SSH://me%3Ahunter2@h', 'SSH://***@h'],
+  ['ssh://me@a,tcp://me:hunter2@h', 'ssh://***@h'],
+  ['me:hun ter2@h', '***@h'],
+  ['unix:///run/a,tcp://me:hunter2@h', 'unix://***@h'],
   ['-----BEGIN PRIVATE KEY-----\nhunter2', '***'],
 ])('of %j people see %j', (text, shown) => {
   expect(withoutSecretParts(text)).toBe(shown);
@@ -24,8 +27,13 @@ test.each([
 test.each([
   'ssh://me@h:22',
   'nas=SSH://me@h',
+  'nas=ssh://me@nas:22,typo,pi=ssh://you@pi',
+  'unix:///run/user@1000/docker.sock',
   'me@example.com',
+  'TZ=:Europe/Berlin @dayly',
   `app:1@sha256:${'a'.repeat(64)}`,
+  `app:1@sha512:${'a'.repeat(128)}`,
+  'app:1@sha256abc,app:2',
   'http://server:8080/path',
   'tcp://[fe80::1]:2375',
   'near=tcp://a:1,far=tcp://b:2',
@@ -37,13 +45,14 @@ test.each([
 });
 
 test('a path is shown, the content of a file is not', () => {
-  for (const path of ['key', './key.pem', '/run/secrets/upkeep-journal-key', '~/keys/team.pub', 'C:\\keys\\a.pem'])
-    expect(isPlainPath(path)).toBe(true);
+  const paths = ['key', './key.pem', '/run/secrets/upkeep-journal-key', 'secrets/upkeep-journal-key-2024'];
+  for (const path of [...paths, '~/keys/team.pub', 'C:\\keys\\a.pem']) expect(isPlainPath(path)).toBe(true);
   const secrets = [
     'hunter2\nhunter2',
     '{"auths":{}}',
     '0123456789abcdef0123456789abcdef',
     'aHVudGVyMmh1bnRlcjJodW50ZXIy/+==',
+    'aHVudGVyMmh1bnRlcjJodW50ZXIy-_==',
   ];
   for (const content of [...secrets, '-----BEGIN PRIVATE KEY-----', 'http://me:hunter2@h'])
     expect(isPlainPath(content)).toBe(false);

@@ -8,10 +8,14 @@ export function withoutSecretParts(text: string): string {
 
 /**
  * True for a path that can be shown. The content of a file with secrets is none: it has lines, is JSON, or is one long
- * word of letters and digits.
+ * word in hex or base64.
  */
 export function isPlainPath(text: string): boolean {
-  return withoutSecretParts(text) === text && !/[\r\n{}]/.test(text) && !/^(?!~?\/|\.)[\w+/=-]{24,}$/.test(text);
+  return (
+    withoutSecretParts(text) === text &&
+    !/[\r\n{}]/.test(text) &&
+    !/^(?!~?\/|\.)(?:[\w=-]{24,}|[A-Za-z\d+/=]{24,})$/.test(text)
+  );
 }
 
 /** For a text that is no plain path. */
@@ -19,19 +23,19 @@ export const pathRemedy = 'give the path of a file, not its content';
 
 const hidden = '***';
 
-/**
- * Everything before the last `@`, because a password may contain any character. The digest of an image and the plain user
- * of an SSH address stay.
- */
+/** Everything before the last `@`, because a password may contain any character. */
 function withoutLogin(text: string): string {
-  const [, before] = /^(.*)@(?!sha256:)/s.exec(text) ?? [];
+  const [, before] = lastAt.exec(text) ?? [];
   if (before === undefined) return text.replace(passwordAsPort, `$1${hidden}`);
   const at = before.indexOf('://');
+  // The space is that of a schedule such as `TZ=:UTC @daily`.
+  if (at < 0 && (!before.includes(':') || /\s/.test(before.slice(-1)))) return text;
   const scheme = at < 0 ? '' : before.slice(0, at + '://'.length);
-  const login = before.slice(scheme.length);
-  const isPlain = scheme === '' ? !login.includes(':') : /ssh:\/\/$/i.test(scheme) && /^[\w.-]*$/.test(login);
-  return isPlain ? text : scheme + hidden + text.slice(before.length);
+  return scheme + hidden + text.slice(before.length);
 }
+
+/** Not that of the digest of an image, of the plain user of an SSH address or of the path of a socket. */
+const lastAt = /^(.*)@(?<!(?:ssh:\/\/[\w.-]*|unix:\/\/\/[\w./-]*)@)(?!sha\d{3})/is;
 
 /** Of an address that ends in its password. */
 const passwordAsPort = /^([^:]*:\/\/[^/?#:[\s]*:)(?!\d*(?:[/?#,\s]|$)).*/s;

@@ -19,8 +19,6 @@ test.each([
   expect(hasTag(header, '"abc"')).toBe(expected);
 });
 
-test('a long header is soon read', () => {
-  const startedAtMs = performance.now();
-  for (const piece of ['"', 'W/"', '"a",', ' ', '*']) hasTag(piece.repeat(100_000), '"abc"');
-  expect(performance.now() - startedAtMs).toBeLessThan(2000);
+test.each(['"', 'W/"', '"a",', ' ', '*'])('a header of a million %j is soon read', (piece) => {
+  expect(hasTag(piece.repeat(1_000_000), '"abc"')).toBe(false);
 });

