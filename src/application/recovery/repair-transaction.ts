@@ -3,6 +3,7 @@ import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { readJournal } from '../../domain/transaction/journal.ts';
 import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
 import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
 import { handOver } from '../transaction/hand-over.ts';
@@ -41,7 +42,9 @@ export async function repairTransaction(
         reason: `another container holds the name "${displaced.name}"; the old container stays parked and stopped`,
       };
     }
-    const isFinished = result === 'committed' || facts?.members.every(isReplaced) === true;
+    const isFinished =
+      result === 'committed' ||
+      (facts?.members.every(isReplaced) === true && !(await isReplicaBack(outside, transaction)));
     const why = reason === '' && !isHelper ? 'the update had been interrupted' : reason;
     const lost = isFinished
       ? []
@@ -57,6 +60,15 @@ export async function repairTransaction(
 function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
   const hasSuccessor = successor?.place === 'name' || nameHeldBy === 'new' || nameHeldBy === 'rival';
   return old === undefined && hasSuccessor;
+}
+
+/** Whether a stand-in has the name of its container, so that an earlier repair has undone the update. */
+async function isReplicaBack({ engine }: Outside, { id, members }: OpenTransaction): Promise<boolean> {
+  const holders = await Promise.all(members.map(({ name }) => engine.inspectContainer(name)));
+  return holders.some((holder) => {
+    const reading = readJournal(holder?.settings.Config.Labels ?? {});
+    return reading.kind === 'journal' && reading.journal.role === 'standin' && reading.journal.transaction === id;
+  });
 }
 
 /** Hands the transaction to a helper, because its next step would stop our own container. */

@@ -72,6 +72,31 @@ describe('a container that removes itself (--rm)', () => {
     expect(volumes(scene)).toEqual(before);
   });
 
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'is told as undone when its copy is back, also if a repair was killed after change %i',
+    async (at) => {
+      const scene = await setScene();
+      const fault = { kind: 'crash', when: 'after' } as const;
+      const dying = async (where: 'stopContainer' | number) => {
+        const { outside, connection } = scene.startProcess(scene.sandbox.connect({ faults: [{ at: where, fault }] }));
+        const application = createApplication(outside, settings);
+        const request = { trigger: 'command', images: [], containers: [] } as const;
+        const work = (): Promise<unknown> =>
+          where === 'stopContainer' ? application.update(request) : application.recover();
+        await scene.clock.run(work).catch(() => undefined);
+        connection.crash();
+      };
+      await dying('stopContainer');
+      await dying(at);
+      const last = await scene.clock.run(() => recoverTransactions(scene.startProcess().outside, settings));
+      expect((await web(scene)).state.status).toBe('running');
+      expect((await scene.sandbox.engine.inspectImage((await web(scene)).imageId))?.config.Labels).toMatchObject({
+        'org.opencontainers.image.version': '1',
+      });
+      expect(last.transactions.filter(({ result }) => result === 'finished')).toEqual([]);
+    },
+  );
+
   test.each<readonly [string, Behaviour]>([
     ['ends at once', { exitsAfterMs: 0 }],
     ['cannot be started', { startError: 'exec: "service": not found' }],
