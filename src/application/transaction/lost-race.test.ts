@@ -1,75 +1,46 @@
 import { expect, test } from 'vitest';
-import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
-import { createApplication } from '../create-application.ts';
-
-const request = { trigger: 'command', images: [], containers: [] } as const;
-
-function createGate() {
-  let open = () => {};
-  const isOpen = new Promise<void>((resolve) => (open = resolve));
-  return { open, isOpen };
-}
+import { applicationWith, createGate, createStaleWeb, updateAll } from '../../../test/support/scene/race-scene.ts';
 
 /**
  * Two instances update `web` together. The loser creates its successor after the winner's has got the name, and is
  * killed after one of its changes. Then the winner removes the old container.
  */
 async function loseAndDie(at: number) {
-  const scene = createSandboxScene();
-  const { engine, control } = scene.sandbox;
-  scene.registry.store.publish('app:1', { version: '1' });
-  await engine.pullImage({ reference: 'app:1' });
-  const old = control.runContainer('web', { Image: 'app:1' });
-  scene.registry.store.publish('app:1', { version: '2' });
+  const { scene, old } = await createStaleWeb();
   const [marked, dropped, died] = [createGate(), createGate(), createGate()];
   const { outside: winner } = scene.startProcess();
-  const winning = createApplication(
-    {
-      ...winner,
-      engine: {
-        ...winner.engine,
-        async createContainer(name, recipe) {
-          await marked.isOpen;
-          return winner.engine.createContainer(name, recipe);
-        },
-        async removeContainer(id) {
-          if (id === old) {
-            dropped.open();
-            await died.isOpen;
-          }
-          return winner.engine.removeContainer(id);
-        },
-      },
+  const winning = applicationWith(winner, {
+    async createContainer(name, recipe) {
+      await marked.isOpen;
+      return winner.engine.createContainer(name, recipe);
     },
-    defaultSettings,
-  );
+    async removeContainer(id) {
+      if (id === old) {
+        dropped.open();
+        await died.isOpen;
+      }
+      return winner.engine.removeContainer(id);
+    },
+  });
   const connection = scene.sandbox.connect({ faults: [{ at, fault: { kind: 'crash', when: 'after' } }] });
   const { outside: loser } = scene.startProcess(connection);
-  const losing = createApplication(
-    {
-      ...loser,
-      engine: {
-        ...loser.engine,
-        async createContainer(name, recipe) {
-          marked.open();
-          await dropped.isOpen;
-          return loser.engine.createContainer(name, recipe);
-        },
-      },
+  const losing = applicationWith(loser, {
+    async createContainer(name, recipe) {
+      marked.open();
+      await dropped.isOpen;
+      return loser.engine.createContainer(name, recipe);
     },
-    defaultSettings,
-  );
+  });
   await scene.clock.run(async () => {
-    const won = winning.update(request);
-    await losing.update(request).catch(() => undefined);
+    const won = winning.update(updateAll);
+    await losing.update(updateAll).catch(() => undefined);
     connection.crash();
     marked.open();
     died.open();
     await won;
-    await createApplication(scene.startProcess().outside, defaultSettings).recover();
+    await applicationWith(scene.startProcess().outside, {}).recover();
   });
-  const { containers, tags } = control.snapshot();
+  const { containers, tags } = scene.sandbox.control.snapshot();
   return { containers: Object.keys(containers), tags: Object.keys(tags) };
 }
 

@@ -1,40 +1,24 @@
 import { expect, test } from 'vitest';
-import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
-import { createApplication } from '../create-application.ts';
-
-const request = { trigger: 'command', images: [], containers: [] } as const;
+import { applicationWith, createStaleWeb, updateAll } from '../../../test/support/scene/race-scene.ts';
 
 /**
  * Updates `web`. Another instance starts before each of the first `slow` creations, and takes its mark for a dead
  * update's. `here`: it is the same process, through another name of the engine.
  */
 async function updateWhileOthersStart(slow: number, here = false) {
-  const scene = createSandboxScene();
-  const { engine, control } = scene.sandbox;
-  scene.registry.store.publish('app:1', { version: '1' });
-  await engine.pullImage({ reference: 'app:1' });
-  control.runContainer('web', { Image: 'app:1' });
-  scene.registry.store.publish('app:1', { version: '2' });
+  const { scene } = await createStaleWeb();
   const { outside } = scene.startProcess();
   let creations = 0;
-  const updating = createApplication(
-    {
-      ...outside,
-      engine: {
-        ...outside.engine,
-        async createContainer(name, recipe) {
-          creations += 1;
-          const other = here ? outside : scene.startProcess().outside;
-          if (creations <= slow) await createApplication(other, defaultSettings).recover();
-          return outside.engine.createContainer(name, recipe);
-        },
-      },
+  const updating = applicationWith(outside, {
+    async createContainer(name, recipe) {
+      creations += 1;
+      const other = here ? outside : scene.startProcess().outside;
+      if (creations <= slow) await applicationWith(other, {}).recover();
+      return outside.engine.createContainer(name, recipe);
     },
-    defaultSettings,
-  );
-  const session = await scene.clock.run(() => updating.update(request));
-  const { containers, tags } = control.snapshot();
+  });
+  const session = await scene.clock.run(() => updating.update(updateAll));
+  const { containers, tags } = scene.sandbox.control.snapshot();
   return { said: session.containers, containers: Object.keys(containers), tags: Object.keys(tags), creations };
 }
 
