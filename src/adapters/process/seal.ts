@@ -3,9 +3,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, unlinkSync, wr
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Seal } from '../../domain/outside/outside.ts';
-import { isPlainPath, pathRemedy } from '../../domain/settings/values/shown-text.ts';
+import { pathRemedy, shownPath } from '../../domain/settings/values/shown-text.ts';
 import { codeOf, messageWithoutPath } from '../../domain/text/error-code.ts';
-import { quoted } from '../../domain/text/printable.ts';
 
 export type KeyPlace = {
   /** Undefined: `journal.key` in the folder, if a folder is given. */
@@ -75,9 +74,9 @@ function readKey(file: string, remedy: string): string {
 const leastKeyBytes = 16;
 
 function refusal(doing: string, file: string, error: unknown, remedy: string): ServiceError {
-  const shown = isPlainPath(file) ? { which: ` ${quoted(file, 300)}`, remedy } : { which: '', remedy: pathRemedy };
-  const message = `Cannot ${doing} the journal key${shown.which}: ${messageWithoutPath(error)}`;
-  return new ServiceError('invalid-input', message, { remedy: shown.remedy });
+  const shown = shownPath(file);
+  const message = `Cannot ${doing} the journal key${shown}: ${messageWithoutPath(error)}`;
+  return new ServiceError('invalid-input', message, { remedy: shown === '' ? pathRemedy : remedy });
 }
 
 function createSeal(key: string): Seal {

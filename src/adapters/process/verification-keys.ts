@@ -4,7 +4,7 @@ import { basename, extname } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { FoundSignature, VerificationKey } from '../../domain/signature/signature.ts';
 import { signers } from '../../domain/settings/values/versions.ts';
-import { isPlainPath } from '../../domain/settings/values/shown-text.ts';
+import { shownPath } from '../../domain/settings/values/shown-text.ts';
 import { messageWithoutPath } from '../../domain/text/error-code.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
@@ -83,8 +83,7 @@ function readText(file: string): string {
 const largestKeyBytes = 64 * 1024;
 
 function refusal(file: string, why: string, cause?: unknown): ServiceError {
-  const which = isPlainPath(file) ? ` ${quoted(file, 300)}` : '';
-  return new ServiceError('invalid-input', `Cannot read the verification key${which}: ${why}`, {
+  return new ServiceError('invalid-input', `Cannot read the verification key${shownPath(file)}: ${why}`, {
     remedy: 'give a public key of ECDSA P-256 or Ed25519 in PEM, as "cosign generate-key-pair" writes it to cosign.pub',
     cause,
   });

@@ -1,5 +1,5 @@
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import type { ContainerOutcome } from '../../domain/run/session.ts';
+import { type ContainerOutcome, shownName } from '../../domain/run/session.ts';
 
 /** The event with container names of the form `nas/web`, for readers that see names only, such as messages. */
 export function namedByEngine(event: ServiceEvent): ServiceEvent {
@@ -9,7 +9,7 @@ export function namedByEngine(event: ServiceEvent): ServiceEvent {
       : { ...event, session: { ...event.session, containers: event.session.containers.map(named) } };
   const { engine } = event;
   if (engine === undefined) return event;
-  const nameOf = (name: string) => `${engine}/${name}`;
+  const nameOf = (name: string) => shownName({ engine, name });
   switch (event.kind) {
     case 'containers_selected':
       return { ...event, names: event.names.map(nameOf), recipients: recipientsNamed(event.recipients, nameOf) };
@@ -48,5 +48,5 @@ function recipientsNamed(recipients: Recipients = {}, nameOf: (name: string) => 
 }
 
 function named(outcome: ContainerOutcome): ContainerOutcome {
-  return outcome.engine === undefined ? outcome : { ...outcome, name: `${outcome.engine}/${outcome.name}` };
+  return { ...outcome, name: shownName(outcome) };
 }

@@ -1,5 +1,5 @@
 import type { ContainerUnderWay, RunUnderWay } from '../../domain/run/service-status.ts';
-import { entryKeyOf } from '../../domain/run/session.ts';
+import { fleetKeyOf } from '../../domain/run/session.ts';
 import { percentOf, type ServiceEvent } from '../../domain/run/event.ts';
 import { defined } from '../../domain/text/defined.ts';
 
@@ -18,7 +18,7 @@ export function createRunProgress(): RunProgress {
     const { engine, container: name } = event;
     const kind = 'entryKind' in event ? event.entryKind : undefined;
     const entry = { name, ...defined({ engine, kind }) };
-    containers.set(keyOf(event, entry), { ...entry, ...rest });
+    containers.set(fleetKeyOf(engine, entry), { ...entry, ...rest });
   }
 
   function begin(event: Extract<ServiceEvent, { kind: 'scan_started' }>): void {
@@ -50,7 +50,7 @@ export function createRunProgress(): RunProgress {
         case 'update_completed':
         case 'update_failed':
         case 'update_deferred':
-          return void containers.delete(keyOf(event, event.outcome));
+          return void containers.delete(fleetKeyOf(event.engine, event.outcome));
         case 'scan_completed':
         case 'scan_failed':
           return end();
@@ -63,7 +63,3 @@ export function createRunProgress(): RunProgress {
 }
 
 type EventOfContainer = Extract<ServiceEvent, { readonly container: string }>;
-
-function keyOf({ engine = '' }: ServiceEvent, entry: Parameters<typeof entryKeyOf>[0]): string {
-  return `${engine}/${entryKeyOf(entry)}`;
-}

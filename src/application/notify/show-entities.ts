@@ -1,4 +1,4 @@
-import { entryKeyOf } from '../../domain/run/session.ts';
+import { fleetKeyOf } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { type Entities, entitiesOf } from '../../domain/home-assistant/entities.ts';
 import type { Inventory } from '../../domain/inventory/inventory.ts';
@@ -21,9 +21,9 @@ export async function showEntities(
   let isChanged = true;
   let shownRevision = -1;
   const leave = subscribe((event) => {
-    const keyOf = (entry: Parameters<typeof entryKeyOf>[0]) => [event.engine ?? [], entryKeyOf(entry)].flat().join('/');
-    if (event.kind === 'update_started') updating.add(keyOf({ name: event.container, kind: event.entryKind }));
-    else if ('outcome' in event) updating.delete(keyOf(event.outcome));
+    if (event.kind === 'update_started')
+      updating.add(fleetKeyOf(event.engine, { name: event.container, kind: event.entryKind }));
+    else if ('outcome' in event) updating.delete(fleetKeyOf(event.engine, event.outcome));
     else if (event.kind === 'scan_completed' || event.kind === 'scan_failed') updating.clear();
     else return;
     isChanged = true;

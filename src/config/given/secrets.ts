@@ -1,6 +1,6 @@
 import { accessSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPlainPath, pathRemedy } from '../../domain/settings/values/shown-text.ts';
+import { isPlainPath, pathRemedy, shownPath } from '../../domain/settings/values/shown-text.ts';
 import { codeOf } from '../../domain/text/error-code.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { refusedValue, type Fault, type Read } from '../declaration/fault.ts';
@@ -112,6 +112,7 @@ function isDenied(error: unknown): boolean {
 
 /** The user needs the path to find the mistake. */
 function unreadable(source: string, path: string, why: string): Fault {
-  const [shown, remedy] = isPlainPath(path) ? [` ${quoted(path, 300)}`, ''] : ['', `; ${pathRemedy}`];
+  const shown = shownPath(path);
+  const remedy = shown === '' ? `; ${pathRemedy}` : '';
   return { kind: 'value', message: `Cannot read the file of ${source}${shown}: ${why}${remedy}` };
 }

@@ -1,7 +1,7 @@
 import { shortId } from '../container/container.ts';
 import { tryParseImageReference } from '../reference/image-reference.ts';
 import { releasePageOf } from '../notification/upkeep/links.ts';
-import { entryKeyOf } from '../run/session.ts';
+import { fleetKeyOf, shownName } from '../run/session.ts';
 import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
 
 /** One container in a home automation. Texts have any length. Equal versions mean that it is up to date. */
@@ -29,24 +29,18 @@ export type Entities = {
   readonly lastCheckAtMs: number | undefined;
 };
 
-/** The watched containers as entities. Undefined before the first listing. `updating` has keys by `entryKeyOf`. */
+/** The watched containers as entities. Undefined before the first listing. `updating` has keys by `fleetKeyOf`. */
 export function entitiesOf(inventory: Inventory, updating: ReadonlySet<string>): Entities | undefined {
   if (!inventory.known) return undefined;
-  const keys = new Set(
-    [...inventory.containers, ...inventory.unfinished].map((one) => withEngine(one, entryKeyOf(one))),
-  );
+  const keys = new Set([...inventory.containers, ...inventory.unfinished].map((one) => fleetKeyOf(one.engine, one)));
   const checks = inventory.containers.flatMap(({ checkedAtMs }) => checkedAtMs ?? []);
   return {
     containers: inventory.containers.map((container) => {
-      const [name, key] = [withEngine(container, container.name), withEngine(container, entryKeyOf(container))];
+      const [name, key] = [shownName(container), fleetKeyOf(container.engine, container)];
       return entityOf(container, keys.has(name) ? key : name, updating.has(key));
     }),
     lastCheckAtMs: checks.length === 0 ? undefined : Math.max(...checks),
   };
-}
-
-function withEngine({ engine }: Pick<TrackedContainer, 'engine'>, name: string): string {
-  return engine === undefined ? name : `${engine}/${name}`;
 }
 
 function entityOf(container: TrackedContainer, name: string, isUpdating: boolean): ContainerEntity {

@@ -130,3 +130,13 @@ export type PastOutcome = {
 export function entryKeyOf({ name, kind }: { readonly name: string; readonly kind?: EntryKind | undefined }): string {
   return kind === 'service' ? `${name} service` : name;
 }
+
+/** The name of a container, or a key of one: `nas/web` with several engines. */
+export function shownName({ name, engine }: { readonly name: string; readonly engine?: string | undefined }): string {
+  return engine === undefined ? name : `${engine}/${name}`;
+}
+
+/** `entryKeyOf` among several engines: `nas/web service`. */
+export function fleetKeyOf(engine: string | undefined, entry: Parameters<typeof entryKeyOf>[0]): string {
+  return shownName({ engine, name: entryKeyOf(entry) });
+}

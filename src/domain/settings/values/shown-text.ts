@@ -1,3 +1,5 @@
+import { quoted } from '../../text/printable.ts';
+
 /**
  * A value of a setting for messages and lists, without the parts of it that hold secrets: the login, query and fragment
  * of an address, the value of a key such as `token=`, a key in PEM.
@@ -16,6 +18,11 @@ export function isPlainPath(text: string): boolean {
     !/[\r\n{}]/.test(text) &&
     !/^(?!~?\/|\.)(?:[\w=-]{24,}|[A-Za-z\d+/=]{24,})$/.test(text)
   );
+}
+
+/** A path for the middle of a message, after its space. Empty for a text that is no plain path. */
+export function shownPath(text: string): string {
+  return isPlainPath(text) ? ` ${quoted(text, 300)}` : '';
 }
 
 /** For a text that is no plain path. */

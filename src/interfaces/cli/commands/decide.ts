@@ -1,3 +1,4 @@
+import { shownName } from '../../../domain/run/session.ts';
 import type { Decision, DecisionKind } from '../../../domain/decision/decisions.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
@@ -7,7 +8,6 @@ import { replyFields } from '../../json/timestamps.ts';
 import type { DecisionCandidate, DecisionSource, KeptDecision } from '../context/decision-sources.ts';
 import { exitCodes, type ReadCommand } from '../context/context.ts';
 import { printDocument, printLines } from '../render/print.ts';
-import { shownName } from '../words/wording.ts';
 
 /** `upkeep approve|skip|snooze NAME…`: decides about the new version that each named container waits for. */
 export function createDecide(kind: DecisionKind, { candidates, take }: DecisionSource): ReadCommand {

@@ -1,9 +1,10 @@
+import { shownName } from '../../../domain/run/session.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type ReadCommand } from '../context/context.ts';
 import type { Fetch, PastOutcome, PastRun } from '../context/views.ts';
 import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import { engineResults } from '../render/engine-lines.ts';
-import { formatRoughly, shownName, wordingOfOutcome } from '../words/wording.ts';
+import { formatRoughly, wordingOfOutcome } from '../words/wording.ts';
 import { versionCell } from '../words/version-cell.ts';
 import type { Cell } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';

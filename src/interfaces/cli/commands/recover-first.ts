@@ -1,6 +1,6 @@
+import { shownName } from '../../../domain/run/session.ts';
 import { describeWithRemedy, type ErrorCode, ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { shownName } from '../words/wording.ts';
 import type { RecoveryReport, CommandContext } from '../context/context.ts';
 import { codesOfRecovery, type ResultCode } from '../context/exit-code.ts';
 

@@ -1,9 +1,8 @@
 import type { Cell, Column } from '../terminal/cell.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import type { ContainerOutcome } from '../../../domain/run/session.ts';
+import { type ContainerOutcome, shownName } from '../../../domain/run/session.ts';
 import type { CheckedContainer, UnfinishedContainer } from '../context/context.ts';
 import {
-  shownName,
   mostUrgentFirst,
   outcomeWording,
   statusWording,

@@ -1,10 +1,11 @@
+import { shownName } from '../../../domain/run/session.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Settings } from '../../../config/read/process-settings.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Log, LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { countOf, outcomeWording, formatDowntime, formatTasks, shownName, wordingOfStatus } from '../words/wording.ts';
+import { countOf, outcomeWording, formatDowntime, formatTasks, wordingOfStatus } from '../words/wording.ts';
 
 /** An event as a line for people, and as data for machines. */
 export type EventDescription = {

@@ -1,7 +1,8 @@
+import { shownName } from '../../../domain/run/session.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
-import { outcomeWording, shownName, formatDowntime } from '../words/wording.ts';
+import { outcomeWording, formatDowntime } from '../words/wording.ts';
 import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
 

@@ -1,9 +1,10 @@
+import { shownName } from '../../../domain/run/session.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { ContainerView, Finding, UnwatchedView } from '../context/views.ts';
 import type { Cell, Column } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';
 import { type Row, rowOf } from './container-table.ts';
-import { shownName, statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
+import { statusWording, unfinishedWording, type Wording } from '../words/wording.ts';
 import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
 
 const columns: readonly Column[] = [

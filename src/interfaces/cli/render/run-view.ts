@@ -2,9 +2,9 @@ import type { Cell } from '../terminal/cell.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import type { OutcomeKind, UpdatePhase } from '../../../domain/run/session.ts';
+import { type OutcomeKind, type UpdatePhase, shownName } from '../../../domain/run/session.ts';
 import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
-import { shownName, outcomeWording, wordingOfStatus, formatTasks } from '../words/wording.ts';
+import { outcomeWording, wordingOfStatus, formatTasks } from '../words/wording.ts';
 import { rowOf } from './container-table.ts';
 import { imageChange } from '../words/version-cell.ts';
 

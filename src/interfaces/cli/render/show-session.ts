@@ -1,12 +1,12 @@
 import { printable } from '../../../domain/text/printable.ts';
-import type { ContainerOutcome, Session } from '../../../domain/run/session.ts';
+import { type ContainerOutcome, type Session, shownName } from '../../../domain/run/session.ts';
 import { outcomeTable } from './container-table.ts';
 import type { CommandContext } from '../context/context.ts';
 import { sessionDocument } from '../context/documents.ts';
 import { engineLines } from './engine-lines.ts';
 import { printDocument, printLines, styleFor, printTable } from './print.ts';
 import type { Style } from '../terminal/style.ts';
-import { countsOf, outcomeWording, formatRoughly, shownName } from '../words/wording.ts';
+import { countsOf, outcomeWording, formatRoughly } from '../words/wording.ts';
 
 /** Outcome of each container: a table and its counts, or one JSON document. */
 export async function showSession({ settings, terminal }: CommandContext, session: Session): Promise<void> {

@@ -81,11 +81,6 @@ function isOutcome(outcome: string): outcome is OutcomeKind {
   return Object.hasOwn(outcomeWording, outcome);
 }
 
-/** The name of a container for people: `nas/web` with several engines. */
-export function shownName({ name, engine }: { readonly name: string; readonly engine?: string | undefined }): string {
-  return engine === undefined ? name : `${engine}/${name}`;
-}
-
 /** `2 of 4 tasks`. */
 export function formatTasks({ running, wanted }: TaskProgress): string {
   return `${running} of ${countOf(wanted, 'task')}`;
