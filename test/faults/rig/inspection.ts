@@ -157,14 +157,22 @@ export async function containerNames(engine: EngineClient, apart: ReadonlySet<st
 
 /**
  * After its own crash, Docker lists containers with `--rm` without a name before it removes them; that may take ten
- * seconds, and longer on a busy machine.
+ * seconds, and longer on a busy machine. Some of them it never removes from its list, although they no longer exist.
  */
 async function settledNames(engine: EngineClient, apart: ReadonlySet<string>): Promise<string[]> {
   for (let tries = 0; ; tries += 1) {
     const names = await containerNames(engine, apart);
-    if (!names.includes('') || tries === 600) return names;
+    if (!names.includes('')) return names;
+    if (tries === 600) return containerNames(engine, new Set([...apart, ...(await ghostsOf(engine))]));
     await sleep(100);
   }
+}
+
+async function ghostsOf(engine: EngineClient): Promise<string[]> {
+  const { body } = await engine.call('GET', '/containers/json?all=1');
+  const nameless = (body as { Id: string; Names: string[] }[]).filter(({ Names }) => Names.length === 0);
+  const found = await Promise.all(nameless.map(({ Id }) => engine.inspect(Id)));
+  return nameless.filter((_, index) => found[index] === undefined).map(({ Id }) => Id);
 }
 
 /** From the engine's own events: an old container and its successor must never run at the same time. */

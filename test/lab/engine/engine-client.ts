@@ -19,7 +19,10 @@ export type EngineClient = {
     passes: (container: Inspected) => boolean,
     timeoutMs?: number,
   ) => Promise<Inspected>;
-  /** Removes all containers, networks, volumes and images, except for those of the engine itself. */
+  /**
+   * Removes all containers, networks, volumes and images, except for those of the engine itself. Throws `GhostsLeft` if
+   * the engine lists containers that do not exist, as Docker sometimes does after its own crash.
+   */
   readonly clear: () => Promise<void>;
 };
 
@@ -51,6 +54,9 @@ export type Inspected = {
 type Open = { readonly [field: string]: unknown };
 
 type Headers = Readonly<Record<string, string>>;
+
+/** The engine lists containers that do not exist; only its next start removes them. */
+export class GhostsLeft extends Error {}
 
 /** A client of the engine behind a unix socket. */
 export function engineClient(socket: string): EngineClient {
@@ -115,8 +121,10 @@ export function engineClient(socket: string): EngineClient {
       for (let round = 0; ; round += 1) {
         const left = await list('/containers/json?all=1');
         if (left.length === 0) break;
-        const answers = [];
+        const answers: EngineReply[] = [];
         for (const { Id } of left) answers.push(await call('DELETE', `/containers/${String(Id)}?force=1&v=1`));
+        if (round > 20 && answers.every(({ status }) => status === 404))
+          throw new GhostsLeft(`Cannot clear the engine: ${JSON.stringify(left)}`);
         if (performance.now() > deadlineMs)
           throw new Error(`Cannot clear the engine: ${JSON.stringify([left, answers])}`);
         if (round > 2) await sleep(200);

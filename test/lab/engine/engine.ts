@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDaemon } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
-import { engineClient } from './engine-client.ts';
+import { engineClient, GhostsLeft } from './engine-client.ts';
 import type { EngineClient } from './engine-client.ts';
 import { isPodman, startPodman } from './podman.ts';
 import { killEngineProcesses, removeWithMounts, unmountBelow } from '../remains.ts';
@@ -86,6 +86,10 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
     unmountBelow(dir);
     await removeWithMounts(join(dir, 'x'));
   };
+  const kill = async (): Promise<void> => {
+    await daemon?.kill();
+    await containerdGone(dir);
+  };
   mkdirSync(join(dir, 'data'), { recursive: true });
   if (options.dataMiB !== undefined)
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${options.dataMiB}m`, 'tmpfs', join(dir, 'data')]);
@@ -96,9 +100,16 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
     dir,
     socket,
     pid: () => daemon?.pid ?? 0,
-    kill: async () => {
-      await daemon?.kill();
-      await containerdGone(dir);
+    kill,
+    clear: async () => {
+      try {
+        await client.clear();
+      } catch (error) {
+        if (!(error instanceof GhostsLeft)) throw error;
+        await kill();
+        await start();
+        await client.clear();
+      }
     },
     stop: async () => daemon?.stop(),
     start: async (otherArgs) => {
