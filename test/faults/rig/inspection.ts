@@ -184,9 +184,11 @@ async function doubleRuns(
   const filters = encodeURIComponent('{"type":["container"]}');
   const { body } = await engine.call('GET', `/events?since=${since}&until=${Date.now() / 1000 + 1}&filters=${filters}`);
   const running = new Map([...atFirst].map(([name, ids]) => [name, new Set(ids)]));
-  const faults = new Set<string>();
+  const faults = new Map<string, string>();
+  const seen = [...running].flatMap(([name, ids]) => [...ids].map((id) => `running ${name} ${id.slice(0, 6)}`));
   const look = (name: string): void => {
-    if ((running.get(name)?.size ?? 0) > 1) faults.add(`two of "${name}" ran at the same time`);
+    if ((running.get(name)?.size ?? 0) < 2 || faults.has(name)) return;
+    faults.set(name, `two of "${name}" ran at the same time: ${seen.join(', ')}`);
   };
   for (const name of running.keys()) look(name);
   for (const line of typeof body === 'string' ? body.trim().split('\n') : [JSON.stringify(body)]) {
@@ -196,12 +198,14 @@ async function doubleRuns(
       Actor: { ID: string; Attributes: Record<string, string> };
     };
     if (apart.has(Actor.ID)) continue;
-    const name = ownName(Actor.Attributes['name'] ?? '');
+    const fullName = Actor.Attributes['name'] ?? '';
+    const name = ownName(fullName);
     const ids = running.get(name) ?? new Set();
     running.set(name, ids);
+    if (['start', 'die', 'destroy'].includes(Action)) seen.push(`${Action} ${fullName} ${Actor.ID.slice(0, 6)}`);
     if (Action === 'die' || Action === 'destroy') ids.delete(Actor.ID);
     if (Action === 'start') ids.add(Actor.ID);
     look(name);
   }
-  return [...faults];
+  return [...faults.values()];
 }
