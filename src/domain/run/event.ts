@@ -55,6 +55,8 @@ type OneEvent =
       readonly formerImage?: string;
       readonly from: string;
       readonly to: string;
+      /** The container returns to its previous version on request. */
+      readonly isRollback?: true;
       readonly atMs: number;
     }
   | {
