@@ -25,10 +25,14 @@ export async function openService(
   settings: Settings,
   surroundings: ProcessContext,
 ): Promise<Service> {
-  const { engines } = settings.engine;
+  const { engines, waves } = settings.engine;
   const own = engines.find(({ name }) => name === settings.run.finishOn);
   if (own !== undefined) return openEngineAlone(command, onlyOn(own, settings), surroundings);
-  if (engines.length < 2) return openEngineAlone(command, settings, surroundings);
+  if (engines.length < 2) {
+    // Waves have no effect here, but the same options must be valid everywhere.
+    if (waves !== undefined) (await import('../application/fleet/run/read-waves.ts')).readSteps(waves.text);
+    return openEngineAlone(command, settings, surroundings);
+  }
   const { openFleet } = await import('./fleet.ts');
   const cli = await import('../interfaces/cli/cli.ts');
   return { ...(await openFleet(command, settings, surroundings)), command: await cli.changeCommands[command]() };
