@@ -29,8 +29,11 @@ export async function openService(
   const own = engines.find(({ name }) => name === settings.run.finishOn);
   if (own !== undefined) return openEngineAlone(command, onlyOn(own, settings), surroundings);
   if (engines.length < 2) {
-    // Waves have no effect here, but the same options must be valid everywhere.
-    if (waves !== undefined) (await import('../application/fleet/run/read-waves.ts')).readSteps(waves.text);
+    if (waves !== undefined) {
+      const { readSteps } = await import('../application/fleet/run/read-waves.ts');
+      readSteps(waves.text);
+      surroundings.log.warn('--waves has no effect with one engine');
+    }
     return openEngineAlone(command, settings, surroundings);
   }
   const { openFleet } = await import('./fleet.ts');
