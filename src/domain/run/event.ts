@@ -24,6 +24,7 @@ type OneEvent =
   | {
       readonly kind: 'containers_selected';
       readonly runId: string;
+      /** By `entryKeyOf`. */
       readonly names: readonly string[];
       /** The notification targets of a container's label, by `entryKeyOf`. */
       readonly recipients?: Readonly<Record<string, readonly string[]>>;
