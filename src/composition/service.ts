@@ -25,10 +25,17 @@ export async function openService(
   settings: Settings,
   surroundings: ProcessContext,
 ): Promise<Service> {
-  const { engines } = settings.engine;
+  const { engines, waves } = settings.engine;
   const own = engines.find(({ name }) => name === settings.run.finishOn);
   if (own !== undefined) return openEngineAlone(command, onlyOn(own, settings), surroundings);
-  if (engines.length < 2) return openEngineAlone(command, settings, surroundings);
+  if (engines.length < 2) {
+    if (waves !== undefined) {
+      const { readSteps } = await import('../application/fleet/run/read-waves.ts');
+      readSteps(waves.text);
+      surroundings.log.warn('--waves has no effect with one engine');
+    }
+    return openEngineAlone(command, settings, surroundings);
+  }
   const { openFleet } = await import('./fleet.ts');
   const cli = await import('../interfaces/cli/cli.ts');
   return { ...(await openFleet(command, settings, surroundings)), command: await cli.changeCommands[command]() };

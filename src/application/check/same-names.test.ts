@@ -21,7 +21,10 @@ test('a decision about a container is kept when a service has its name', async (
   await scene.clock.sleep(10_000);
   const newer = store.publish('plain:1', { version: '2' }).digest;
   const application = createApplication(scene.startProcess().outside, { ...defaultSettings, swarm: true });
+  const selected: (readonly string[])[] = [];
+  application.subscribe((event) => void (event.kind === 'containers_selected' && selected.push(event.names)));
   await application.check(full);
+  expect(selected).toEqual([['web', 'web service']]);
   expect(application.decisions.candidateOf('web')?.digest).toBe(newer);
   await application.decisions.take({ kind: 'skip', container: 'web', digest: newer, by: 'a test' });
   for (const _ of [1, 2, 3]) {

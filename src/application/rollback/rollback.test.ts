@@ -75,6 +75,23 @@ describe('a container that is rolled back', () => {
     expect(versions(scene)).toEqual({ web: '1' });
   });
 
+  test('is announced as rolled back when it begins, unlike one that is updated', async () => {
+    const scene = await setScene();
+    const announced = (retryFailed: boolean) =>
+      as(scene, async (application) => {
+        const begun: unknown[] = [];
+        application.subscribe((event) => {
+          if (event.kind === 'update_started') begun.push(event.isRollback);
+        });
+        await (retryFailed
+          ? application.update({ trigger: 'command', images: [], containers: ['web'], retryFailed })
+          : application.rollBack(['web']));
+        return begun;
+      });
+    expect(await announced(false)).toEqual([true]);
+    expect(await announced(true)).toEqual([undefined]);
+  });
+
   test('stays there until its tag moves on or a person says otherwise', async () => {
     const scene = await setScene();
     await rollBack(scene, 'web');

@@ -29,7 +29,8 @@ export type RollbackParts = {
  * Undoes the last update with a transaction to the earlier image, which the container's journal names. Containers that
  * were updated together are rolled back together. If the old container was kept, it replaces the new one.
  */
-export function createRollback({ outside, settings, plan: planner, lock }: RollbackParts) {
+export function createRollback({ outside: world, settings, plan: planner, lock }: RollbackParts) {
+  const outside = announcingRollbacks(world);
   return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
     const leave = await lock.enterInTurn(signal);
     try {
@@ -53,6 +54,12 @@ export function createRollback({ outside, settings, plan: planner, lock }: Rollb
       leave();
     }
   };
+}
+
+function announcingRollbacks(outside: Outside): Outside {
+  const publish: Outside['publish'] = (event) =>
+    outside.publish(event.kind === 'update_started' ? { ...event, isRollback: true } : event);
+  return { ...outside, publish };
 }
 
 type RollbackOrder = InRun<Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>>;

@@ -1,8 +1,10 @@
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { FailedServiceVersion, Swarm } from '../../domain/outside/swarm.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { isLongProven, openUpdate } from '../../domain/swarm/update/open-update.ts';
+import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
@@ -97,11 +99,14 @@ const resultOf: Readonly<Record<ServiceEnd['outcome'], RecoveredTransaction['res
   unknown: 'failed',
 };
 
-function asTransaction({ name }: SwarmService, { outcome, reason }: ServiceEnd): RecoveredTransaction {
+function asTransaction(service: SwarmService, { outcome, reason }: ServiceEnd): RecoveredTransaction {
+  const { name } = service;
+  const { notify } = readLabels(summaryOfService(service).labels, {}).wishes;
   return {
     containers: [name],
     kind: 'service',
     result: resultOf[outcome],
     reason: reason || 'All tasks of the service run the new version',
+    ...(notify && { recipients: { [name]: notify } }),
   };
 }

@@ -143,3 +143,19 @@ test('a version that the swarm took back with nobody there is remembered, until 
   expect((await update(scene)).outcomes).toEqual({ web: 'updated' });
   expect(await swarm.failures()).toEqual([]);
 });
+
+test('a repair is told to the targets that the label of the service names', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  const labelled = (spec: SandboxServiceSpec) => (spec.Labels = { 'upkeep.notify': 'ops' });
+  const id = await deploy(scene, 'web', { next: behaviours.crashesAtStart, edit: labelled });
+  const { digest } = scene.registry.store.publish('swarm/web:1', {
+    version: '2',
+    behaviour: behaviours.crashesAtStart,
+  });
+  scene.sandbox.swarmControl.update(id, (spec) => (spec.TaskTemplate.ContainerSpec.Image = `swarm/web:1@${digest}`));
+  await scene.clock.sleep(60_000);
+  const application = createApplication(scene.startProcess().outside, { ...defaultSettings, swarm: true });
+  expect((await application.recover()).transactions).toMatchObject([
+    { containers: ['web'], kind: 'service', result: 'undone', recipients: { web: ['ops'] } },
+  ]);
+});

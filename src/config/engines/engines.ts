@@ -37,14 +37,6 @@ export function readEngines(
   return engines;
 }
 
-/** A sentence about waves without effect. */
-export function warnOfUnusedWaves(
-  { values: { waves }, sourceOf }: Parts,
-  engines: readonly EngineAddress[],
-): readonly string[] {
-  return waves === undefined || engines.length > 1 ? [] : [`${sourceOf('waves')} has no effect with one engine`];
-}
-
 function readHosts({ values, sourceOf }: Parts, faults: Fault[]): readonly EngineAddress[] {
   return values.engineHost.flatMap((text): EngineAddress[] => {
     const read = parseEngineAddress(text);

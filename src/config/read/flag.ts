@@ -77,6 +77,9 @@ function unknownFlag({ name, written }: FlagToken): ReadFlag {
   const joined = [...byFlag.values()].find(
     ({ flag, option }) => isJoined(name.slice(flag.length), option) && name.startsWith(flag),
   );
+  // Every secret may be in a file.
+  if (joined !== undefined && /^-?file$/i.test(name.slice(joined.flag.length)))
+    return fault(`Cannot use --${name}: there is no such option; write --${joined.flag}=FILE, which reads the file`);
   if (joined !== undefined)
     return fault(`Cannot use --${joined.flag} with a text joined to it: write --${joined.flag}=VALUE`);
   const near = written.startsWith('--')

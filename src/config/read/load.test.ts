@@ -490,6 +490,15 @@ describe('faults', () => {
     ],
     [['--scope', '-canary'], 'Cannot use --scope: it needs a value (if "-canary" is meant, write --scope=-canary)'],
     [['--no-cleanup=true'], 'Cannot use --no-cleanup with a value: it means --cleanup=false'],
+    [
+      ['check', '--token-file', '/run/token'],
+      'Cannot use --token-file: there is no such option; write --token=FILE, which reads the file',
+    ],
+    [
+      ['--http-api-tokenfile=x'],
+      'Cannot use --http-api-tokenfile: there is no such option; write --http-api-token=FILE, which reads the file',
+    ],
+    [['check', '--tokenhunter2'], 'Cannot use --token with a text joined to it: write --token=VALUE'],
     [['--__proto__=1'], 'Cannot use --__proto__: there is no such option'],
     [['--constructor'], 'Cannot use --constructor: there is no such option'],
   ])('%j is wrong usage: %s', (argv, message) => {
@@ -601,9 +610,17 @@ describe('faults', () => {
 
 describe('warnings', () => {
   test('a variable that looks like ours and is none is named, with the one that may be meant', () => {
-    expect(load([], { UPKEEP_CLENUP: '1', WATCHTOWER_NOTIFY: 'email', PATH: '/bin' })).toMatchObject({
+    expect(
+      load([], {
+        UPKEEP_CLENUP: '1',
+        UPKEEP_HTTP_API_TOKEN_FILE: '/run/token',
+        WATCHTOWER_NOTIFY: 'email',
+        PATH: '/bin',
+      }),
+    ).toMatchObject({
       warnings: [
         'Variable UPKEEP_CLENUP is not known and has no effect; did you mean UPKEEP_CLEANUP?',
+        'Variable UPKEEP_HTTP_API_TOKEN_FILE is not known and has no effect; did you mean UPKEEP_HTTP_API_TOKEN?',
         'Variable WATCHTOWER_NOTIFY is not known and has no effect',
       ],
     });

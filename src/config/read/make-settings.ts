@@ -2,7 +2,7 @@ import type { Given } from '../given/given-options.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from '../notifications/make-notification-settings.ts';
-import { engineTls, readEngines, warnOfUnusedWaves } from '../engines/engines.ts';
+import { engineTls, readEngines } from '../engines/engines.ts';
 import { remoteSettings } from './remote-settings.ts';
 import type { OptionKey, OptionValues } from '../table/options.ts';
 import { readNamedFile } from '../given/secrets.ts';
@@ -83,7 +83,6 @@ export function makeSettings(given: Given): SettingsResult {
     },
     output: { ...pick(values, outputOptions), colour, live: canMoveCursor },
   };
-  warnings.push(...warnOfUnusedWaves(given, engines));
   if (values.reviveStopped && !values.includeStopped)
     warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);
   return { settings, faults, alarms, warnings };

@@ -25,7 +25,7 @@ export function remoteSettings({ command, values, sourceOf }: Given, { faults, w
   if (url?.includes('@') === true) faults.push(refusedValue(sourceOf('remoteUrl'), url, plainAddress, true));
   // https://www.rfc-editor.org/rfc/rfc6750#section-2.1 and other characters that a header can contain.
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
-    faults.push(refusedValue(sourceOf('remoteToken'), token, 'ASCII characters without spaces', true));
+    faults.push(refusedValue(sourceOf('remoteToken'), token, 'one word of ASCII characters', true));
   return { url: url?.replace(/\/+$/, ''), token };
 }
 

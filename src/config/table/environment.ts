@@ -32,7 +32,9 @@ export function unknownVariables(environment: Environment): readonly string[] {
     .filter(([name, text]) => text && looksLikeOurs(name) && !known.includes(name))
     .slice(0, mostWarnings)
     .map(([name]) => {
-      const meant = known.find((each) => name.length < 64 && editDistance(name, each) <= 2);
+      const meant = known.find(
+        (each) => name === `${each}_FILE` || (name.length < 64 && editDistance(name, each) <= 2),
+      );
       const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
       return `Variable ${printable(name, 100)} is not known and has no effect${hint}`;
     });

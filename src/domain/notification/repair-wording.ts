@@ -18,7 +18,7 @@ const verbs: Readonly<Record<RecoveredTransaction['result'], string>> = {
 };
 
 /** `Finished the update of web: the update had been interrupted`. */
-export function repairSentence({ containers, result, reason }: RecoveredTransaction): string {
+export function repairSentence({ containers, kind, result, reason }: RecoveredTransaction): string {
   const names = containers.map((name) => printable(name, 200)).join(', ');
-  return `${verbs[result]} the update of ${names}${reason === '' ? '' : `: ${printable(reason, 600)}`}`;
+  return `${verbs[result]} the update of ${kind === 'service' ? 'the service ' : ''}${names}${reason === '' ? '' : `: ${printable(reason, 600)}`}`;
 }

@@ -24,6 +24,7 @@ type OneEvent =
   | {
       readonly kind: 'containers_selected';
       readonly runId: string;
+      /** By `entryKeyOf`. */
       readonly names: readonly string[];
       /** The notification targets of a container's label, by `entryKeyOf`. */
       readonly recipients?: Readonly<Record<string, readonly string[]>>;
@@ -55,6 +56,8 @@ type OneEvent =
       readonly formerImage?: string;
       readonly from: string;
       readonly to: string;
+      /** The container returns to its previous version on request. */
+      readonly isRollback?: true;
       readonly atMs: number;
     }
   | {

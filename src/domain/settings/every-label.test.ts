@@ -7,8 +7,10 @@ type Row = {
   readonly text: string;
   readonly expected: unknown;
   readonly of: (wishes: LabelValues) => unknown;
-  /** A text without any meaning. */
-  readonly bad: string;
+  /** A text without any meaning. Undefined: every text is a restriction, see `values/versions.test.ts`. */
+  readonly bad?: string;
+  /** The restriction that a text too long to be read counts as. Undefined: it is ignored. */
+  readonly tooLong?: unknown;
   /** Value of a drop-in label with that text, if it differs. */
   readonly dropIn?: unknown;
 };
@@ -16,15 +18,14 @@ type Row = {
 const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
 const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
 
-/** A shorter invalid text has its own rules: see `values/versions.test.ts`. */
-const tooLong = 'x'.repeat(40_000);
+const unreadable = { kind: 'unreadable', text: '…', fault: 'the label is too long' };
 
 const pattern = (text: string): unknown => expect.objectContaining({ kind: 'pattern', text });
 
 const rows: Readonly<Record<LabelName, Row>> = {
-  enable: { text: 'FALSE', expected: false, of: (wishes) => wishes.enable, bad: 'no' },
-  'monitor-only': { text: '', expected: false, of: (wishes) => wishes.monitorOnly, bad: 'yes' },
-  'no-pull': { text: 't', expected: true, of: (wishes) => wishes.noPull, bad: 'yes' },
+  enable: { text: 'FALSE', expected: false, of: (wishes) => wishes.enable, bad: 'no', tooLong: false },
+  'monitor-only': { text: '', expected: false, of: (wishes) => wishes.monitorOnly, bad: 'yes', tooLong: true },
+  'no-pull': { text: 't', expected: true, of: (wishes) => wishes.noPull, bad: 'yes', tooLong: true },
   'no-restart': { text: '1', expected: true, of: (wishes) => wishes.noRestart, bad: 'yes' },
   'start-first': { text: 'f', expected: false, of: (wishes) => wishes.startFirst, bad: 'yes' },
   'keep-old': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.keepOldMs, bad: 'long' },
@@ -33,22 +34,28 @@ const rows: Readonly<Record<LabelName, Row>> = {
   scope: { text: 'blue', expected: 'blue', of: (wishes) => wishes.scope, bad: 'a\u0007' },
   'stop-signal': { text: 'sighup', expected: 'SIGHUP', of: (wishes) => wishes.stopSignal, bad: 'SIGNONE' },
   'stop-timeout': { text: '1m30s', expected: 90_000, of: (wishes) => wishes.stopTimeoutMs, bad: '-1' },
-  'cooldown-delay': { text: '0', expected: 0, of: (wishes) => wishes.cooldownMs, bad: '3 days' },
-  policy: { text: 'Minor', expected: { kind: 'minor' }, of: (wishes) => wishes.tagPolicy, bad: tooLong },
-  'tag-include': { text: ' ^v ', expected: pattern('^v'), of: (wishes) => wishes.tagInclude, bad: tooLong },
-  'tag-exclude': { text: '-rc', expected: pattern('-rc'), of: (wishes) => wishes.tagExclude, bad: tooLong },
+  'cooldown-delay': {
+    text: '0',
+    expected: 0,
+    of: (wishes) => wishes.cooldownMs,
+    bad: '3 days',
+    tooLong: 365 * 86_400_000,
+  },
+  policy: { text: 'Minor', expected: { kind: 'minor' }, of: (wishes) => wishes.tagPolicy, tooLong: unreadable },
+  'tag-include': { text: ' ^v ', expected: pattern('^v'), of: (wishes) => wishes.tagInclude, tooLong: unreadable },
+  'tag-exclude': { text: '-rc', expected: pattern('-rc'), of: (wishes) => wishes.tagExclude, tooLong: unreadable },
   verify: {
     text: 'team, ops',
     expected: { kind: 'keys', names: ['team', 'ops'] },
     of: (wishes) => wishes.verifyWith,
-    bad: 'team,,ops',
+    tooLong: { kind: 'keys', names: ['…'] },
   },
-  approve: { text: 'Minor', expected: 'minor', of: (wishes) => wishes.approve, bad: tooLong },
+  approve: { text: 'Minor', expected: 'minor', of: (wishes) => wishes.approve, tooLong: 'digest' },
   window: {
     text: 'Sat 02:00-05:00',
     expected: { kind: 'windows', text: 'Sat 02:00-05:00', windows: [{ days: [6], fromMinute: 120, untilMinute: 300 }] },
     of: (wishes) => wishes.window,
-    bad: tooLong,
+    tooLong: unreadable,
   },
   'health-window': { text: '20', expected: 20_000, of: (wishes) => wishes.gateWindowMs, bad: 'long' },
   'health-timeout': { text: '5m', expected: 300_000, of: (wishes) => wishes.gateTimeoutMs, bad: 'long' },
@@ -75,6 +82,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
 
 describe.each(labelNames)('the label %s', (name) => {
   const row = rows[name];
+  const { bad } = row;
   // A timeout has no effect without its hook.
   const hook =
     name.endsWith('-timeout') && name.startsWith('lifecycle') ? name.slice(0, -'-timeout'.length) : undefined;
@@ -90,12 +98,26 @@ describe.each(labelNames)('the label %s', (name) => {
     expect(read({ [dropInPrefix + name]: row.text })).toEqual({ said: dropIn, warnings: [] });
   });
 
-  test('counts as not given when it cannot be read, which is warned about', () => {
+  test.runIf(bad !== undefined)('counts as not given when it cannot be read, which is warned about', () => {
     for (const prefix of [ownPrefix, dropInPrefix]) {
-      const { said, warnings } = read({ [prefix + name]: row.bad });
+      const { said, warnings } = read({ [prefix + name]: bad ?? '' });
       expect(said).toBeUndefined();
       expect(warnings).toEqual([expect.stringContaining(`Label "${prefix}${name}" is ignored: `)]);
     }
+  });
+
+  test('that is too long to be read never permits more than its owner may have meant, which is warned about', () => {
+    for (const prefix of [ownPrefix, dropInPrefix]) {
+      const { said, warnings } = read({ [prefix + name]: 'x'.repeat(40_000) });
+      expect(said).toEqual(row.tooLong);
+      const effect = row.tooLong === undefined ? 'is ignored' : 'counts as a restriction';
+      expect(warnings).toEqual([expect.stringContaining(`Label "${prefix}${name}" ${effect}: `)]);
+    }
+  });
+
+  test('is read with any white space around it', () => {
+    const { said } = read({ [ownPrefix + name]: `${row.text}${' '.repeat(40_000)}` });
+    expect(said).toEqual(row.expected);
   });
 
   test('wins over the drop-in one', () => {

@@ -34,10 +34,15 @@ export function readOne<Value>(question: Question<Value>): Found<Value> | undefi
   const candidates = given.filter((label) => isOwn(label, name));
   if (fromImage === 'counts') candidates.push(...inherited);
   for (const label of candidates) {
-    const text = labels[label] ?? '';
-    const value = text.length > longestValue ? undefined : kind.parse(text.trim());
+    const text = (labels[label] ?? '').trim();
+    const isTooLong = text.length > longestValue;
+    const value = isTooLong ? kind.tooLong : kind.parse(text);
+    const isFromImage = !isOwn(label, name);
+    if (isTooLong && value !== undefined) {
+      warnings.push(`Label ${quoted(label)} counts as a restriction: it has more than ${longestValue} characters`);
+      return { value, isFromImage };
+    }
     if (value !== undefined) {
-      const isFromImage = !isOwn(label, name);
       effective.push({ name, label, isFromImage });
       const { atMostMs } = kind;
       if (atMostMs === undefined || typeof value !== 'number' || value <= atMostMs) return { value, isFromImage };

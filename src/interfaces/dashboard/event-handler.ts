@@ -64,7 +64,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
         return refresh();
       case 'update_started':
         isUpdate = true;
-        return announce(`${name} is being updated`);
+        return announce(`${name} is being ${data['rollback'] === true ? 'rolled back' : 'updated'}`);
       case 'update_completed':
         return announce(`${name} was updated to ${fleet.named(name)?.version ?? 'a newer image'}`);
       case 'update_failed': {

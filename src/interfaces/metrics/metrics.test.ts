@@ -108,6 +108,18 @@ describe('createMetrics()', () => {
     expect(await valueOf(metrics, 'upkeep_rollbacks_total')).toBe(1);
   });
 
+  test('a phase of a service does not end the pull of a container with its name', async () => {
+    let nowMs = 0;
+    const metrics = scene(() => nowMs);
+    const event = { kind: 'phase_entered', runId: 'r', container: 'web' } as const;
+    metrics.record({ ...event, phase: 'pulling' });
+    nowMs = 1000;
+    metrics.record({ ...event, entryKind: 'service', phase: 'starting' });
+    nowMs = 3000;
+    metrics.record({ ...event, phase: 'preparing' });
+    expect(await valueOf(metrics, 'upkeep_pull_duration_seconds_sum')).toBe(3);
+  });
+
   test('dry runs, which have no end, do not accumulate', async () => {
     const metrics = scene();
     const runs = Array.from({ length: 101 }, (_, place) => ({ runId: String(place) }));

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ServiceEvent } from '../../domain/run/event.ts';
+import { fleetKeyOf } from '../../domain/run/session.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import type { EngineState } from '../../domain/fleet/engine-state.ts';
 import { addEngineMetrics } from './engine-metrics.ts';
@@ -93,7 +94,8 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
         break;
       }
       case 'phase_entered': {
-        const key = `${event.runId} ${event.engine ?? ''} ${event.container}`;
+        const { runId, engine, container: name, entryKind: kind } = event;
+        const key = `${runId} ${fleetKeyOf(engine, { name, kind })}`;
         endPull(key);
         if (event.phase === 'pulling') pulls.set(key, clock.monotonicMs());
         break;
@@ -101,8 +103,8 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
       case 'update_completed':
       case 'update_failed':
       case 'update_deferred': {
-        const { name, downtimeMs, outcome, phases } = event.outcome;
-        endPull(`${event.runId} ${event.engine ?? ''} ${name}`);
+        const { downtimeMs, outcome, phases } = event.outcome;
+        endPull(`${event.runId} ${fleetKeyOf(event.engine, event.outcome)}`);
         if (downtimeMs !== undefined) downtime.observe(downtimeMs / 1000);
         const healthMs = phases?.['checking health'];
         if (healthMs !== undefined) healthTime.observe(healthMs / 1000);

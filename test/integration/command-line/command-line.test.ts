@@ -89,6 +89,13 @@ describe('the executable', () => {
       'Cannot use --image "Not An Image": expected image references',
     ],
     [
+      'a bad wave, with one engine as with several',
+      ['check', '--waves', '50%, 25%'],
+      {},
+      1,
+      'Cannot use --waves "50%, 25%": "25%" comes after 50%, so it adds no engine',
+    ],
+    [
       'a missing file',
       ['check', '--registry-ca', '/nowhere.pem'],
       {},

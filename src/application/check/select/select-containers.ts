@@ -110,10 +110,12 @@ function withoutImages(services: readonly SwarmService[], imageLabelsOf: ImageLa
 }
 
 function announced(named: readonly WatchedContainer[], services: ReadonlySet<string>) {
-  const names = named.map(({ container }) => container.name);
-  const labelled = named.flatMap(({ container: { id, name }, wishes: { notify } }) => {
-    const kind = services.has(id) ? 'service' : undefined;
-    return notify === undefined ? [] : [[entryKeyOf({ name, kind }), notify] as const];
+  const keyOf = ({ container: { id, name } }: WatchedContainer) =>
+    entryKeyOf({ name, kind: services.has(id) ? 'service' : undefined });
+  const names = named.map(keyOf);
+  const labelled = named.flatMap((one) => {
+    const { notify } = one.wishes;
+    return notify === undefined ? [] : [[keyOf(one), notify] as const];
   });
   return { names, ...(labelled.length > 0 && { recipients: Object.fromEntries(labelled) }) };
 }

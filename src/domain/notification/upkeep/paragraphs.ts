@@ -52,9 +52,9 @@ export function sectionsOf({ containers, news, imageLabels }: RunFacts): readonl
 }
 
 function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabels']): Paragraph {
-  const { outcome, name, image } = container;
+  const { outcome, name, image, kind } = container;
   const details = [detailOf(container, imageLabels), downtimeOf(container)].filter((part) => part !== '');
-  const text = ` (${imageOf(image)})${details.length === 0 ? '' : `: ${details.join('; ')}`}`;
+  const text = ` (${kind === 'service' ? 'service, ' : ''}${imageOf(image)})${details.length === 0 ? '' : `: ${details.join('; ')}`}`;
   const isUpdated = outcome === 'updated';
   const { releases, page } = linksOf((isUpdated ? imageLabels.get(container.newImageId) : undefined) ?? {});
   return {

@@ -93,10 +93,15 @@ Not updated:
     const both = [outcome('web', {}), outcome('web', { kind: 'service' })];
     const [section] = composer.run(run(both, { news: new Set(['web', 'web service']) }), 'info')!.sections!;
     expect(section?.items.map(({ about }) => about)).toEqual(['web', 'web service']);
+    expect(section?.items[1]?.text).toMatch(/^- web \(service, acme\/web:1\)/);
     const left = { containers: ['web'], result: 'left', reason: 'is in use' } as const;
     const repairs = [left, { ...left, kind: 'service' as const }];
     const [repaired] = composer.repairs({ transactions: repairs, atMs: 0 }, 'info')!.sections!;
     expect(repaired?.items.map(({ about }) => about)).toEqual(['web', 'web service']);
+    expect(repaired?.items.map(({ text }) => text.replace(/;.*/, ''))).toEqual([
+      '- Left alone the update of web: is in use',
+      '- Left alone the update of the service web: is in use',
+    ]);
   });
 
   test('says the same as CommonMark, in which names mean themselves', () => {

@@ -1,4 +1,4 @@
-import { cooldown, booleanOrEmpty } from '../values/label-values.ts';
+import { cooldown, restricting } from '../values/label-values.ts';
 import { optionTable, type ServiceOptionParts } from './option-table.ts';
 
 const dayMs = 86_400_000;
@@ -13,7 +13,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
     isCommon: true,
     label: {
       name: 'monitor-only',
-      value: booleanOrEmpty,
+      value: restricting,
       fromImage: 'counts',
       effect: 'restrains',
       meaning: 'Report newer images, change nothing. false overrides --monitor-only only with --label-take-precedence',
@@ -25,7 +25,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
     meaning: 'Do not contact registries: update to the image that the engine already has under the tag',
     label: {
       name: 'no-pull',
-      value: booleanOrEmpty,
+      value: restricting,
       fromImage: 'counts',
       effect: 'restrains',
       meaning: 'Contact no registry for this container. false overrides --no-pull only with --label-take-precedence',

@@ -7,7 +7,7 @@ type Labels = Readonly<Record<string, DeclaredLabel<unknown>>>;
 export const containerLabels = {
   enable: {
     name: 'enable',
-    value: kinds.booleanValue,
+    value: kinds.enabling,
     fromImage: 'counts',
     meaning: 'false: exclude this container; true: watch it also with --label-enable',
     example: 'false',

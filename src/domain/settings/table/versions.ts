@@ -12,6 +12,7 @@ import {
   type WindowSetting,
   type Signers,
   signers,
+  signersOfLabel,
 } from '../values/versions.ts';
 import { optionTable, type ServiceOptionParts } from './option-table.ts';
 import type { ApprovalFrom } from '../../decision/approval.ts';
@@ -71,7 +72,7 @@ export const tagRules = optionTable({ group: 'update', usedBy: 'selection' }, {
     meaning:
       'Names of keys of --verify-key; one of them must have signed a new image. any: any key, off: no signature needed',
     example: 'team',
-    label: { name: 'verify', value: signers, fromImage: 'ignored', effect: 'overrides' },
+    label: { name: 'verify', value: signersOfLabel, fromImage: 'ignored', effect: 'overrides' },
   },
 } as const satisfies ServiceOptionParts);
 

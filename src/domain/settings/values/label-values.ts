@@ -14,6 +14,8 @@ export type ValueKind<Value> = {
   print?(value: Value): string;
   /** A text without meaning in a drop-in label. */
   readonly ignoredDropInValue?: string;
+  /** The value of a label that is too long to be read: its owner intended a restriction. Undefined: it is ignored. */
+  readonly tooLong?: Value;
   /** Upper limit of a duration in milliseconds. A longer one is reduced to it. */
   readonly atMostMs?: number;
 };
@@ -29,6 +31,12 @@ export const booleanOrEmpty: ValueKind<boolean> = {
   accepted: booleanValue.accepted,
   parse: (text) => (text === '' ? false : booleanValue.parse(text)),
 };
+
+/** Excludes the container with `false`. */
+export const enabling: ValueKind<boolean> = { ...booleanValue, tooLong: false };
+
+/** Restricts updates with `true`. */
+export const restricting: ValueKind<boolean> = { ...booleanOrEmpty, tooLong: true };
 
 /** The longest time that an update waits for one container because of its labels or its image. */
 export const longestWaitMs = 3_600_000;
@@ -49,6 +57,7 @@ export const hookTimeout: ValueKind<number> = {
 export const cooldown: ValueKind<number> = {
   accepted: 'a duration such as 12h, 3d, 1w or 1M',
   ...duration({ bareUnit: 's', months: true }, 365 * dayMs),
+  tooLong: 365 * dayMs,
 };
 
 /** A quarter of a year. An old container's image and writable layer take disk space for that time. */

@@ -3,6 +3,7 @@ import {
   approval,
   approvalOfLabel,
   signers,
+  signersOfLabel,
   tagPattern,
   tagPatternOfLabel,
   tagPolicy,
@@ -92,3 +93,12 @@ test.each([
   ['a\u0007', undefined],
   [Array.from({ length: 21 }, (_, at) => at).join(','), undefined],
 ])('signers read %j', (text, expected) => expect(signers.parse(text)).toEqual(expected));
+
+test.each(['a,,b', 'keys/team', 'a\u0007'])('signers %j of a label name a key that nobody has', (text) => {
+  expect(signersOfLabel.parse(text)).toEqual({ kind: 'keys', names: [text] });
+});
+
+test('empty signers of a label do not count, so that the option applies', () => {
+  expect(signersOfLabel.parse('')).toBeUndefined();
+  expect(signersOfLabel.parse('off')).toEqual({ kind: 'off' });
+});

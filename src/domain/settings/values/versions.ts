@@ -6,6 +6,8 @@ import { parseWindows, type Window } from '../../window/window-grammar.ts';
 /** An unreadable label. It counts as a value, so that the option does not replace it. */
 export type UnreadableRule = { readonly kind: 'unreadable'; readonly text: string; readonly fault: string };
 
+const tooLong: UnreadableRule = { kind: 'unreadable', text: '…', fault: 'the label is too long' };
+
 export type PolicySetting = TagPolicy | UnreadableRule;
 
 /** `none`: no rule is set. */
@@ -21,7 +23,7 @@ export const tagPolicy: ValueKind<PolicySetting> = {
 };
 
 /** The same for a label. */
-export const tagPolicyOfLabel: ValueKind<PolicySetting> = { ...tagPolicy, parse: readPolicy };
+export const tagPolicyOfLabel: ValueKind<PolicySetting> = { ...tagPolicy, parse: readPolicy, tooLong };
 
 /** The pattern of an option, found anywhere in a tag. */
 export const tagPattern: ValueKind<TagPatternSetting> = {
@@ -32,7 +34,7 @@ export const tagPattern: ValueKind<TagPatternSetting> = {
 };
 
 /** The same for a label. */
-export const tagPatternOfLabel: ValueKind<TagPatternSetting> = { ...tagPattern, parse: readPattern };
+export const tagPatternOfLabel: ValueKind<TagPatternSetting> = { ...tagPattern, parse: readPattern, tooLong };
 
 /**
  * The times at which updates of a container may begin. A label that cannot be read holds updates back, because its
@@ -54,6 +56,7 @@ export const approval: ValueKind<ApprovalFrom> = {
 export const approvalOfLabel: ValueKind<ApprovalFrom> = {
   ...approval,
   parse: (text) => (text === '' ? undefined : (approval.parse(text) ?? 'digest')),
+  tooLong: 'digest',
 };
 
 export const window: ValueKind<WindowSetting> = {
@@ -66,6 +69,7 @@ export const window: ValueKind<WindowSetting> = {
 export const windowOfLabel: ValueKind<WindowSetting> = {
   ...window,
   parse: (text) => (text === '' ? undefined : readWindow(text)),
+  tooLong,
 };
 
 /** The signature that a new image needs: by any key, by one of these keys, or none. */
@@ -78,6 +82,13 @@ export const signers: ValueKind<Signers> = {
   accepted: 'any, off, or at most 20 names of keys of --verify-key, separated by commas',
   parse: readSigners,
   print: (value) => (value.kind === 'keys' ? value.names.join(',') : value.kind),
+};
+
+/** The same for a label. One that cannot be read names no known key, so no image is signed. An empty one does not count. */
+export const signersOfLabel: ValueKind<Signers> = {
+  ...signers,
+  parse: (text) => (text === '' ? undefined : (readSigners(text) ?? { kind: 'keys', names: [text] })),
+  tooLong: { kind: 'keys', names: ['…'] },
 };
 
 function readPolicy(text: string): PolicySetting {

@@ -214,6 +214,7 @@ describe('events()', () => {
   const events = [
     event('scan_started', { trigger: 'http' }),
     event('update_started', web),
+    event('update_started', { ...web, rollback: true }),
     event('update_completed', { ...web, downtime_ms: 215 }),
     event('update_failed', { ...web, error: 'it exited', rolled_back: true, downtime_ms: 1500 }),
     event('update_failed', { ...web, error: 'no space', rolled_back: false }),
@@ -232,6 +233,7 @@ describe('events()', () => {
     expect(lines.map((line) => line.slice('2026-01-01T00:00:00Z '.length))).toEqual([
       'Checking for updates',
       'web: updating nginx:1.27 to aaaaaaaaaaaa',
+      'web: rolling back nginx:1.27 to aaaaaaaaaaaa',
       'web: updated (down for 215ms)',
       'web: rolled back (down for 1.5s): it exited',
       'web: update failed: no space',

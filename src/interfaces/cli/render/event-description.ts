@@ -5,7 +5,7 @@ import { shortDigest } from '../../../domain/reference/digest.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Log, LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { countOf, outcomeWording, formatDowntime, formatTasks, wordingOfStatus } from '../words/wording.ts';
+import { countOf, outcomeWording, formatDowntime, formatTasks, startWord, wordingOfStatus } from '../words/wording.ts';
 
 /** An event as a line for people, and as data for machines. */
 export type EventDescription = {
@@ -55,7 +55,7 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
     case 'earlier_updates_settled':
       return undefined;
     case 'update_started':
-      return ['info', `${shownName({ name: event.container, engine: event.engine })}: updating ${sayChange(event)}`];
+      return ['info', `${shownName({ name: event.container, engine: event.engine })}: ${sayChange(event)}`];
     case 'phase_entered':
       return ['debug', `${shownName({ name: event.container, engine: event.engine })}: ${sayPhase(event)}`];
     case 'update_completed':
@@ -78,9 +78,10 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
 
 const longestMessage = 2000;
 
-function sayChange({ image, formerImage, to }: Extract<ServiceEvent, { kind: 'update_started' }>): string {
-  if (formerImage !== undefined) return `${formerImage} to ${image}`;
-  return to === '' ? image : `${image} to ${shortDigest(to)}`;
+function sayChange({ image, formerImage, to, isRollback }: Extract<ServiceEvent, { kind: 'update_started' }>): string {
+  const verb = startWord(isRollback);
+  if (formerImage !== undefined) return `${verb} ${formerImage} to ${image}`;
+  return to === '' ? `${verb} ${image}` : `${verb} ${image} to ${shortDigest(to)}`;
 }
 
 function levelOfStatus(status: string): Level {

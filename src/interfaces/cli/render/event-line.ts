@@ -2,7 +2,7 @@ import { shownName } from '../../../domain/run/session.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
-import { outcomeWording, formatDowntime } from '../words/wording.ts';
+import { outcomeWording, formatDowntime, startWord } from '../words/wording.ts';
 import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
 
@@ -61,9 +61,10 @@ function containerOf(data: JsonObject): string {
 
 function sayStarted(data: JsonObject): string {
   const [former, next] = [textOf(data, 'from_image'), textOf(data, 'to_image')];
-  if (former !== '' && next !== '') return `${containerOf(data)}: updating ${former} to ${next}`;
+  const begin = `${containerOf(data)}: ${startWord(data['rollback'] === true)}`;
+  if (former !== '' && next !== '') return `${begin} ${former} to ${next}`;
   const to = textOf(data, 'to');
-  return `${containerOf(data)}: updating ${textOf(data, 'image')}${to === '' ? '' : ` to ${shortDigest(to)}`}`;
+  return `${begin} ${textOf(data, 'image')}${to === '' ? '' : ` to ${shortDigest(to)}`}`;
 }
 
 function sayFailed(data: JsonObject): string {

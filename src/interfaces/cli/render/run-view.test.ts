@@ -50,6 +50,19 @@ describe('createRunView()', () => {
     expect(hear({ kind: 'update_completed', runId, outcome, atMs: 0 })?.[1]).toBe('updated');
   });
 
+  test('has a row for a service and one for the container of the same name', () => {
+    const view = createRunView(createFakeClock());
+    view.hear({ kind: 'containers_selected', runId, names: ['web', 'web service'] });
+    const web = { runId, container: 'web', reason: '' } as const;
+    view.hear({ kind: 'container_checked', ...web, image: 'nginx:1', status: 'fresh' });
+    view.hear({ kind: 'container_checked', ...web, entryKind: 'service', image: 'app:1', status: 'stale' });
+    view.hear({ kind: 'phase_entered', runId, container: 'web', entryKind: 'service', phase: 'starting' });
+    expect(view.rows().map(({ cells }) => cells.map(({ text }) => text).filter(Boolean))).toEqual([
+      ['web', 'up to date', 'nginx:1'],
+      ['web', 'starting', 'app:1'],
+    ]);
+  });
+
   test('says which rows are worth a look when there is no room for all', () => {
     const view = createRunView(createFakeClock());
     const checked = (container: string, status: string) =>

@@ -2,7 +2,7 @@ import type { Cell } from '../terminal/cell.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { type OutcomeKind, type UpdatePhase, shownName } from '../../../domain/run/session.ts';
+import { type OutcomeKind, type UpdatePhase, fleetKeyOf, shownName } from '../../../domain/run/session.ts';
 import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
 import { outcomeWording, wordingOfStatus, formatTasks } from '../words/wording.ts';
 import { rowOf } from './container-table.ts';
@@ -23,37 +23,48 @@ export type ViewRow = {
 };
 
 export function createRunView(clock: Clock): RunView {
+  /** By `fleetKeyOf`. */
   const rows = new Map<string, Row>();
-  const change = (name: string, parts: Partial<Row>) => rows.set(name, { ...(rows.get(name) ?? newRow), ...parts });
-  const enter = (name: string, phase: UpdatePhase, { progress, tasks }: Progress = {}) => {
-    const state = rows.get(name)?.state;
+  const change = (key: string, parts: Partial<Row>) => rows.set(key, { ...(rows.get(key) ?? newRow), ...parts });
+  const enter = (key: string, phase: UpdatePhase, { progress, tasks }: Progress = {}) => {
+    const state = rows.get(key)?.state;
     const sinceMs = state?.kind === 'busy' && state.phase === phase ? state.sinceMs : clock.monotonicMs();
-    change(name, { state: { kind: 'busy', phase, sinceMs, progress, tasks } });
+    change(key, { state: { kind: 'busy', phase, sinceMs, progress, tasks } });
   };
   return {
     hear: (event) => {
-      const nameOf = (name: string) => shownName({ name, engine: event.engine });
-      if (event.kind === 'containers_selected') for (const name of event.names) change(nameOf(name), {});
+      const key = keyOf(event);
+      if (event.kind === 'containers_selected')
+        for (const name of event.names) change(shownName({ name, engine: event.engine }), {});
       if (event.kind === 'container_checked') {
-        const { container, reason, status, checked } = event;
+        const { reason, status, checked } = event;
         const image = imageChange(event.image, checked?.candidate);
-        change(nameOf(container), { image, reason, state: { kind: 'checked', status } });
+        change(key, { image, reason, state: { kind: 'checked', status } });
       }
       if (event.kind === 'update_started') {
         const image = imageChange(event.formerImage ?? event.image, event.image);
-        change(nameOf(event.container), { image, reason: '' });
-        enter(nameOf(event.container), 'preparing');
+        change(key, { image, reason: '' });
+        enter(key, 'preparing');
       }
-      if (event.kind === 'pull_progress') enter(nameOf(event.container), 'pulling', { progress: event.progress });
-      if (event.kind === 'phase_entered') enter(nameOf(event.container), event.phase, event);
+      if (event.kind === 'pull_progress') enter(key, 'pulling', { progress: event.progress });
+      if (event.kind === 'phase_entered') enter(key, event.phase, event);
       if ('outcome' in event) {
-        const { name, reason, outcome, tagChange } = event.outcome;
+        const { reason, outcome, tagChange } = event.outcome;
         const image = imageChange(tagChange?.from ?? event.outcome.image, tagChange?.to);
-        change(nameOf(name), { image, reason, state: { kind: 'done', outcome } });
+        change(key, { image, reason, state: { kind: 'done', outcome } });
       }
     },
-    rows: () => [...rows].map(([name, row]) => viewOf(name, row, clock.monotonicMs())),
+    // The final table has the bare name too, beside the image.
+    rows: () => [...rows].map(([key, row]) => viewOf(key.replace(/ service$/, ''), row, clock.monotonicMs())),
   };
+}
+
+/** The row of an event about one container or service; empty for other events. */
+function keyOf(event: ServiceEvent): string {
+  if ('outcome' in event) return fleetKeyOf(event.engine, event.outcome);
+  if (!('container' in event)) return '';
+  const kind = 'entryKind' in event ? event.entryKind : undefined;
+  return fleetKeyOf(event.engine, { name: event.container, kind });
 }
 
 type Progress = { readonly progress?: PullProgress; readonly tasks?: TaskProgress };

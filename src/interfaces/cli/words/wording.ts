@@ -54,6 +54,11 @@ export function mostUrgentFirst<Item, Kind extends string>(
   return items.toSorted((one, other) => order.indexOf(kindOf(one)) - order.indexOf(kindOf(other)));
 }
 
+/** The word for the begin of an update, or of a rollback on request. */
+export function startWord(isRollback = false): string {
+  return isRollback ? 'rolling back' : 'updating';
+}
+
 /** `1 container`, `2 containers` */
 export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -16,9 +16,9 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): object | un
     case 'scan_failed':
       return { run_id: event.runId, purpose: event.purpose, error: event.error };
     case 'update_started': {
-      const { runId, container, entryKind: kind, image, formerImage, from, to } = event;
+      const { runId, container, entryKind: kind, image, formerImage, from, to, isRollback: rollback } = event;
       const tags = { from_image: formerImage, to_image: formerImage && image };
-      return { run_id: runId, container, kind, image, from, to, ...tags };
+      return { run_id: runId, container, kind, image, from, to, ...tags, rollback };
     }
     case 'update_completed':
       return { run_id: event.runId, ...shownOutcome(event.outcome) };
