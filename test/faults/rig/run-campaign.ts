@@ -112,14 +112,17 @@ async function strikeOnce(
 
 /**
  * Before there is a journal and after the old container is removed, no transaction knows which containers ran before
- * the engine was killed.
+ * the engine was killed. Containers apart have a transaction each.
  */
-function isEnginesOwn(fault: string, point: Point, { selfRemoving }: Shape, made: Run['changes']): boolean {
+function isEnginesOwn(fault: string, point: Point, { selfRemoving, apart }: Shape, made: Run['changes']): boolean {
   const { change, of } = point.call;
-  const isDown = fault.endsWith(' is exited');
+  const name = /^"(.+)" is exited$/.exec(fault)?.[1];
+  const isDown = name !== undefined;
   if (selfRemoving === true) return isRemovedByEngine(fault, change - 1, of) || (isDown && isUnmarked(point, made));
-  const journal = of.findIndex((text) => text.includes('/containers/create'));
-  const end = of.findLastIndex((text) => text.startsWith('DELETE '));
+  const created = apart === true ? `/containers/create?name=${name}.upkeep-new` : '/containers/create';
+  const journal = of.findIndex((text) => text.includes(created));
+  const isEnd = (text: string, index: number) => index > journal && /^DELETE .*\/containers\//.test(text);
+  const end = apart === true ? of.findIndex(isEnd) : of.findLastIndex((text) => text.startsWith('DELETE '));
   return isDown && (change - 1 <= journal || change - 1 >= end);
 }
 
