@@ -80,6 +80,13 @@ describe('judgeAlone()', () => {
     expect(judge(subject({ image: old }), old, built)).toMatchObject({ status: 'local' });
   });
 
+  test('so is a name that Podman has put under localhost, also of a pulled image; a registry there is asked', () => {
+    const reference = 'localhost/app:1';
+    expect(judge(subject({ reference, image: pulled }), pulled)).toMatchObject({ status: 'local' });
+    const fromThere = { ...pulled, digests: [`localhost/app@${digestOf('index 1')}`] };
+    expect(judge(subject({ reference, image: fromThere }), fromThere)).toBeUndefined();
+  });
+
   test('an image that lost its digest with its tag was pulled: the registry is asked', () => {
     const old = imageSummary(digestOf('config 0'));
     expect(judge(subject({ image: old }), old, pulled)).toBeUndefined();

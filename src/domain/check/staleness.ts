@@ -5,7 +5,7 @@ import { formatDuration, printTime } from '../text/duration.ts';
 import { type FailedVersion, userTags } from './failed-version.ts';
 import type { Hold } from '../decision/hold.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
-import { familiarReference } from '../reference/image-reference.ts';
+import { digestOfRepository, familiarReference, type ImageReference } from '../reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { quoted } from '../text/printable.ts';
 import type { Age } from './sightings.ts';
@@ -124,9 +124,16 @@ function held(reason: string, hold: Hold, subject: CheckSubject): Verdict {
  * digests.
  */
 function isBuiltLocally({ image, reference }: CheckSubject, images: ImageIndex): boolean {
-  if (image === undefined || image.digests.length > 0) return false;
+  if (image === undefined) return false;
+  if (isPodmansLocalName(reference) && digestOfRepository(image.digests, reference).length === 0) return true;
+  if (image.digests.length > 0) return false;
   const tagged = images.byTag(reference);
   return userTags(image).length > 0 || (tagged !== undefined && tagged.digests.length === 0);
+}
+
+/** Podman puts `localhost/` before each name that the user chose, also before that of a pulled image (`podman tag`). */
+function isPodmansLocalName({ registry }: ImageReference): boolean {
+  return registry === 'localhost';
 }
 
 /** Whether the container's image has one of the digests. */

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { readCommandLine } from './command-line.ts';
 
 const image = 'docker.io/library/nginx:latest';
-const read = (line: string) => readCommandLine(line.split(' '), image);
+const id = `sha256:${'0123456789abcdef'.repeat(4)}`;
+const read = (line: string) => readCommandLine(line.split(' '), image, id);
 
 describe('readCommandLine()', () => {
   test.each([
@@ -15,7 +16,7 @@ describe('readCommandLine()', () => {
     ['podman run -d --name web nginx:latest --ip 10.0.0.2', {}],
     ['podman run --network front nginx', {}],
   ])('reads the addresses of %j', (line, addresses) => {
-    expect(read(line)).toEqual({ addresses: new Map(Object.entries(addresses)), hidden: [] });
+    expect(read(line)).toEqual({ addresses: new Map(Object.entries(addresses)), hidden: [], isFromId: false });
   });
 
   test.each([
@@ -26,8 +27,18 @@ describe('readCommandLine()', () => {
     expect(read(line)?.hidden).toEqual(hidden);
   });
 
+  test.each([
+    ['podman run -d --name web 0123456789ab sh --init', true],
+    ['podman run sha256:0123456789abcdef', true],
+    [`podman run ${id} --init`, true],
+    ['podman run 0123456789ac --init', false],
+    ['podman run nginx 0123456789ab', false],
+  ])('tells whether %j names the image by its id', (line, isFromId) => {
+    expect(read(line)).toMatchObject({ isFromId, ...(isFromId && { hidden: [] }) });
+  });
+
   test('is undefined for a container that was made through the API', () => {
     expect(read('podman system service --time=0 unix:///run/podman.sock')).toBeUndefined();
-    expect(readCommandLine(undefined, undefined)).toBeUndefined();
+    expect(readCommandLine(undefined, undefined, undefined)).toBeUndefined();
   });
 });

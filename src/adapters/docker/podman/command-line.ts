@@ -6,28 +6,32 @@ export type CommandLine = {
   readonly addresses: ReadonlyMap<string, ChosenAddress>;
   /** Flags with an effect that no API shows. A successor would lose the effect. */
   readonly hidden: readonly string[];
+  /** It names the image by its id, so no tag was chosen. Podman shows one of the image's tags instead. */
+  readonly isFromId: boolean;
 };
 
 export type ChosenAddress = { readonly IPv4Address?: string; readonly IPv6Address?: string };
 
 /** Undefined for a container that an API client created. https://docs.podman.io/en/v4.3/markdown/podman-create.1.html */
-export function readCommandLine(words: unknown, image: unknown): CommandLine | undefined {
+export function readCommandLine(words: unknown, image: unknown, imageId: unknown): CommandLine | undefined {
   const all = texts(words);
   const verb = all.findIndex((word) => word === 'run' || word === 'create');
   if (verb === -1 || all.includes('service')) return undefined;
-  const flags = flagsOf(all.slice(verb + 1), text(image));
+  const rest = all.slice(verb + 1);
+  const id = text(imageId).replace(/^sha256:/, '');
+  const end = rest.findIndex((word) => isImage(word, text(image)) || isStartOf(word, id));
+  const flags = flagsOf(end === -1 ? rest : rest.slice(0, end));
   return {
     addresses: new Map([...flagAddresses(flags), ...networkAddresses(flags)]),
     hidden: [...new Set(flags.filter(isHidden).map(({ name }) => name))],
+    isFromId: isStartOf(rest[end] ?? '', id),
   };
 }
 
 type Flag = { readonly name: string; readonly value: string };
 
-/** Flags before the image; later words are the container's own command. */
-function flagsOf(words: readonly string[], image: string): readonly Flag[] {
-  const end = words.findIndex((word) => !word.startsWith('-') && isImage(word, image));
-  const options = end === -1 ? words : words.slice(0, end);
+/** From the words before the image; later words are the container's own command. */
+function flagsOf(options: readonly string[]): readonly Flag[] {
   return options.flatMap((word, index) => {
     if (!word.startsWith('--')) return [];
     const equals = word.indexOf('=');
@@ -39,7 +43,13 @@ function flagsOf(words: readonly string[], image: string): readonly Flag[] {
 
 /** `nginx` is short for `docker.io/library/nginx:latest`. */
 function isImage(word: string, image: string): boolean {
+  if (word.startsWith('-')) return false;
   return [image, image.replace(/:latest$/, '')].some((name) => name === word || name.endsWith(`/${word}`));
+}
+
+/** Whether the word is an image id, or its beginning: `podman images` prints 12 digits. */
+function isStartOf(word: string, id: string): boolean {
+  return /^(?:sha256:)?[0-9a-f]{8,64}$/.test(word) && id.startsWith(word.replace('sha256:', ''));
 }
 
 function flagAddresses(flags: readonly Flag[]): readonly (readonly [string, ChosenAddress])[] {

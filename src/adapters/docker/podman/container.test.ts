@@ -70,6 +70,12 @@ describe("inspectContainer() of Podman's containers", () => {
     ['a unit of systemd', inspected('podman', { PODMAN_SYSTEMD_UNIT: 'web.service' }), apiMade, '"web.service"'],
     ['secrets', inspected('podman'), { Config: { Secrets: [{}] } }, 'has secrets'],
     ['a flag that nothing shows', inspected('podman'), commandMade('--sysctl', 'a=b'), '--sysctl'],
+    [
+      'an image id instead of a name',
+      { ...inspected('podman'), Image: `sha256:${'ab12'.repeat(16)}` },
+      commandMade('ab12ab12ab12'),
+      'was created from an image id',
+    ],
     ['an address that may have been chosen', inspected('own'), apiMade, '"own"'],
   ])('names %s as an obstacle', async (_, answer, own, words) => {
     expect((await read(answer, own))?.obstacle).toContain(words);

@@ -30,12 +30,13 @@ export async function completeContainer(
   const hostName = sharesHostName(inspected) ? (await engineInfo(client, signal)).name : '';
   const { Labels } = fields(inspected['Config']);
   const { CreateCommand, Image } = fields(fields(own)['Config']);
-  const commandLine = readCommandLine(CreateCommand, Image);
+  const commandLine = readCommandLine(CreateCommand, Image, inspected['Image']);
   const addresses = recordedAddresses(Labels) ?? commandLine?.addresses;
   return {
     inspected: inDockerForm(inspected, { addresses: addresses ?? new Map(), hostName }),
     obstacle:
       managedByOthers(fields(own), Labels) ??
+      (commandLine?.isFromId ? fromId : undefined) ??
       hiddenFlags(commandLine?.hidden ?? []) ??
       (addresses === undefined ? doubtfulAddress(inspected, networks.map(fields)) : undefined),
   };
@@ -57,6 +58,9 @@ function managedByOthers(own: JsonObject, labels: unknown): string | undefined {
     return 'has secrets of Podman, which the Docker API cannot give to a successor: re-create it with podman';
   return undefined;
 }
+
+const fromId =
+  'was created from an image id, which pins it, and Podman shows any tag of that image: re-create it from a tag to have it updated';
 
 function hiddenFlags(flags: readonly string[]): string | undefined {
   if (flags.length === 0) return undefined;

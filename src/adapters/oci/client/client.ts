@@ -235,7 +235,8 @@ function bothSchemesFailed(secure: RegistryFailure, plain: RegistryFailure): Reg
   if (secure.message === plain.message) return plain;
   return new RegistryFailure(plain.code, `over https, ${secure.message}; over http, ${plain.message}`, {
     host: plain.host,
-    remedy: secure.remedy,
+    // Plain HTTP was used, so the engine lists the registry as insecure already.
+    remedy: isTlsMismatch(secure) ? plain.remedy : secure.remedy,
     isTransient: secure.isTransient || plain.isTransient,
     cause: plain,
   });

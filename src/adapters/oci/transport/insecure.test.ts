@@ -174,6 +174,16 @@ test('an insecure registry is tried with https, and then is what it was', async 
   expect(plain.connections()).toBe(2);
 });
 
+test('one that closes plain connections gets no advice to list it as insecure: it is listed', async () => {
+  const plain = await rig.serve(() => {
+    plain.dropConnections();
+    return { status: 500 };
+  });
+  const { message, remedy } = await failureOf(rig.registry().resolve(at(plain)));
+  expect(message).toMatch(/over https, it does not speak TLS; over http, the connection was closed/);
+  expect(remedy).toBeUndefined();
+});
+
 test('one that changes from https to http, and back, is found again', async () => {
   const content = emptyContent();
   const { digest } = putImage(content, 'team/app:1');

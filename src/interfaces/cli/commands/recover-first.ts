@@ -25,7 +25,8 @@ export async function recoverWhenReachable(context: CommandContext): Promise<rea
       if (signal.aborted) return [];
       if (!isUnreachable(error)) throw error;
       const why = describeWithRemedy(error);
-      if (why !== reported) log.warn('Waiting for the container engine, which is unreachable', { error: why });
+      // The message is short, so that a line of 160 columns has room for the reason.
+      if (why !== reported) log.warn('Waiting for the container engine', { error: why });
       reported = why;
       await clock.sleep(retryMs, signal).catch(() => undefined);
     }

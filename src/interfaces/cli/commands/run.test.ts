@@ -92,9 +92,9 @@ describe('run()', () => {
       await scene.clock.advance(7000);
       expect(scene.application.asked.at(-1)?.[0]).toBe('update');
       const said = scene.logged.filter(([, message]) => message.startsWith('Waiting for the container engine'));
-      expect(said.map(([level, , fields]) => [level, fields])).toEqual([
-        ['warn', { error: 'Cannot list containers: reason 2' }],
-        ['warn', { error: 'Cannot list containers: reason 3' }],
+      expect(said).toEqual([
+        ['warn', 'Waiting for the container engine', { error: 'Cannot list containers: reason 2' }],
+        ['warn', 'Waiting for the container engine', { error: 'Cannot list containers: reason 3' }],
       ]);
       scene.interrupt.abort();
       expect(await ended).toBe(0);
@@ -144,13 +144,17 @@ describe('run()', () => {
     expect(scene.logged.map(([, message]) => message)).toContain(told);
   });
 
-  test('asked to stop while it waits for the engine, it ends with 0', async () => {
+  test('asked to stop while it waits for the engine, it ends with 0, and tells of no start', async () => {
     const scene = createCommandScene(['run', '--http-api-endpoints', 'health'], { recover: engineAway });
-    const code = run({ ...scene.context, serve: () => Promise.resolve(servedApi) });
+    const announced: unknown[] = [];
+    const announceStart = (start: unknown) => Promise.resolve(void announced.push(start));
+    const code = run({ ...scene.context, serve: () => Promise.resolve(servedApi), announceStart });
     await scene.clock.advance(500);
     scene.interrupt.abort();
     await scene.clock.advance(0);
     expect(await code).toBe(0);
+    expect(announced).toEqual([]);
+    expect(scene.logged.map(([, message]) => message)).toEqual([expect.stringMatching(/^Waiting for the container/)]);
     expect(scene.clock.sleepers()).toBe(0);
   });
 
