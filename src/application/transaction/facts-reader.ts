@@ -38,7 +38,8 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
           return { memory: addReason(memory, describeError(error)), facts: undefined };
         }
         memory = { ...memory, undisturbed: new Set() };
-        outside.log.debug('the engine does not answer, trying again', { error: error.message });
+        const level = attempt === longSilence ? 'warn' : 'debug';
+        outside.log[level]('The engine does not answer, and the update waits for it', { error: error.message });
         await outside.clock.sleep(backoffMs(attempt));
       }
     }
@@ -56,3 +57,6 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
     return { kind: 'read', memory, facts };
   };
 }
+
+/** The attempt of the only warning, which a user sees after 3 s. */
+const longSilence = 6;
