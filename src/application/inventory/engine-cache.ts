@@ -31,8 +31,8 @@ export type EngineCache = {
   /** The product's version, such as `27.3.1`, read at each connection. Undefined until the engine has answered. */
   readonly engineVersion: () => string | undefined;
   /**
-   * Why the listing may be outdated: the event stream is down and the engine cannot be listed. Undefined when it is up
-   * to date.
+   * Why the listing may be outdated: the event stream has broken, and the engine could not be listed since. Undefined
+   * when it is up to date.
    */
   readonly failure: () => ServiceError | undefined;
   readonly close: () => Promise<void>;
