@@ -121,7 +121,7 @@ describe('findSignatures()', () => {
   test('is among referrers on a later page, and pages without end have an end', async () => {
     const key = makeCosignKey('team');
     const { manifest, blobs } = signatureArtifact([key.signImage(digest, name)], digest);
-    const bodies = new Map([manifest, ...blobs].map((one) => [one.digest as string, one.bytes]));
+    const bodies = new Map([manifest, ...blobs].map((one) => [one.digest, one.bytes]));
     const others = Array.from({ length: 100 }, () => ({ digest, artifactType: 'text/sbom' }));
     const serveWith = (last: number) =>
       rig.serve(({ url }) => {
