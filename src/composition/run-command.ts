@@ -76,6 +76,8 @@ export async function runCommand(configuration: Command, program: Program): Prom
       ...(sender && { announceStart: sender.announceStart, announceFailure: sender.failed }),
     };
     const code = await runReportingFailures(service.command, context);
+    // A start that has failed may follow the engine, which keeps the process alive.
+    await application.close();
     await sender?.close();
     await service.close();
     const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);

@@ -34,7 +34,7 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
       listServices(outside, signal),
     ]);
     const listed = new Set(images.map(({ id }) => id));
-    const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => !listed.has(id)));
+    const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => id !== '' && !listed.has(id)));
     // The list omits untagged parents of other images.
     const found = await mapConcurrently([...unlisted], 4, (id) =>
       unlessBroken(

@@ -77,7 +77,10 @@ test('keeps the last 500, oldest first', () => {
 describe('with a store', () => {
   function storeOf(kept: HistoryEntry[]): SharedRecords<HistoryEntry> {
     return {
-      read: () => Promise.resolve([...kept]),
+      read: async () => {
+        await Promise.resolve();
+        return [...kept];
+      },
       append: (entries) => {
         kept.push(...(JSON.parse(JSON.stringify(entries)) as HistoryEntry[]));
         return Promise.resolve('kept');
@@ -96,6 +99,18 @@ describe('with a store', () => {
     await second.load();
     expect(second.entries().map(({ runId }) => runId)).toEqual(['r1', 'r2']);
     expect(second.entries()[0]).toEqual(first.entries()[0]);
+  });
+
+  test('tells of a run once that ends while earlier ones are read, also if they are read twice at a time', async () => {
+    const kept: HistoryEntry[] = [];
+    const first = createHistory(storeOf(kept));
+    first.hear(completed('r1', 77));
+    await first.settled();
+    const slow = createHistory(storeOf(kept));
+    const loads = [slow.load(), slow.load()];
+    slow.hear(completed('r2', 88));
+    await Promise.all(loads);
+    expect(slow.entries().map(({ runId }) => runId)).toEqual(['r1', 'r2']);
   });
 
   test('reads back what it has written, and nothing else', () => {

@@ -50,8 +50,9 @@ export function createHistory(store?: SharedRecords<HistoryEntry>): History {
   return {
     async load() {
       if (store === undefined) return;
+      const read = await store.read();
       const known = new Set(entries.map(({ runId }) => runId));
-      const earlier = (await store.read()).filter(({ runId }) => !known.has(runId));
+      const earlier = read.filter(({ runId }) => !known.has(runId));
       entries.unshift(...earlier.slice(-mostEntries));
       entries.splice(0, entries.length - mostEntries);
     },

@@ -11,7 +11,7 @@ import { orStopped } from '../async/stopped.ts';
 export type FollowOptions = {
   /** Called with the result of every reading; undefined after a success. */
   readonly onAnswer?: (failure: unknown) => void;
-  /** The longest pause between two attempts to list an unreachable engine. */
+  /** The longest pause between two attempts to list an unreachable engine. Pauses are short again after a reconnect. */
   readonly longestRetryMs?: number;
   /**
    * The longest pause while the engine's event stream is unreachable too. The pause ends when the stream can be
@@ -31,8 +31,8 @@ export type EngineCache = {
   /** The product's version, such as `27.3.1`, read at each connection. Undefined until the engine has answered. */
   readonly engineVersion: () => string | undefined;
   /**
-   * Why the listing may be outdated: the event stream is down and the engine cannot be listed. Undefined when it is up
-   * to date.
+   * Why the listing may be outdated: the event stream has broken, and the engine could not be listed since. Undefined
+   * when it is up to date.
    */
   readonly failure: () => ServiceError | undefined;
   readonly close: () => Promise<void>;
@@ -65,9 +65,11 @@ export function createEngineCache(
   const pause = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
   let reached = new AbortController();
   let isGone = false;
-  const pauseUntilReached = (failures: number) => {
+  let retries = 0;
+  const pauseUntilReached = () => {
     reached = new AbortController();
-    const oftenMs = Math.min(firstRetryMs * 2 ** failures, longestRetryMs);
+    const oftenMs = Math.min(firstRetryMs * 2 ** retries, longestRetryMs);
+    retries += 1;
     const ms = isGone && goneRetryMs !== undefined ? goneRetryMs : oftenMs;
     return clock.sleep(ms, AbortSignal.any([signal, reached.signal])).catch(() => undefined);
   };
@@ -88,6 +90,7 @@ export function createEngineCache(
     for await (const event of engine.events(signal, noteBreak)) {
       if (event.kind === 'connected') {
         isGone = false;
+        retries = 0;
         trust.noteConnected();
         reached.abort();
         void readVersion();
@@ -123,7 +126,7 @@ export function createEngineCache(
   }
 
   async function keepReading(): Promise<void> {
-    let failures = 0;
+    let isFailing = false;
     let tookMs = 0;
     let endedMs = -Infinity;
     for (;;) {
@@ -139,16 +142,17 @@ export function createEngineCache(
       if (failure === undefined) {
         trust.noteRead();
         onAnswer(undefined);
-        if (failures > 0) log.info('The engine can be listed again');
-        failures = 0;
+        if (isFailing) log.info('The engine can be listed again');
+        isFailing = false;
+        retries = 0;
         continue;
       }
       trust.noteFailure(failure.error);
       onAnswer(failure.error);
-      if (failures === 0) log.warn('The engine cannot be listed', { error: describeError(failure.error) });
+      if (!isFailing) log.warn('The engine cannot be listed', { error: describeError(failure.error) });
+      isFailing = true;
       addAll();
-      await pauseUntilReached(failures);
-      failures += 1;
+      await pauseUntilReached();
     }
   }
 

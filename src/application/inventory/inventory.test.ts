@@ -6,6 +6,8 @@ import type { RestartKind } from '../../../sandbox/containers/boot.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { type Journal, writeJournal } from '../../domain/transaction/journal.ts';
+import { idOf } from '../../../test/support/scene/builders.ts';
 import { createCheck } from '../../../test/support/scene/create-check.ts';
 import { createEngineCache } from './engine-cache.ts';
 import { createInventory } from './inventory.ts';
@@ -63,6 +65,16 @@ async function leavingOutBase(scene: SandboxScene) {
 
 /** Long enough for an event, and too short for a full reading of the engine. */
 const soonMs = 100;
+
+/** The journal of a finished update of an image without a digest. */
+function journalOf({ name, oldImageId }: Pick<Journal, 'name' | 'oldImageId'>): Journal {
+  const oldId = idOf(name);
+  const owner = { owner: '', ownerContainer: '', members: [{ name, oldId }] };
+  const images = { oldImageId, oldDigest: '', taggedBefore: oldImageId, newImageId: '', reference: `${name}:1` };
+  const policy = { Name: 'no', MaximumRetryCount: 0 };
+  const ran = { autoRemoves: false, wasRunning: true, desiredEndState: 'running', keepMs: 0, policy } as const;
+  return { transaction: 't', role: 'successor', name, oldId, ...images, ...ran, ...owner };
+}
 
 const names = ({ containers }: Inventory) => containers.map(({ name }) => name);
 const only = ({ containers }: Inventory): TrackedContainer => {
@@ -206,6 +218,19 @@ describe('the inventory', () => {
     await act(scene);
     await scene.clock.sleep(soonMs);
     expectation(inventory());
+  });
+
+  test('offers no rollback any more when the former image, which no registry has, is removed', async () => {
+    const scene = createSandboxScene();
+    await holdImages(scene, 'app:1', 'app:2');
+    const oldImageId = (await scene.sandbox.engine.inspectImage('app:1'))?.id ?? '';
+    const Labels = writeJournal(journalOf({ name: 'app', oldImageId }));
+    scene.sandbox.control.runContainer('app', { Image: 'app:2', Labels });
+    const { inventory } = await followed(scene);
+    expect(only(inventory()).canRollBack).toBe(true);
+    await scene.sandbox.engine.removeImage('app:1');
+    await scene.clock.sleep(soonMs);
+    expect(only(inventory()).canRollBack).toBe(false);
   });
 
   test('keeps what a container was created from when the tag moves on, without asking again', async () => {

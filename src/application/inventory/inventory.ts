@@ -87,7 +87,8 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     isSame: boolean,
   ): Description {
     const dependsOn = isSame && known?.links === links ? known.dependsOn : keep(known?.dependsOn, links(watched));
-    const isUntouched = isSame && known !== undefined && known.image === image && known.dependsOn === dependsOn;
+    const { images } = shown;
+    const isUntouched = isSame && known !== undefined && known.images === images && known.dependsOn === dependsOn;
     const service = services.get(watched.container.id);
     const tracking = { watched, image, dependsOn, ownId, holdsImage, ...(service && { service }) };
     const facts = isUntouched ? known.facts : trackContainer(tracking, settings);
@@ -99,7 +100,7 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     const since = startedAtMs === undefined ? undefined : { startedAtMs };
     const tracked = { ...facts, ...since, ...check, ...(last && { last }) };
     const isShown = known !== undefined && isSameContainer(known.tracked, tracked);
-    return { links, image, dependsOn, facts, check, last, tracked: isShown ? known.tracked : tracked };
+    return { links, images, dependsOn, facts, check, last, tracked: isShown ? known.tracked : tracked };
   }
 
   function unfinishedIn(
@@ -152,7 +153,8 @@ type Entry = {
 
 type Description = {
   readonly links: ListedDependencies;
-  readonly image: ImageSummary | undefined;
+  /** Those of the listing: a rollback may need another image than the container's. */
+  readonly images: readonly ImageSummary[];
   readonly dependsOn: readonly string[];
   readonly facts: UncheckedContainer;
   readonly check: LastCheck;

@@ -64,7 +64,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
   function unlistedImages({ containers }: EngineListing, images: readonly ImageSummary[]): readonly string[] {
     const listed = new Set(images.map(({ id }) => id));
     const wanted = new Set(containers.map(({ imageId }) => imageId));
-    return [...wanted].filter((id) => !listed.has(id) && !absentImages.has(id));
+    return [...wanted].filter((id) => id !== '' && !listed.has(id) && !absentImages.has(id));
   }
 
   /** An image that the engine cannot show is treated as absent. */

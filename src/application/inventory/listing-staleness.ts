@@ -17,20 +17,23 @@ export function createListingStaleness(
   readAll: () => void,
 ): ListingStaleness {
   let isConnected = false;
+  /** The stream has broken since the last reading, so that events may have been lost. */
+  let isBehind = false;
   let failed: ServiceError | undefined;
   let inDoubtSinceMs: number | undefined;
 
   return {
     noteConnected() {
       isConnected = true;
-      inDoubtSinceMs = undefined;
     },
     noteBreak() {
       isConnected = false;
+      isBehind = true;
       inDoubtSinceMs ??= monotonicMs();
       readAll();
     },
     noteRead() {
+      isBehind = false;
       failed = undefined;
       inDoubtSinceMs = undefined;
     },
@@ -38,7 +41,7 @@ export function createListingStaleness(
       failed = error instanceof ServiceError ? error : unreachable(error);
     },
     failure() {
-      if (isConnected) return undefined;
+      if (isConnected && !isBehind) return undefined;
       const isLate = inDoubtSinceMs !== undefined && monotonicMs() - inDoubtSinceMs > longestDoubtMs;
       return failed ?? (isLate ? silent() : undefined);
     },

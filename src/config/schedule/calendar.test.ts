@@ -41,6 +41,9 @@ describe('readCalendar()', () => {
     ['30 * * * *', 'America/New_York', '2026-11-01T05:00Z', ['2026-11-01T05:30Z', '2026-11-01T06:30Z']],
     ['15 2 * * *', 'Australia/Lord_Howe', '2026-10-03T00:00Z', ['2026-10-03T15:30Z', '2026-10-04T15:15Z']],
     ['0 0 * * *', 'Africa/Cairo', '2026-04-23T12:00Z', ['2026-04-23T22:00Z', '2026-04-24T21:00Z']],
+    ['0 */6 * * *', 'Africa/Cairo', '2026-04-23T18:00Z', ['2026-04-23T22:00Z', '2026-04-24T03:00Z']],
+    ['15 */3 * * *', 'Europe/Athens', '2026-03-28T22:30Z', ['2026-03-29T01:00Z', '2026-03-29T03:15Z']],
+    ['30 */1 * * *', 'America/New_York', '2026-11-01T05:00Z', ['2026-11-01T05:30Z', '2026-11-01T06:30Z']],
   ])('%s in %s keeps every date once when clocks change, after %s at %j', (pattern, zone, from, expected) => {
     expect(slots(pattern, zone, from, expected.length)).toEqual(expected);
   });

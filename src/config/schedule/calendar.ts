@@ -6,14 +6,14 @@ export type NextRunAfter = (ms: number) => number | undefined;
 
 /**
  * Parses five or six fields of cron in a time zone; throws if they are invalid. When the clocks change, an hourly
- * schedule follows elapsed time. A schedule of fixed hours runs once for each of them, like cron: a skipped time
- * runs right after the change, and a repeated time runs once, at its first occurrence.
+ * schedule follows elapsed time. A schedule of certain hours, also of every sixth, runs once for each of them, like
+ * cron: a skipped time runs right after the change, and a repeated time runs once, at its first occurrence.
  * https://man7.org/linux/man-pages/man8/cron.8.html
  */
 export function readCalendar(pattern: string, timeZone: string): NextRunAfter {
   const fields = pattern.trim().split(/\s+/);
   const options = { mode: '5-or-6-parts', sloppyRanges: true } as const;
-  if (fields.at(-4)?.startsWith('*')) {
+  if (/^\*(?:\/1)?$/.test(fields.at(-4) ?? '')) {
     const cron = new Cron(fields.join(' '), { ...options, timezone: timeZone });
     return (ms) => cron.nextRun(new Date(ms))?.getTime();
   }

@@ -71,6 +71,15 @@ describe('chooseTag() with filters', () => {
   });
 });
 
+test('chooseTag() takes no month for a later year', () => {
+  const tags = ['2024', '202402', '202403', '20240301', '2025', '2024.1', '202402.1', '2024.2'];
+  const next = (current: string) =>
+    chooseTag({ current, tags, policy: policyOf('major') }).candidates.map(({ tag }) => tag);
+  expect(next('2024')).toEqual(['2025']);
+  expect(next('202402')).toEqual(['202403']);
+  expect(next('2024.1')).toEqual(['2024.2']);
+});
+
 describe('chooseTag() where nothing is chosen', () => {
   test.each([
     ['digest', '1.0.0', 'its policy follows the digest of its tag'],

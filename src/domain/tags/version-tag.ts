@@ -12,7 +12,10 @@ export type VersionTag = {
   readonly prefix: string;
   /** One to four, most significant first. For a date: year, month, day, and with a time the seconds since midnight. */
   readonly numbers: readonly number[];
-  /** `version`, `calendar` (`2024.8.1`), or a date with 0 for each digit: `2021.12.16` is no successor of `0.6.24`. */
+  /**
+   * `version`, `calendar` (`2024.8.1`), or a month or date with 0 for each digit: `2021.12.16` is no successor of `0.6.24`,
+   * and `202402` none of `2024`.
+   */
   readonly form: string;
   readonly preRelease: PreRelease | undefined;
   readonly suffix: Suffix;
@@ -35,7 +38,9 @@ export function parseVersionTag(tag: string, suffixIn = readSuffix): VersionTag 
   if (written.some((digits) => digits.length > mostDigits) || /^\.\d/.test(after)) return undefined;
   if (written.length === 1 && core.length >= digitsOfAnId) return undefined;
   const numbers = written.map(Number);
-  const form = startsWithYear(written[0] ?? '') && !endsInName(prefix) ? 'calendar' : 'version';
+  const [first = ''] = written;
+  const calendar = first.length === 4 ? 'calendar' : '0'.repeat(first.length);
+  const form = startsWithYear(first) && !endsInName(prefix) ? calendar : 'version';
   return withRest({ tag, prefix, numbers, form }, after, suffixIn);
 }
 

@@ -23,6 +23,20 @@ describe('the executable', () => {
     expect(stderr).toMatch(/^upkeep: Cannot check: no engine could be worked on: e0: /);
   });
 
+  test('a service that cannot listen ends, so that its supervisor can start it again', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const address = other.address();
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+    const api = ['--http-api-host', '127.0.0.1', '--http-api-port', `${port}`, '--http-api-endpoints', 'health'];
+    const { code, stderr } = await runUpkeep(['run', ...api], { socket: '/nonexistent/docker.sock' });
+    other.close();
+    expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([
+      1,
+      `upkeep: Cannot listen on "127.0.0.1 port ${port}": another process listens there already`,
+    ]);
+  });
+
   test('a system without file descriptors for more engines is reported like engines that do not answer', () => {
     const folder = mkdtempSync(join(tmpdir(), 'upkeep-ssh-'));
     writeFileSync(join(folder, 'ssh'), '#!/bin/sh\nexec sleep 30\n', { mode: 0o755 });

@@ -57,6 +57,11 @@ describe('translation', () => {
     expect(readContainerSummary({ Id: 'abcdefabcdef0123', Names })?.name).toBe(name);
   });
 
+  test('takes what Podman shows for a container without an image for no image id', () => {
+    expect(readContainerSummary({ Id: 'id', ImageID: 'sha256:' })?.imageId).toBe('');
+    expect(readContainer({ Id: 'id', Image: 'sha256:' }).imageId).toBe('');
+  });
+
   test.each([
     ['Up 5 minutes', 'none'],
     ['Up 5 minutes (healthy)', 'healthy'],

@@ -23,7 +23,7 @@ export function readContainerSummary(entry: unknown): ContainerSummary | undefin
     id,
     name: nameOf(texts(Names)) || shortId(id),
     image: text(image),
-    imageId: text(ImageID),
+    imageId: imageIdIn(ImageID),
     status: readStatus(text(State)),
     health: healthInWords(text(Status)),
     labels: textMap(Labels),
@@ -39,7 +39,7 @@ export function readContainer(answer: unknown, obstacle?: string): Container {
   return {
     id,
     name: nameOf([text(inspected['Name'])]) || shortId(id),
-    imageId: text(inspected['Image']),
+    imageId: imageIdIn(inspected['Image']),
     createdAtMs: timeMs(inspected['Created']),
     state: readState(fields(inspected['State']), fields(fields(inspected['Config'])['Healthcheck'])),
     restartCount: count(inspected['RestartCount']),
@@ -95,6 +95,12 @@ export const eventKinds = ['container', 'image', 'network', 'volume'] as const;
 function nameOf(names: readonly string[]): string {
   const own = names.find((name) => !name.slice(1).includes('/')) ?? names[0] ?? '';
   return own.replace(/^\//, '');
+}
+
+/** Empty for a container without an image, created with `--rootfs`: Podman gives the algorithm alone. */
+function imageIdIn(value: unknown): string {
+  const id = text(value);
+  return id === 'sha256:' ? '' : id;
 }
 
 const dockerStates = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;

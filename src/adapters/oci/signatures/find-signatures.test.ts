@@ -118,6 +118,28 @@ describe('findSignatures()', () => {
     ]);
   });
 
+  test('is among referrers on a later page, and pages without end have an end', async () => {
+    const key = makeCosignKey('team');
+    const { manifest, blobs } = signatureArtifact([key.signImage(digest, name)], digest);
+    const bodies = new Map([manifest, ...blobs].map((one) => [one.digest, one.bytes]));
+    const others = Array.from({ length: 100 }, () => ({ digest, artifactType: 'text/sbom' }));
+    const serveWith = (last: number) =>
+      rig.serve(({ url }) => {
+        if (!url.includes('/referrers/')) {
+          const body = bodies.get(url.split('/').at(-1) ?? '');
+          return body === undefined ? { status: 404 } : { body };
+        }
+        const page = Number(new URL(url, 'http://host').searchParams.get('page'));
+        const manifests = page === last ? [{ digest: manifest.digest, artifactType }] : others;
+        const headers = { link: `<${url.split('?')[0]}?page=${page + 1}>; rel="next"` };
+        return { headers: page === last ? {} : headers, body: JSON.stringify({ manifests }) };
+      });
+    expect(await found(await serveWith(3))).toHaveLength(1);
+    const endless = await serveWith(-1);
+    expect(await found(endless)).toEqual([]);
+    expect(endless.seen.length).toBeLessThan(20);
+  });
+
   test('takes at most twenty, and no payload that is not the one it names', async () => {
     const key = makeCosignKey('team');
     const many = Array.from({ length: 50 }, (_, n) => key.signImage(digest, `${name}${n}`));

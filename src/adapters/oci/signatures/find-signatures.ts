@@ -6,6 +6,7 @@ import { acceptedTypes } from '../manifests/manifest.ts';
 import { requireFound, verify } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
+import { nextQuery } from '../tags/next-page.ts';
 import { signatureArtifact, signatureLayersIn, signatureManifestsIn } from './signature-manifest.ts';
 
 /**
@@ -39,6 +40,11 @@ type RequestContext = {
 
 const mostSignatures = 20;
 
+const mostManifests = 10;
+
+/** Some thousand referrers. */
+const mostPages = 10;
+
 /** The minimum of a registry's limit for manifests. */
 const maxManifestBytes = 4 * 1024 * 1024;
 
@@ -50,16 +56,27 @@ async function referringManifests(
   digest: Digest,
   fallbackTag: string,
 ): Promise<readonly (Buffer | undefined)[]> {
-  const query = `?artifactType=${encodeURIComponent(signatureArtifact)}`;
-  const answer = await ask(context, `referrers/${digest}${query}`, maxManifestBytes, true);
-  // An answer of 500 and above does not mean an empty list. A registry without the list answers 404 or refuses.
-  if (answer.status >= 500) requireFound(answer, '');
-  const index = answer.status === 200 ? answer.body : await manifestAt(context, fallbackTag);
+  const pages = (await referrersOf(context, digest)) ?? [await manifestAt(context, fallbackTag)];
+  const manifests = pages.flatMap((index) => (index === undefined ? [] : signatureManifestsIn(index)));
   const bodies: (Buffer | undefined)[] = [];
-  for (const manifest of index === undefined ? [] : signatureManifestsIn(index)) {
-    bodies.push(await manifestAt(context, manifest, manifest));
-  }
+  for (const manifest of manifests.slice(0, mostManifests)) bodies.push(await manifestAt(context, manifest, manifest));
   return bodies;
+}
+
+/** A registry may ignore the type and list all referrers, page by page. Undefined: it has no such list. */
+async function referrersOf(context: RequestContext, digest: Digest): Promise<readonly Buffer[] | undefined> {
+  const pages: Buffer[] = [];
+  let query: string | undefined = `?artifactType=${encodeURIComponent(signatureArtifact)}`;
+  while (query !== undefined && pages.length < mostPages) {
+    const list = `referrers/${digest}`;
+    const answer = await ask(context, `${list}${query}`, maxManifestBytes, true);
+    // An answer of 500 and above does not mean an empty list. A registry without the list answers 404 or refuses.
+    if (answer.status >= 500) requireFound(answer, '');
+    if (answer.status !== 200) return pages.length > 0 ? pages : undefined;
+    pages.push(answer.body);
+    query = nextQuery(answer, context.place, list);
+  }
+  return pages;
 }
 
 async function manifestAt(context: RequestContext, reference: string, digest?: Digest): Promise<Buffer | undefined> {

@@ -4,13 +4,12 @@ import { arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/te
 /** The digest of a payload, and its signature in base64. */
 export type SignatureLayer = { readonly payload: Digest; readonly signature: string };
 
-/** Digests of manifests with cosign signatures, from an index of referrers; the first 10. */
+/** Digests of manifests with cosign signatures, from an index of referrers. */
 export function signatureManifestsIn(body: Buffer): readonly Digest[] {
   const entries = arrayOf(parseJsonObject(body)?.['manifests']).map(objectOf);
   return entries
     .filter((entry) => stringOf(entry?.['artifactType']) === signatureArtifact)
-    .flatMap((entry) => digestIn(entry?.['digest']))
-    .slice(0, mostManifests);
+    .flatMap((entry) => digestIn(entry?.['digest']));
 }
 
 /**
@@ -30,8 +29,6 @@ export function signatureLayersIn(body: Buffer): readonly SignatureLayer[] {
 
 /** The type of an artifact whose subject is the signed image. */
 export const signatureArtifact = 'application/vnd.dev.cosign.artifact.sig.v1+json';
-
-const mostManifests = 10;
 
 const payloadType = 'application/vnd.dev.cosign.simplesigning.v1+json';
 

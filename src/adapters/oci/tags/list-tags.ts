@@ -7,7 +7,7 @@ import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { requireFound } from '../transport/answer.ts';
 import { parseJsonObject } from '../../../domain/text/json-value.ts';
-import { nextPage } from './next-page.ts';
+import { nextQuery } from './next-page.ts';
 
 /** A page with its ETag. `next` is the query of the page after it. */
 export type Page = {
@@ -68,11 +68,12 @@ const maxPageBytes = 16 * 1024 * 1024;
 
 async function fetchPage(
   client: Client,
-  { endpoint, repository }: RepositoryEndpoint,
+  place: RepositoryEndpoint,
   query: string,
   known: Page | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Page> {
+  const { endpoint, repository } = place;
   const path = `tags/list${query}`;
   const headers: Record<string, string> = { accept: 'application/json' };
   if (known?.etag !== undefined) headers['if-none-match'] = known.etag;
@@ -81,14 +82,7 @@ async function fetchPage(
   if (answer.status === 405 || answer.status === 501 || saysUnsupported(answer))
     throw new RegistryFailure('registry-invalid', 'it does not list the tags of a repository');
   requireFound(answer, 'it has no such repository');
-  const url = new URL(`https://${endpoint.host}${endpoint.prefix}/v2/${repository}/tags/list`);
-  const next = nextPage(linkOf(answer), { url, behind: answer.elsewhere?.host });
-  return { tags: tagsIn(answer.body), next, etag: etagOf(answer) };
-}
-
-function linkOf({ headers }: WireAnswer): string | undefined {
-  const link: unknown = headers['link'];
-  return typeof link === 'string' ? link : undefined;
+  return { tags: tagsIn(answer.body), next: nextQuery(answer, place, 'tags/list'), etag: etagOf(answer) };
 }
 
 /** https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes */

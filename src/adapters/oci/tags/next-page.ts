@@ -1,4 +1,17 @@
+import type { RepositoryEndpoint } from '../manifests/manifests.ts';
+import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
+
+/** The query of the page after this one of a repository's list, such as `tags/list`. Undefined on the last page. */
+export function nextQuery(
+  { headers, elsewhere }: WireAnswer,
+  { endpoint, repository }: RepositoryEndpoint,
+  list: string,
+): string | undefined {
+  const link: unknown = headers['link'];
+  const url = new URL(`https://${endpoint.host}${endpoint.prefix}/v2/${repository}/${list}`);
+  return nextPage(typeof link === 'string' ? link : undefined, { url, behind: elsewhere?.host });
+}
 
 type ListingPlace = {
   readonly url: URL;
@@ -32,5 +45,5 @@ function targetIn(link: string): string | undefined {
 }
 
 function refused(where: string): RegistryFailure {
-  return new RegistryFailure('registry-invalid', `its list of tags continues ${where}`);
+  return new RegistryFailure('registry-invalid', `its list continues ${where}`);
 }

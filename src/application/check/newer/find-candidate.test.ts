@@ -64,6 +64,15 @@ test('gives way to the next lower tag where one is gone since the listing', asyn
   expect(await answer(createCandidateFinder(racing, clock), ':1.0', 'minor')).toBe('1.1 minor');
 });
 
+test.each([
+  ['1.3', true],
+  ['1.1', false],
+])('where the highest tag of the last check is gone, only a higher one is new: %s is new: %s', async (tag, isNew) => {
+  const { find } = scene({ '1.0': [amd64], [tag]: [amd64] });
+  const question = { reference: parseImageReference(`${name}:1.0`), policy: policyOf('minor'), platform: amd64 };
+  expect(await find({ ...question, highestBefore: '1.2' })).toMatchObject({ step: { tag }, isNew });
+});
+
 test('ends after five tags without an image for the platform', async () => {
   const tags = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`1.${n}`, [n < 10 ? arm64 : amd64]]));
   const { find, store } = scene(tags);

@@ -69,13 +69,10 @@ export function createCandidateFinder(
     const alone = chooseTag({ current, tags: [], ...filters });
     if (alone.because !== undefined) return { kind: 'none', because: alone.because };
     const { tags, isCut } = await listOf(reference, signal);
-    const { candidates } = chooseTag({
-      current,
-      tags,
-      ...filters,
-      onMatch: limitMatching(clock, longestMatchingMs, tooSlowPatterns),
-    });
-    const newTags = countNew(candidates, highestBefore);
+    const onMatch = limitMatching(clock, longestMatchingMs, tooSlowPatterns);
+    const choose = (among: readonly string[]) => chooseTag({ current, tags: among, ...filters, onMatch }).candidates;
+    const candidates = choose(tags);
+    const newTags = countNew(candidates, highestBefore, choose);
     let best: FoundCandidate | undefined;
     for (const [place, step] of candidates.slice(0, mostTries).entries()) {
       const next = { ...reference, tag: step.tag };
@@ -98,14 +95,17 @@ export function createCandidateFinder(
   };
 }
 
-/** The number of candidates above the highest one of the last check, which are new. 0 if that one is gone. */
-function countNew(candidates: readonly TagCandidate[], before: string | undefined): number {
+/** The number of candidates above the highest one of the last check, which are new. That one may be gone. */
+function countNew(
+  candidates: readonly TagCandidate[],
+  before: string | undefined,
+  choose: (among: readonly string[]) => readonly TagCandidate[],
+): number {
   if (before === undefined) return 0;
   if (before === '') return candidates.length;
-  return Math.max(
-    0,
-    candidates.findIndex(({ tag }) => tag === before),
-  );
+  const tags = candidates.map(({ tag }) => tag);
+  const ranked = tags.includes(before) ? tags : choose([...tags, before]).map(({ tag }) => tag);
+  return Math.max(0, ranked.indexOf(before));
 }
 
 function tooSlowPatterns(): ServiceError {

@@ -1,0 +1,33 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Engine } from '../../domain/outside/outside.ts';
+import { createEngineCache } from './engine-cache.ts';
+
+test('an engine that returns after hours is listed soon, also if its first answer is an error', async () => {
+  const { clock, startProcess } = createSandboxScene();
+  const { outside } = startProcess();
+  const { engine } = outside;
+  const away = new ServiceError('engine-unreachable', 'Cannot reach the engine: it is away');
+  let failures = Infinity;
+  let comeBack = () => {};
+  const returned = new Promise<void>((resolve) => (comeBack = resolve));
+  const events: Engine['events'] = async function* (signal, onBreak = () => {}) {
+    onBreak(away);
+    await returned;
+    yield* engine.events(signal, onBreak);
+  };
+  const listContainers: Engine['listContainers'] = (...asked) => {
+    failures -= 1;
+    return failures < 0 ? engine.listContainers(...asked) : Promise.reject(away);
+  };
+  const retries = { longestRetryMs: 600_000, goneRetryMs: 600_000 };
+  const cache = createEngineCache({ ...outside, engine: { ...engine, events, listContainers } }, retries);
+  onTestFinished(() => cache.close());
+  void cache.follow();
+  await clock.sleep(5 * 3_600_000);
+  failures = 1;
+  comeBack();
+  await clock.sleep(5000);
+  expect(cache.listing()).toBeDefined();
+});
