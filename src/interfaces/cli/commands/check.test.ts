@@ -39,6 +39,18 @@ describe('check()', () => {
     expect(fake.err()).toBe('');
   });
 
+  test('counts each container of an unfinished update once, by that state', async () => {
+    const pending = { ...web, state: 'repair pending', reason: 'its owner is gone', isParked: false } as const;
+    const { fake } = await run(['check'], checkReport([web, db], { unfinished: [pending] }));
+    expect(fake.out().split('\n').slice(1)).toEqual([
+      'web        repair pending  nginx:1.27   its owner is gone',
+      'db         up to date      postgres:16',
+      '',
+      '2 containers: 1 repair pending, 1 up to date; the next run or start of Upkeep repairs what is pending',
+      '',
+    ]);
+  });
+
   test('names versions old → new and for how long the new one has been out, where they are known', async () => {
     const versions = { version: '1.27.3', latestVersion: '1.27.4', releasedAtMs: Date.UTC(2025, 11, 29) };
     const newer = { ...web, ...versions };

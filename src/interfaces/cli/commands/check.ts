@@ -1,11 +1,11 @@
-import { checkTable } from '../render/container-table.ts';
+import { checkTable, withoutUnfinished } from '../render/container-table.ts';
 import { exitCodes, type CommandContext, type CheckReport } from '../context/context.ts';
 import { checkDocument } from '../context/documents.ts';
 import { codesOfEngines, worstCode } from '../context/exit-code.ts';
 import { engineLines } from '../render/engine-lines.ts';
 import { isLive, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import { refuseUnmatched } from '../../../domain/check/filters.ts';
-import { countsOf, statusWording } from '../words/wording.ts';
+import { countsOf, statusWording, unfinishedWording } from '../words/wording.ts';
 
 /** `upkeep check`: asks the registries and prints the results. It changes nothing. */
 export async function check(context: CommandContext): Promise<number> {
@@ -37,20 +37,20 @@ async function printReport({ settings, terminal, clock }: CommandContext, report
   if (containers.length + unfinished.length > 0)
     await printTable(terminal, checkTable(containers, unfinished, clock.nowMs()), style);
   const counts = countsOf(
-    containers.map(({ status }) => status),
-    statusWording,
+    [...unfinished.map(({ state }) => state), ...withoutUnfinished(containers, unfinished).map(({ status }) => status)],
+    { ...unfinishedWording, ...statusWording },
   );
   const others = unwatched.length === 0 ? '' : ` (${unwatched.length} more not watched)`;
   printLines(terminal.out, [
     ...(containers.length + unfinished.length > 0 ? [''] : []),
-    `${counts}${others}${unfinishedCount(unfinished)}`,
+    `${counts}${others}${nextRepair(unfinished)}`,
     ...engineLines(report, style),
   ]);
 }
 
-function unfinishedCount(unfinished: CheckReport['unfinished']): string {
-  const pending = unfinished.filter(({ state }) => state === 'repair pending').length;
-  return pending === 0 ? '' : `; repair pending for ${pending}: the next run or start of Upkeep repairs them`;
+function nextRepair(unfinished: CheckReport['unfinished']): string {
+  const isPending = unfinished.some(({ state }) => state === 'repair pending');
+  return isPending ? '; the next run or start of Upkeep repairs what is pending' : '';
 }
 
 /** A failed check may hide an update, so it does not count as "nothing to do". */

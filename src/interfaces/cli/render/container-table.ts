@@ -39,8 +39,7 @@ export function checkTable(
   unfinished: readonly UnfinishedContainer[],
   nowMs: number,
 ): Table {
-  const isUnfinished = new Set(unfinished.map(shownName));
-  const checked = containers.filter((container) => !isUnfinished.has(shownName(container)));
+  const checked = withoutUnfinished(containers, unfinished);
   return containerTable([
     ...mostUrgentFirst(unfinished, unfinishedWording, ({ state }) => state).map(({ image, state, reason, ...one }) => ({
       name: shownName(one),
@@ -58,6 +57,15 @@ export function checkTable(
       reason: reasonOfCheck(container),
     })),
   ]);
+}
+
+/** A container whose update is unfinished may be checked too. */
+export function withoutUnfinished(
+  containers: readonly CheckedContainer[],
+  unfinished: readonly UnfinishedContainer[],
+): readonly CheckedContainer[] {
+  const names = new Set(unfinished.map(shownName));
+  return containers.filter((container) => !names.has(shownName(container)));
 }
 
 export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
