@@ -102,6 +102,19 @@ describe('planUpdate() and how successors are left', () => {
     expect(desiredEndState(containers, ['vpn'], settings({ noRestart: true }))).toEqual(['vpn stopped', 'app stopped']);
   });
 
+  test('whose volumes others use lends them, by id, name or the beginning of an id', () => {
+    for (const from of [id('data'), 'data:ro', id('data').slice(0, 6)]) {
+      const containers = [one('app', { host: { VolumesFrom: [from] } }), one('data'), one('web', inNetworkOf('app'))];
+      const [{ members } = { members: [] }] = plan(containers, ['data', 'app']).transactions;
+      const lending = members.map(({ container: { name }, lendsVolumes }) => [name, lendsVolumes]);
+      expect(lending).toEqual([
+        ['data', true],
+        ['app', undefined],
+        ['web', undefined],
+      ]);
+    }
+  });
+
   test('a job that others wait for is to complete; while it is at work it stays', () => {
     const web = inProject('web', 'migrate:service_completed_successfully:false');
     const job = (status: 'exited' | 'running') => inProject('migrate', '', { status });
