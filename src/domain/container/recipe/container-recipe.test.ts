@@ -829,6 +829,15 @@ describe('Platform', () => {
     expect(platformOf({ architecture: '' })).toBeUndefined();
   });
 
+  test('is the container’s own where the engine keeps images of several platforms under one id', () => {
+    const { run, recipe } = recipeScene();
+    const platform = { os: 'linux', architecture: '386', variant: '' };
+    expect(recipe({ ...run(plain), platform }, plain).platform).toEqual(platform);
+    const foreign = { ...plain, architecture: '386' };
+    const own = { os: 'linux', architecture: 'amd64', variant: '' };
+    expect(recipe({ ...run(foreign), platform: own }, foreign).platform).toBeUndefined();
+  });
+
   test('another spelling or variant of the engine’s is no other machine', () => {
     expect(
       platformOf({ architecture: 'arm64', variant: 'v8' }, { os: 'linux', architecture: 'aarch64', variant: '' }),
