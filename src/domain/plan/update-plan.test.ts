@@ -181,7 +181,8 @@ describe('planUpdate() and restart: true', () => {
     );
     const volumes = one('volumes', { host: { VolumesFrom: ['vpn'] } });
     const all = [inProject('db'), vpn, volumes, ...using, one('side', inNetworkOf('by-NetworkMode'))];
-    expect(restarts(all, ['db']).toSorted()).toEqual([
+    const byName = restarts(all, ['db']).toSorted((a, b) => String(a[0]).localeCompare(String(b[0])));
+    expect(byName).toEqual([
       ['by-IpcMode', ['vpn']],
       ['by-NetworkMode', ['vpn']],
       ['by-PidMode', ['vpn']],
