@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
+import { hasContainerdStore } from '../lab/engine/image-id.ts';
 import { webServer } from '../lab/registry/catalogue.ts';
 import type { Inspected } from '../lab/engine/engine-client.ts';
 import { pushIndex } from '../lab/registry/push.ts';
@@ -44,6 +45,25 @@ describeInLab('containers of one tag for several architectures', (lab) => {
     expect(await update()).toEqual(['other: updated']);
     expect(await architectureOf('other')).toBe(other);
   });
+
+  test.runIf(hasContainerdStore)(
+    'beside one of the own architecture and the same image, it keeps its own',
+    async () => {
+      await push('v1');
+      for (const [name, architecture] of [
+        ['own', own],
+        ['other', other],
+      ] as const)
+        await run(name, `linux/${architecture}`);
+      await push('v2');
+      await update();
+      expect(await architectureOf('other')).toBe(other);
+      expect(await architectureOf('own')).toBe(own);
+      await run('wants', `linux/${other}`);
+      expect(await update()).toContain('other: updated');
+      expect(await architectureOf('other')).toBe(other);
+    },
+  );
 
   // Docker's own image store keeps one image for each digest, so it may refuse the second pull.
   test('beside one of the own architecture, none gets the image of the other', async () => {

@@ -56,6 +56,8 @@ export type CheckedContainer = ImageVersions & {
   readonly hold?: Hold | undefined;
   /** When the registry may be asked again, milliseconds since the epoch; absent if the registry gave no time. */
   readonly retryAtMs?: number;
+  /** Its label makes it the canary. */
+  readonly isCanary?: true;
   /** Present if services of a swarm are watched. */
   readonly kind?: EntryKind;
   /** Present if a person may decide about the newer version, or a window holds it back. */

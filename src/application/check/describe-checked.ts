@@ -13,7 +13,7 @@ import { type CheckedContainer, imageIn, type ImageVersions } from './checked-co
 /** Combines the verdict on a container with its other facts. */
 export function describeChecked(
   { id, name, image: listed, imageId }: ContainerSummary,
-  { kind, read, verdict, noPull, images, nowMs }: DescribeFacts,
+  { kind, isCanary, read, verdict, noPull, images, nowMs }: DescribeFacts,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
   const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs, otherFailures, hidesHigher } = verdict;
@@ -34,7 +34,7 @@ export function describeChecked(
     eligibleAtMs,
     error,
     failedVersion,
-    ...defined({ cooldown, otherFailures, hidesHigher, hold, kind }),
+    ...defined({ cooldown, otherFailures, hidesHigher, hold, kind, isCanary }),
     ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
     ...versionsOf(imageId, image, verdict, images),
     ...candidateOf(verdict, image),
@@ -54,6 +54,7 @@ function candidateOf({ status, candidate }: Verdict, image: string) {
 
 type DescribeFacts = {
   readonly kind: EntryKind | undefined;
+  readonly isCanary: true | undefined;
   readonly read: ReadReference | undefined;
   readonly verdict: Verdict;
   readonly noPull: boolean;

@@ -54,7 +54,9 @@ export function createVerdicts(
     const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
     const noPull = effectiveSettings(settings, wishes).noPull && !isService;
     const read = references.get(container.id);
-    return describeChecked(container, { kind, read, verdict, images: listing.images, nowMs: clock.nowMs(), noPull });
+    const isCanary = wishes.canary === true || undefined;
+    const facts = { kind, isCanary, read, verdict, noPull };
+    return describeChecked(container, { ...facts, images: listing.images, nowMs: clock.nowMs() });
   }
 
   function inUsualWave(one: CheckedContainer, retriesFailed = false): CheckedContainer {

@@ -7,6 +7,7 @@ import { hasValidSeal, readJournal } from '../../domain/transaction/journal.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { formatReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { type Successor, type SupersededImage, supersededImages } from '../../domain/cleanup/superseded-images.ts';
+import { getsFreshVolumes } from '../../domain/plan/replacement-options.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import { anonymousVolumeNames } from '../../domain/container/recipe/volumes/mounts.ts';
@@ -105,8 +106,10 @@ export async function removeOldVolumes(
   { transactions }: UpdatePlan,
   outcomes: Outcomes,
 ): Promise<void> {
-  for (const { container, cause } of transactions.flatMap(({ members }) => members)) {
-    if (cause !== 'stale' || outcomes.get(container.id)?.outcome !== 'updated') continue;
+  for (const member of transactions.flatMap(({ members }) => members)) {
+    const { container } = member;
+    if (!getsFreshVolumes(member, { removeVolumes: true }) || outcomes.get(container.id)?.outcome !== 'updated')
+      continue;
     for (const volume of anonymousVolumeNames(container).values()) {
       const { kind, ...said } = await engine.removeVolume(volume);
       if (kind === 'done') log.info('An anonymous volume was removed', { container: container.name, volume });

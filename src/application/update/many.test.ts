@@ -119,6 +119,17 @@ describe('a canary', () => {
     expect(begun(retried.events)).toEqual(['dd']);
   });
 
+  test('of two that was rolled back in an earlier run stays the only one that was touched', async () => {
+    const scene = createSandboxScene();
+    for (const name of ['aa', 'bb'])
+      await run(scene, name, 'web:1', name === 'bb' ? { 'upkeep.canary': 'true' } : undefined);
+    scene.registry.store.publish('web:1', { version: '2', behaviour: crash });
+    expect(outcomes((await update(scene)).session)).toEqual({ aa: 'deferred', bb: 'rolled_back' });
+    const { session, events } = await update(scene);
+    expect(begun(events)).toEqual([]);
+    expect(reasons(session)['aa']).toBe('The new version failed in "bb"');
+  });
+
   test('with --canary false nobody waits for it', async () => {
     const { session } = await update(await fleet(crash, 'dd'), { canary: false });
     expect(Object.values(outcomes(session))).toEqual(six.map(() => 'rolled_back'));

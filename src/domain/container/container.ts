@@ -1,3 +1,4 @@
+import type { Platform } from '../reference/platform.ts';
 import type { ContainerSettings, ImageConfig, RestartPolicy } from './container-settings.ts';
 
 /** Containers and images as the engine describes them: https://docs.docker.com/reference/api/engine/ */
@@ -35,6 +36,8 @@ export type Container = {
   readonly createdAtMs: number;
   readonly state: ContainerState;
   readonly restartCount: number;
+  /** The platform that it runs of its image. Present if the engine keeps several under one id. */
+  readonly platform?: Platform;
   readonly settings: ContainerSettings;
   /** Absent when the engine no longer has the image. */
   readonly imageLabels?: Readonly<Record<string, string>>;

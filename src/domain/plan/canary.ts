@@ -54,7 +54,8 @@ export function failedInAnother(
   }
   for (const group of byVersion.values()) {
     const failed = group.find(hasFailed);
-    if (failed === undefined || group.length < fewestForCanary) continue;
+    const isGroup = group.length >= fewestForCanary || group.some(({ isCanary }) => isCanary);
+    if (failed === undefined || !isGroup) continue;
     for (const { id, status } of group)
       if (status === 'stale') reasons.set(id, `The new version failed in ${quoted(failed.name)}`);
   }
@@ -72,6 +73,8 @@ export type CheckedVersion = {
   readonly name: string;
   readonly status: Staleness;
   readonly hold?: Hold | undefined;
+  /** It has the label. */
+  readonly isCanary?: true;
   readonly pullDigest: Digest | undefined;
   readonly latestDigest: Digest | undefined;
 };

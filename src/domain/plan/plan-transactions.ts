@@ -57,6 +57,11 @@ export function transactionOf(
   stale: ReadonlyMap<string, StaleContainer>,
   graph: DependencyGraph,
 ): Omit<PlannedTransaction, 'after'> {
+  const lenders = new Set(
+    group.flatMap(({ id }) =>
+      (graph.hard.get(id) ?? []).flatMap(({ kind, targetId }) => (kind === 'volumes' ? targetId : [])),
+    ),
+  );
   const members = group.map((container): PlannedMember => {
     const update = stale.get(container.id);
     return {
@@ -67,6 +72,7 @@ export function transactionOf(
       ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
       ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
       hardDependencies: hardDependenciesOfId(graph, container.id).filter((id) => endings.has(id)),
+      ...(lenders.has(container.id) && { lendsVolumes: true }),
       desiredEndState: endings.get(container.id) ?? 'stopped',
       waitsFor: conditionalOn(graph, container.id)
         .map(({ targetId }) => targetId)

@@ -30,17 +30,21 @@ export type RestartsInput = {
 /**
  * Containers with `restart: true` on a dependency that is started again, directly or indirectly, dependencies first:
  * https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on. Includes containers with their own
- * update, because it may fail.
+ * update, because it may fail, and containers that use a namespace of a restarted one: they would keep the old one.
  */
 export function planRestarts(startedAnew: readonly string[], input: RestartsInput): readonly PlannedRestart[] {
   const { graph } = input;
   const dependents = restartedAfterEach(graph);
+  const holders = holdersOfNamespaces(graph);
   const reasons = new Map<string, string[]>();
   const anew = new Set(startedAnew);
   // A Set may grow during iteration; added ids are visited too.
   for (const id of anew) {
-    for (const dependent of dependents.get(id) ?? []) {
-      if (!mayBeRestarted(dependent, input)) continue;
+    // Users of the namespaces of a replaced container are replaced with it.
+    const users = reasons.has(id) ? (holders.get(id) ?? []) : [];
+    for (const dependent of [...(dependents.get(id) ?? []), ...users]) {
+      if (reasons.get(dependent)?.includes(id) || !mayBeRestarted(dependent, input, holders)) continue;
+      if (!reasons.has(dependent)) anew.delete(dependent);
       addTo(reasons, dependent, id);
       anew.add(dependent);
     }
@@ -64,8 +68,10 @@ export function affectedBy(
   const moved = replacedTogetherWith(graph, ids);
   const touched = new Set(moved);
   const dependents = restartedAfterEach(graph);
+  const holders = holdersOfNamespaces(graph);
   // A Set may grow during iteration; added ids are visited too.
-  for (const id of touched) for (const dependent of dependents.get(id) ?? []) touched.add(dependent);
+  for (const id of touched)
+    for (const dependent of [...(dependents.get(id) ?? []), ...(holders.get(id) ?? [])]) touched.add(dependent);
   for (const id of moved) for (const target of hardDependenciesOfId(graph, id)) touched.add(target);
   return touched;
 }
@@ -81,8 +87,31 @@ function restartedAfterEach({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlyMa
   return dependents;
 }
 
-function mayBeRestarted(id: string, { graph, jobs, optedOut, ownId, settings }: RestartsInput): boolean {
+/** Containers that use the network, IPC or process namespace of another, by the other's id. It ends with each stop. */
+function holdersOfNamespaces({ hard }: Pick<DependencyGraph, 'hard'>): ReadonlyMap<string, readonly string[]> {
+  const holders = new Map<string, string[]>();
+  for (const [id, dependencies] of hard) {
+    const shared = dependencies.filter(({ kind }) => kind === 'network' || kind === 'ipc' || kind === 'pid');
+    for (const target of new Set(shared.map(({ targetId }) => targetId)))
+      if (target !== undefined) addTo(holders, target, id);
+  }
+  return holders;
+}
+
+/** A container whose namespaces are in use is restarted only if all their users may be. */
+function mayBeRestarted(
+  id: string,
+  input: RestartsInput,
+  holders: ReadonlyMap<string, readonly string[]>,
+  asked: ReadonlySet<string> = new Set(),
+): boolean {
+  const { graph, jobs, optedOut, ownId, settings } = input;
   const container = graph.containers.get(id);
   if (container === undefined || id === ownId || optedOut.has(id) || container.state.status !== 'running') return false;
-  return desiredEndStateOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) === 'running';
+  if (desiredEndStateOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) !== 'running') return false;
+  return (holders.get(id) ?? []).every((holder) => {
+    const status = graph.containers.get(holder)?.state.status;
+    if ((status !== 'running' && status !== 'paused') || asked.has(holder)) return true;
+    return mayBeRestarted(holder, input, holders, new Set([...asked, id]));
+  });
 }

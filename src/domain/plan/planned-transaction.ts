@@ -26,6 +26,8 @@ export type PlannedMember = NewImage & {
   readonly cause: 'stale' | 'linked';
   /** Ids of the members that it has a hard dependency on: shared namespaces, legacy links, `volumes_from`. */
   readonly hardDependencies: readonly string[];
+  /** Others use its volumes (`volumes_from`), and must find the same ones in its successor. */
+  readonly lendsVolumes?: true;
   readonly desiredEndState: DesiredEndState;
   /** Ids of the members that must be proven before this one starts, as with compose's `service_healthy`. */
   readonly waitsFor: readonly string[];

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { inspectedContainer, type ContainerParts } from '../../../test/support/scene/builders.ts';
 import type { MountPoint } from '../container/container-settings.ts';
 import { longestKeepMs } from '../settings/values/label-values.ts';
-import { type KeepContext, keepOrderOf } from './replacement-options.ts';
+import { getsFreshVolumes, type KeepContext, keepOrderOf } from './replacement-options.ts';
 import { startOrderOf } from './start-order.ts';
 
 const order = (parts: ContainerParts, startFirst = true, mounts: readonly MountPoint[] = []) => {
@@ -33,6 +33,17 @@ describe('startOrderOf()', () => {
     expect(order({ ...parts, labels: asked })).toEqual({ kind: 'impossible', reason });
   });
 
+  test.each([
+    ['front', '2e:7c:77:9e:09:d8', 'start-first'],
+    ['back', '02:42:0a:00:00:09', 'start-first'],
+    ['back', '2e:7c:77:9e:09:d8', 'impossible'],
+  ])('in %s with the hardware address %s, which a successor may repeat, it is %s', (name, MacAddress, kind) => {
+    const networks = { front: {}, [name]: { DNSNames: null, IPAddress: '10.0.0.9', MacAddress } };
+    expect(order({ host: { NetworkMode: 'front' }, networks }).kind).toBe(kind);
+    const ofOldEngine = { front: {}, [name]: { IPAddress: '10.0.0.9', MacAddress } };
+    expect(order({ host: { NetworkMode: 'front' }, networks: ofOldEngine }).kind).toBe('start-first');
+  });
+
   test.each<ContainerParts>([
     { host: port('') },
     { host: { PortBindings: { '80/tcp': null } } },
@@ -53,6 +64,14 @@ describe('startOrderOf()', () => {
       ]),
     ).toEqual({ kind: 'start-first' });
   });
+});
+
+test('getsFreshVolumes() spares volumes that others use, and those of a container with the same image', () => {
+  const removing = { removeVolumes: true };
+  expect(getsFreshVolumes({ cause: 'stale' }, removing)).toBe(true);
+  expect(getsFreshVolumes({ cause: 'stale', lendsVolumes: true }, removing)).toBe(false);
+  expect(getsFreshVolumes({ cause: 'linked' }, removing)).toBe(false);
+  expect(getsFreshVolumes({ cause: 'stale' }, { removeVolumes: false })).toBe(false);
 });
 
 const alone: KeepContext = {

@@ -46,12 +46,12 @@ function whyNotKept(
 }
 
 /**
- * Whether remove-volumes applies to this container. A container that is only re-created because of another one keeps
- * its volumes.
+ * Whether remove-volumes applies to this container. A container that is only re-created because of another one, or whose
+ * volumes others use, keeps its volumes.
  */
 export function getsFreshVolumes(
-  { cause }: Pick<PlannedMember, 'cause'>,
+  { cause, lendsVolumes }: Pick<PlannedMember, 'cause' | 'lendsVolumes'>,
   { removeVolumes }: Pick<ServiceSettings, 'removeVolumes'>,
 ): boolean {
-  return removeVolumes && cause === 'stale';
+  return removeVolumes && cause === 'stale' && lendsVolumes !== true;
 }

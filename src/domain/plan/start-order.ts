@@ -1,8 +1,10 @@
 import type { Container } from '../container/container.ts';
+import { networkOfRepeatedMac } from '../container/recipe/network/mac-address.ts';
 import { hasHostNetwork, sharesNetwork } from '../container/recipe/network/network-mode.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelValuesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
+import { quoted } from '../text/printable.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 
 /**
@@ -35,6 +37,8 @@ function whyNotSideBySide(container: Container): string | undefined {
   const bindings = Object.values(HostConfig.PortBindings ?? {}).flatMap((bound) => bound ?? []);
   if (bindings.some(({ HostPort = '' }) => HostPort !== '' && HostPort !== '0')) return 'publishes a fixed port';
   if (Config.MacAddress) return 'has a fixed hardware address';
+  const repeating = networkOfRepeatedMac(container);
+  if (repeating !== undefined) return `has a hardware address in ${quoted(repeating, 64)} that both would have`;
   const isFixed = Object.values(Networks).some(({ IPAMConfig }) => Object.values(IPAMConfig ?? {}).some(isGiven));
   return isFixed ? 'has a fixed address' : undefined;
 }

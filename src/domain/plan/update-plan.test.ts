@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ContainerParts, digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
-import type { Container } from '../container/container.ts';
+import type { Container, ContainerStatus } from '../container/container.ts';
 import { buildDependencyGraph } from './graph/build-graph.ts';
 import { hardDependenciesOfId, replacedTogetherWith, dependenciesOfId } from './graph/dependency-graph.ts';
 import { defaultSettings } from '../settings/service-settings.ts';
@@ -102,6 +102,19 @@ describe('planUpdate() and how successors are left', () => {
     expect(desiredEndState(containers, ['vpn'], settings({ noRestart: true }))).toEqual(['vpn stopped', 'app stopped']);
   });
 
+  test('whose volumes others use lends them, by id, name or the beginning of an id', () => {
+    for (const from of [id('data'), 'data:ro', id('data').slice(0, 6)]) {
+      const containers = [one('app', { host: { VolumesFrom: [from] } }), one('data'), one('web', inNetworkOf('app'))];
+      const [{ members } = { members: [] }] = plan(containers, ['data', 'app']).transactions;
+      const lending = members.map(({ container: { name }, lendsVolumes }) => [name, lendsVolumes]);
+      expect(lending).toEqual([
+        ['data', true],
+        ['app', undefined],
+        ['web', undefined],
+      ]);
+    }
+  });
+
   test('a job that others wait for is to complete; while it is at work it stays', () => {
     const web = inProject('web', 'migrate:service_completed_successfully:false');
     const job = (status: 'exited' | 'running') => inProject('migrate', '', { status });
@@ -159,6 +172,37 @@ describe('planUpdate() and restart: true', () => {
     expect(restarts(chain, ['db'], { settings: { ...defaultSettings, noRestart: true } })).toEqual([]);
     expect(restarts(chain, ['db'], { optedOut: new Map([[id('web'), 'is monitored only']]) })).toEqual([]);
     expect(restarts(chain, ['db'], { ownId: id('web') })).toEqual([]);
+  });
+
+  test('restarts who uses a namespace of a restarted one, which ends with its process', () => {
+    const vpn = inProject('vpn', 'db:service_started:true');
+    const using = ['NetworkMode', 'IpcMode', 'PidMode'].map((field) =>
+      one(`by-${field}`, { host: { [field]: `container:${id('vpn')}` } }),
+    );
+    const volumes = one('volumes', { host: { VolumesFrom: ['vpn'] } });
+    const all = [inProject('db'), vpn, volumes, ...using, one('side', inNetworkOf('by-NetworkMode'))];
+    const byName = restarts(all, ['db']).toSorted((a, b) => String(a[0]).localeCompare(String(b[0])));
+    expect(byName).toEqual([
+      ['by-IpcMode', ['vpn']],
+      ['by-NetworkMode', ['vpn']],
+      ['by-PidMode', ['vpn']],
+      ['side', ['by-NetworkMode']],
+      ['vpn', ['db']],
+    ]);
+    expect(restarts(all, ['vpn'])).toEqual([]);
+    expect(restarts(all, ['db', 'vpn'])).toContainEqual(['by-PidMode', ['vpn']]);
+  });
+
+  test('restarts no container whose namespace somebody uses who must not be touched, and who would lose it', () => {
+    const containers = (status: ContainerStatus) => [
+      inProject('db'),
+      inProject('vpn', 'db:service_started:true'),
+      one('app', inNetworkOf('vpn', { status })),
+    ];
+    const optedOut = new Map([[id('app'), 'is monitored only']]);
+    expect(restarts(containers('running'), ['db'], { optedOut })).toEqual([]);
+    expect(restarts(containers('paused'), ['db'])).toEqual([]);
+    expect(restarts(containers('exited'), ['db'], { optedOut })).toEqual([['vpn', ['db']]]);
   });
 
   test('ends for containers that depend on each other in a circle', () => {

@@ -156,6 +156,15 @@ export function imageRows(fixture: GetFixture): void {
       expect((await engine.inspectImage(next.id))?.tags).toEqual([]);
     });
 
+    test('is done by each of several calls at once', async () => {
+      const { engine } = fixture();
+      const old = await pulled('tagged', '1');
+      await pulled('tagged', '2');
+      const outcomes = await Promise.all(Array.from({ length: 4 }, () => engine.tagImage(old.id, old.reference)));
+      expect(outcomes).toEqual(Array.from({ length: 4 }, () => ({ kind: 'done' })));
+      expect((await engine.inspectImage(old.reference))?.id).toBe(old.id);
+    });
+
     test('is refused for an image that is not there', async () => {
       const { repository } = await pulled('tagged', '1');
       const outcome = await fixture().engine.tagImage(`sha256:${'0'.repeat(64)}`, `${repository}:x`);

@@ -45,6 +45,21 @@ describeInLab('depends_on of compose', (lab) => {
     expect((await inspect('other')).State.StartedAt).toBe(other.State.StartedAt);
   });
 
+  test('who uses the network of a restarted container is restarted after it', async () => {
+    await stale('db', { config: inShop('db') });
+    const vpn = await run('vpn', { config: inShop('vpn', 'db:service_started:true') });
+    const HostConfig = { NetworkMode: `container:${vpn.Id}` };
+    const app = await run('app', { config: { Cmd: ['sleep', '1000'], HostConfig } });
+    const { outcomes, run: said } = await upkeep.update();
+    expect(outcomes, said.stderr).toMatchObject({
+      db: { outcome: 'updated' },
+      vpn: { outcome: 'restarted' },
+      app: { outcome: 'restarted', reason: 'restarted after the update of "vpn"' },
+    });
+    expect((await inspect('app')).Id).toBe(app.Id);
+    expect(await startOf('app')).toBeGreaterThan(await startOf('vpn'));
+  });
+
   test('with restart: true nothing is restarted after an update that was rolled back, nor without --use-compose-depends-on', async () => {
     await stale('db', { config: inShop('db'), next: catalogue.crash });
     const web = await run('web', { config: inShop('web', 'db:service_started:true') });

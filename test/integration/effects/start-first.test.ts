@@ -59,6 +59,18 @@ describeInLab('start-first on a real engine', (lab) => {
     expect(await lives(unwilling.Id, sinceThen)).toEqual(['old die', 'new start']);
   });
 
+  test('in a second network two never have the same hardware address, which Docker 28 would repeat', async () => {
+    await engine.call('POST', '/networks/create', { Name: 'front' });
+    await engine.call('POST', '/networks/create', { Name: 'back' });
+    const { Id } = await scene.stale('web', { config: { HostConfig: { NetworkMode: 'front' } } });
+    await engine.call('POST', '/networks/back/connect', { Container: Id });
+    const { back } = (await scene.inspect('web')).NetworkSettings.Networks;
+    const isGenerated = !String(back?.['MacAddress']).startsWith('02:42:');
+    const since = Date.now() / 1000;
+    expect((await update('--start-first')).code).toBe(0);
+    expect(await lives(Id, since)).toEqual(isGenerated ? ['old die', 'new start'] : ['new start', 'old die']);
+  });
+
   test('a fixed port is published by one at a time', async () => {
     const HostConfig = { PortBindings: { '8080/tcp': [{ HostIp: '127.0.0.1', HostPort: '18097' }] } };
     const before = await scene.stale('web', { config: { HostConfig } });

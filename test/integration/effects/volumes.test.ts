@@ -11,7 +11,7 @@ const config = { Volumes: { '/own': {} }, HostConfig: { Binds: ['kept:/kept', '/
 
 describeInLab('--remove-volumes', (lab) => {
   const { engine } = lab;
-  const { stale, inspect, push, image } = effectsScene(lab, 'volumes');
+  const { run, stale, inspect, push, image } = effectsScene(lab, 'volumes');
   const upkeep = upkeepScene({ socket: engine.socket });
   afterEach(() => engine.clear());
 
@@ -50,6 +50,23 @@ describeInLab('--remove-volumes', (lab) => {
     expect(outcomes['web']?.outcome, run.stderr).toBe('updated');
     for (const path of ['/data', '/lone', '/own']) expect(await exists(old[path] ?? '')).toBe(false);
     expect(volumesOf(await inspect('web'))['/kept']).toBe('kept');
+  });
+
+  test.each([
+    ['name', () => 'data:ro'],
+    ['id', (id: string) => id],
+    ['the beginning of an id', (id: string) => id.slice(0, 6)],
+  ])('keeps what another uses by volumes_from and %s', async (_, from) => {
+    const data = await stale('data', storing);
+    const shared = volumesOf(data)['/data'];
+    await run('app', { config: { HostConfig: { VolumesFrom: [from(data.Id)] } } });
+    for (const spec of [storing.next, storing.old]) {
+      await push('data', spec);
+      const { outcomes, run: told } = await upkeep.update('--remove-volumes');
+      const expected = { data: { outcome: 'updated' }, app: { outcome: 'restarted' } };
+      expect(outcomes, told.stderr).toMatchObject(expected);
+      for (const name of ['data', 'app']) expect(volumesOf(await inspect(name))['/data']).toBe(shared);
+    }
   });
 
   test('keeps what a stopped container uses, and all of a container whose update failed', async () => {

@@ -56,4 +56,23 @@ describe('images', () => {
       { path: '/images/sha256%3A1/tag', query: { repo: 'registry.test:5000/team/app', tag: '1' } },
     ]);
   });
+
+  test.each([
+    ['sha256:1', 'failed to create an image app:1 with target sha256:2 after deleting the existing one: AlreadyExists'],
+    ['sha256:2', 'creating image app:1 failed because it already exists, but accessing it also failed: No such image'],
+  ])('tagged %s by another call at the same time are tagged again, unless that was the same image', async (Id, why) => {
+    const isOther = Id !== 'sha256:2';
+    let lost = 0;
+    const { engine, server } = await connectedEngine({
+      script: {
+        'POST /images/sha256%3A2/tag': (_, response) => {
+          if (lost++ === 0) refuse(response, 500, why);
+          else response.writeHead(201).end();
+        },
+        'GET /images/app%3A1/json': { Id },
+      },
+    });
+    expect(await engine.tagImage('sha256:2', 'app:1')).toEqual({ kind: 'done' });
+    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(isOther ? 2 : 1);
+  });
 });

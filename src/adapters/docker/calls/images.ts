@@ -34,17 +34,27 @@ export async function inspectImage(
   return readImage(dockerWords ? answer : await completeImage(client, answer, signal));
 }
 
-/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageTag */
+/**
+ * With containerd's image store, an engine removes a tag to move it, so two calls at once may fail without an effect of
+ * their own: https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Image/operation/ImageTag
+ */
 export async function tagImage(client: Client, imageId: string, reference: string): Promise<CallOutcome> {
   const parsed = tryParseImageReference(reference);
   if (parsed === undefined || parsed.digest !== undefined) {
     return { kind: 'refused', status: 400, message: `${quoted(reference, 300)} is not a repository with a tag` };
   }
-  return await change(client, {
-    path: `${imagePath(imageId)}/tag`,
-    query: { repo: repositoryName(parsed), tag: parsed.tag },
-  });
+  const query = { repo: repositoryName(parsed), tag: parsed.tag };
+  for (let tries = 1; ; tries += 1) {
+    const outcome = await change(client, { path: `${imagePath(imageId)}/tag`, query });
+    const hasLostRace = outcome.kind === 'refused' && errorPatterns.tagMoved.test(outcome.message);
+    if (!hasLostRace || tries === mostTries) return outcome;
+    const tagged = await inspectImage(client, reference).catch(() => undefined);
+    if (tagged?.id === imageId) return { kind: 'done' };
+  }
 }
+
+/** Of several calls at once, one succeeds each time. */
+const mostTries = 10;
 
 export async function removeImage(client: Client, idOrReference: string): Promise<CallOutcome> {
   const outcome = await change(client, {

@@ -54,6 +54,11 @@ export const errorPatterns = {
   /** Docker: 500 "Cannot link to a non running container: /db AS /web/db". Podman has no links. */
   linkBroken: /cannot link to a non running container/i,
   /**
+   * Docker with containerd's image store, 500 and 404: "failed to create an image … with target … after deleting the
+   * existing one: AlreadyExists: …", "creating image … failed because it already exists, but accessing it also failed".
+   */
+  tagMoved: /after deleting the existing one: AlreadyExists|failed because it already exists, but accessing it also/i,
+  /**
    * Docker answers 409. Podman: 500 "unable to delete image … by ID with more than one tag …: please force removal".
    */
   severalTags: /by ID with more than one tag/i,

@@ -94,6 +94,7 @@ describe('translation', () => {
       Image: 'sha256:1',
       Created: '2026-01-01T00:00:00.5Z',
       RestartCount: 2,
+      ImageManifestDescriptor: { platform: { architecture: 'arm', os: 'linux', variant: 'v7' } },
       State: {
         Status: 'exited',
         ExitCode: 137,
@@ -109,6 +110,7 @@ describe('translation', () => {
       imageId: 'sha256:1',
       createdAtMs: Date.UTC(2026, 0, 1) + 500,
       restartCount: 2,
+      platform: { os: 'linux', architecture: 'arm', variant: 'v7' },
     });
     expect(state).toEqual({
       status: 'exited',

@@ -43,8 +43,14 @@ export function readContainer(answer: unknown, obstacle?: string): Container {
     createdAtMs: timeMs(inspected['Created']),
     state: readState(fields(inspected['State']), fields(fields(inspected['Config'])['Healthcheck'])),
     restartCount: count(inspected['RestartCount']),
+    ...platformOf(fields(fields(inspected['ImageManifestDescriptor'])['platform'])),
     settings: readSettings(inspected, obstacle),
   };
+}
+
+function platformOf({ os, architecture, variant }: JsonObject): Pick<Container, 'platform'> {
+  if (text(os) === '' || text(architecture) === '') return {};
+  return { platform: { os: text(os), architecture: text(architecture), variant: text(variant) } };
 }
 
 /** One entry of `GET /images/json`; undefined without an id. */

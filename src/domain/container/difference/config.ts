@@ -56,9 +56,12 @@ function imageDifference(pair: Pair): readonly Difference[] {
   return /@|^(?:sha256:)?[0-9a-f]{12,64}$/.test(before.Image) ? [] : compare('Config.Image', reference, after.Image);
 }
 
-/** The default host name is the container's short id. A container in another's network has the other's host name. */
+/**
+ * The default host name is the container's short id. A container in another's network has the other's host name, one in
+ * the host's UTS namespace has the host's, which may have changed.
+ */
 function hostnameDifference({ before, after }: Pair): readonly Difference[] {
-  if (sharesNetwork(before)) return [];
+  if (sharesNetwork(before) || before.settings.HostConfig.UTSMode === 'host') return [];
   const [old, successor] = [before, after].map(({ id, settings }) => {
     const { Hostname } = settings.Config;
     return Hostname === id.slice(0, 12) ? '' : Hostname;
@@ -124,9 +127,9 @@ function labelDifferences({ before, after, oldImage, newImage }: Pair): readonly
     const field = `Config.Labels.${name}`;
     if (name.startsWith(journalPrefix))
       return is !== undefined && is === gives && !isJournalLabel(name) ? [secretlyDifferent(field, was, is)] : [];
-    if (name === composeImageLabel && was !== undefined) return compare(field, newImage.id, is);
     const inherited = was === undefined || was === ownValue(oldImage.config.Labels, name);
-    return is === (inherited ? gives : was) ? [] : [secretlyDifferent(field, was, is)];
+    const own = name === composeImageLabel ? newImage.id : was;
+    return is === (inherited ? gives : own) ? [] : [secretlyDifferent(field, was, is)];
   });
 }
 

@@ -227,6 +227,39 @@ describe('differences()', () => {
     expect(now.compare(inFront, now.update(inFront, plain), plain)).toEqual([]);
   });
 
+  test.each([
+    ['CgroupnsMode', '', 'private'],
+    ['IpcMode', '', 'private'],
+    ['Runtime', '', 'runc'],
+    ['KernelMemory', 9, undefined],
+  ])('an engine that was upgraded meanwhile fills %s in, or drops it', (field, was, is) => {
+    const old = changed(before, { HostConfig: { [field]: was } });
+    const successor = changed(scene.update(old, image), { HostConfig: { [field]: is } });
+    expect(scene.compare(old, successor, image)).toEqual([]);
+  });
+
+  test.each(['CgroupnsMode', 'IpcMode', 'Runtime'])('a chosen %s must stay', (field) => {
+    const old = changed(before, { HostConfig: { [field]: 'host' } });
+    const successor = changed(scene.update(old, image), { HostConfig: { [field]: 'private' } });
+    expect(scene.compare(old, successor, image).map((each) => each.field)).toEqual([`HostConfig.${field}`]);
+  });
+
+  test('a host that has another name now gives it to a container in its UTS namespace', () => {
+    const [old, now] = [recipeScene('1.41', { engineName: 'former' }), recipeScene('1.41')];
+    const plain = imageOf('plain');
+    const named = old.run(plain, { HostConfig: { NetworkMode: 'host', UTSMode: 'host' } });
+    expect(now.compare(named, now.update(named, plain), plain)).toEqual([]);
+  });
+
+  test('a label of compose that comes from the image changes with it', () => {
+    const label = 'com.docker.compose.image';
+    const committed = (id: string) => imageOf(id, { Labels: { [label]: id } });
+    const [one, two] = [committed('one'), committed('two')];
+    const container = scene.run(one);
+    expect(scene.compare(container, scene.update(container, one, two), one, two)).toEqual([]);
+    expect(scene.compare(container, scene.update(container, one, imageOf('plain')), one, imageOf('plain'))).toEqual([]);
+  });
+
   test('an image given by digest or id is another one for another image', () => {
     const pinned = changed(before, { Config: { Image: 'repo@sha256:1' } });
     expect(scene.compare(pinned, changed(after, { Config: { Image: 'repo@sha256:2' } }), image)).toEqual([]);

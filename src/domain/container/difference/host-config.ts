@@ -22,7 +22,7 @@ type Comparison = (pair: Pair) => readonly Difference[];
 const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
   ['RestartPolicy', restartPolicyDifference],
   ['NetworkMode', networkModeDifference],
-  ['IpcMode', namespaceDifference('IpcMode')],
+  ['IpcMode', unlessUnset('IpcMode', namespaceDifference('IpcMode'))],
   ['PidMode', namespaceDifference('PidMode')],
   ['UTSMode', namespaceDifference('UTSMode')],
   ['VolumesFrom', volumesFromDifference],
@@ -35,7 +35,10 @@ const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
   ['ReadonlyPaths', confinedPathsDifference('ReadonlyPaths')],
   ['ConsoleSize', normalised('ConsoleSize', (size) => (String(size) === '0,0' ? null : size))],
   ['PidsLimit', normalised('PidsLimit', (limit) => (Number(limit) <= 0 ? null : limit))],
-  ['Runtime', runtimeDifference],
+  ['Runtime', unlessUnset('Runtime')],
+  ['CgroupnsMode', unlessUnset('CgroupnsMode')],
+  // Engines from API 1.42 on show the limit of an older container, and take none.
+  ['KernelMemory', () => []],
   ['Init', exactly('Init')],
   ['MemorySwappiness', exactly('MemorySwappiness')],
 ]);
@@ -117,10 +120,13 @@ function confinedPathsDifference(field: ConfinedPaths): Comparison {
   };
 }
 
-/** An absent runtime is the engine's default, which the engine fills in later. */
-function runtimeDifference(pair: Pair): readonly Difference[] {
-  const [before, after] = hostConfigsOf(pair);
-  return before['Runtime'] ? compare('HostConfig.Runtime', before['Runtime'], after['Runtime']) : [];
+/** A container of an engine that did not know the field has none. A newer engine fills in its default. */
+function unlessUnset(field: string, comparison?: Comparison): Comparison {
+  return (pair) => {
+    const [before, after] = hostConfigsOf(pair);
+    if (!before[field]) return [];
+    return comparison?.(pair) ?? compare(`HostConfig.${field}`, before[field], after[field]);
+  };
 }
 
 function normalised(field: string, normalise: (value: unknown) => unknown): Comparison {

@@ -553,6 +553,17 @@ describe('EndpointsConfig', () => {
     expect(() => recipe(container, plain, { networks: another })).toThrow('does not exist any more');
   });
 
+  test('in an overlay network a running container is refused, because no engine can rename it there', () => {
+    const { run, recipe, engine } = recipeScene();
+    const container = run(plain, inFront);
+    const networks = engine.networks.map((each) => (each.name === 'front' ? networkOf('front', 'overlay') : each));
+    expect(() => recipe(container, plain, { networks })).toThrow(
+      'Cannot update "web": it runs in the overlay network "front", in which engines cannot rename a running container',
+    );
+    const stopped = { ...container, state: { ...container.state, status: 'exited' as const } };
+    expect(recipe(stopped, plain, { networks }).body.NetworkingConfig).toEqual({ EndpointsConfig: { front: {} } });
+  });
+
   test('one that was never connected is found by name', () => {
     const { run, recipe } = recipeScene();
     const container = run(plain, inFront);
@@ -642,6 +653,18 @@ describe('VolumesFrom', () => {
     ]);
     const { HostConfig } = recipe(container, plain, { replacedIds }).body;
     expect(HostConfig?.VolumesFrom).toEqual([`${successor}:ro`, successor, 'data', idOf('other')]);
+  });
+
+  test('the beginning of an id is an id, unless it is the name of a replaced container', () => {
+    const { run, recipe } = recipeScene();
+    const id = `cafe${idOf('data').slice(4)}`;
+    const container = run(plain, { HostConfig: { VolumesFrom: [id.slice(0, 6), 'cafe:ro'] } });
+    const replacedIds = new Map([
+      [id, 'successor'],
+      ['cafe', 'another'],
+    ]);
+    const { HostConfig } = recipe(container, plain, { replacedIds }).body;
+    expect(HostConfig?.VolumesFrom).toEqual(['successor', 'cafe:ro']);
   });
 });
 
@@ -804,6 +827,15 @@ describe('Platform', () => {
       variant: 'v7',
     });
     expect(platformOf({ architecture: '' })).toBeUndefined();
+  });
+
+  test('is the container’s own where the engine keeps images of several platforms under one id', () => {
+    const { run, recipe } = recipeScene();
+    const platform = { os: 'linux', architecture: '386', variant: '' };
+    expect(recipe({ ...run(plain), platform }, plain).platform).toEqual(platform);
+    const foreign = { ...plain, architecture: '386' };
+    const own = { os: 'linux', architecture: 'amd64', variant: '' };
+    expect(recipe({ ...run(foreign), platform: own }, foreign).platform).toBeUndefined();
   });
 
   test('another spelling or variant of the engine’s is no other machine', () => {

@@ -37,10 +37,11 @@ function withOldImage(request: RecipeRequest): KnownRequest {
 }
 
 /** If the container runs under emulation or on a related platform, the successor must keep that platform. */
-function platformFor({ oldImage, enginePlatform }: KnownRequest): { readonly platform?: Platform } {
-  const { os, architecture, variant } = oldImage;
+function platformFor({ container, oldImage, enginePlatform }: KnownRequest): { readonly platform?: Platform } {
+  const { os, architecture, variant } = container.platform ?? oldImage;
   if (os === '' || architecture === '') return {};
-  const [image, engine] = [normalisePlatform(oldImage), normalisePlatform(enginePlatform)];
+  const platform = { os, architecture, variant };
+  const [image, engine] = [normalisePlatform(platform), normalisePlatform(enginePlatform)];
   const sameMachine = image.os === engine.os && image.architecture === engine.architecture;
-  return sameMachine ? {} : { platform: { os, architecture, variant } };
+  return sameMachine ? {} : { platform };
 }

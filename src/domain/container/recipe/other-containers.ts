@@ -37,9 +37,10 @@ export function parseLink(text: string): { readonly target: string; readonly ali
   return { target: source.replace(/^\//, ''), alias: path.replace(/^.*\//s, '') };
 }
 
-/** A user may have written the first twelve or more digits of an id. A hexadecimal name counts as an id. */
+/** The engine stores what the user wrote, which may be the beginning of an id. A name stays. */
 function successorOf(reference: string, replacedIds: ReadonlyMap<string, string>): string {
-  if (!/^[0-9a-f]{12,64}$/.test(reference)) return reference;
+  const isName = replacedIds.has(reference) && !/^[0-9a-f]{64}$/.test(reference);
+  if (isName || !/^[0-9a-f]{4,64}$/.test(reference)) return reference;
   for (const [id, successor] of replacedIds) if (id.startsWith(reference)) return successor;
   return reference;
 }

@@ -1,9 +1,11 @@
 import { supportsApi } from '../../api-version.ts';
+import { isAlive } from '../../container.ts';
 import { canonical } from '../../../text/canonical.ts';
 import type { Endpoint } from '../../container-settings.ts';
 import { quoted } from '../../../text/printable.ts';
 import { endpointSysctls, splitSysctls } from './interface-sysctls.ts';
-import { defaultBridge, hasEndpoints, mainNetwork } from './network-mode.ts';
+import { configuredMacAddress } from './mac-address.ts';
+import { defaultBridge, hasEndpoints, isMainNetwork } from './network-mode.ts';
 import { type KnownRequest, type ContainerRecipe, refusal } from '../request/request.ts';
 
 export type Endpoints = {
@@ -48,8 +50,14 @@ function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint):
       'create the network and connect the container to it',
     );
   }
-  const main = mainNetwork(container);
-  const isMain = main === name || (network !== undefined && isIdOf(main, network.id));
+  if (network?.driver === 'overlay' && isAlive(container.state.status)) {
+    throw refusal(
+      container,
+      `it runs in the overlay network ${quoted(name)}, in which engines cannot rename a running container`,
+      'make it a service of the swarm, or re-create it by hand',
+    );
+  }
+  const isMain = isMainNetwork(container, name, network?.id);
   const mac = configuredMacAddress(request, { endpoint, isMain, driver: network?.driver });
   return {
     networkName: name,
@@ -57,10 +65,6 @@ function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint):
     endpoint: { ...configured(request, name, endpoint), ...(mac === undefined ? {} : { MacAddress: mac }) },
     isMain,
   };
-}
-
-function isIdOf(mode: string, id: string): boolean {
-  return /^[0-9a-f]{12,64}$/.test(mode) && id.startsWith(mode);
 }
 
 /** The endpoint's configured values, without those that the network assigned. Unknown fields are copied. */
@@ -99,38 +103,4 @@ function driverOptions(request: KnownRequest, { DriverOpts }: Endpoint): Endpoin
   if (moved.length === 0) return DriverOpts;
   const present = DriverOpts?.[endpointSysctls];
   return { ...DriverOpts, [endpointSysctls]: [...(present ? [present] : []), ...moved].join(',') };
-}
-
-type ObservedEndpoint = {
-  readonly endpoint: Endpoint;
-  /** True for the network that the container was created in. */
-  readonly isMain: boolean;
-  readonly driver: string | undefined;
-};
-
-/**
- * The configured MAC address of an endpoint. Undefined when the engine chose it. Below API 1.44 it is in `Config`. From
- * 1.44 to 1.51 `Config` has the main network's address. An endpoint shows the address in use, configured or not; it is
- * kept unless it is derived from the IP address. Docker 28 and newer also generate underived addresses, so a generated
- * one may become fixed. That is harmless; losing a configured address is not.
- */
-function configuredMacAddress(
-  { container, apiVersion }: KnownRequest,
-  { endpoint, isMain, driver }: ObservedEndpoint,
-): string | undefined {
-  if (!supportsApi(apiVersion, '1.44')) return undefined;
-  if (isMain && !supportsApi(apiVersion, '1.52')) return container.settings.Config.MacAddress || undefined;
-  const { MacAddress = '' } = endpoint;
-  return MacAddress === '' || !driversThatTakeOne.has(driver ?? '') || isDerived(endpoint) ? undefined : MacAddress;
-}
-
-/** Other drivers refuse an address (ipvlan) or derive their own (overlay). */
-const driversThatTakeOne: ReadonlySet<string> = new Set(['bridge', 'macvlan']);
-
-/** `02:42:` and the IPv4 address: https://github.com/moby/moby/blob/v27.0.0/libnetwork/netutils/utils.go */
-function isDerived({ MacAddress = '', IPAddress }: Endpoint): boolean {
-  const bytes = String(IPAddress)
-    .split('.')
-    .map((part) => Number(part).toString(16).padStart(2, '0'));
-  return MacAddress.toLowerCase() === ['02', '42', ...bytes].join(':');
 }

@@ -22,6 +22,12 @@ export function mainNetwork(container: Container): string {
   return mode === '' || mode === 'default' ? defaultBridge : mode;
 }
 
+/** Whether the container was created in this network, which its mode gives by name or id. */
+export function isMainNetwork(container: Container, name: string, id = ''): boolean {
+  const main = mainNetwork(container);
+  return main === name || (/^[0-9a-f]{12,64}$/.test(main) && id.startsWith(main));
+}
+
 /**
  * This network has no aliases and no fixed addresses:
  * https://docs.docker.com/engine/network/drivers/bridge/#use-the-default-bridge-network
