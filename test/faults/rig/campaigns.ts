@@ -27,8 +27,8 @@ export type Campaign = {
   /** Size of the disk of the engine. */
   readonly dataMiB?: number;
   /**
-   * Other programs remove containers: only for shapes with a good new version, and without containers that would have
-   * to stay.
+   * Other programs remove containers: only for shapes with a good new version, and without stopped containers, which a
+   * prune removes.
    */
   readonly isMeddledWith?: boolean;
   /**
