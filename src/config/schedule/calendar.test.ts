@@ -95,12 +95,7 @@ type Walk = {
 
 /** Walks through time minute by minute, with the latest local time so far. Each slot that it passes is due once. */
 function walk({ minutes, hours, zone, from, until }: Walk): number[] {
-  const parts = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const;
-  const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', ...parts });
-  const wallMinute = (ms: number): number => {
-    const [month = 0, day = 0, year = 0, hour = 0, minute = 0] = format.format(ms).match(/\d+/g)?.map(Number) ?? [];
-    return Date.UTC(year, month - 1, day, hour, minute) / 60_000;
-  };
+  const wallMinute = wallClock(zone);
   const found: number[] = [];
   let latest = wallMinute(from);
   for (let ms = from + 60_000; ms <= until; ms += 60_000) {
@@ -112,4 +107,25 @@ function walk({ minutes, hours, zone, from, until }: Walk): number[] {
     if (passesSlot) found.push(ms);
   }
   return found;
+}
+
+const wallClocks = new Map<string, (ms: number) => number>();
+
+/** Reads the clock on a wall of the zone, in minutes; each time is read once. */
+function wallClock(zone: string): (ms: number) => number {
+  const known = wallClocks.get(zone);
+  if (known !== undefined) return known;
+  const parts = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const;
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', ...parts });
+  const read = new Map<number, number>();
+  const clock = (ms: number): number => {
+    const before = read.get(ms);
+    if (before !== undefined) return before;
+    const [month = 0, day = 0, year = 0, hour = 0, minute = 0] = format.format(ms).match(/\d+/g)?.map(Number) ?? [];
+    const now = Date.UTC(year, month - 1, day, hour, minute) / 60_000;
+    read.set(ms, now);
+    return now;
+  };
+  wallClocks.set(zone, clock);
+  return clock;
 }
