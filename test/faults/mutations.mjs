@@ -193,6 +193,12 @@ const mutations = [
     find: `  return old?.place !== 'name' || isAlive(old.status) === wasRunning;`,
     replace: `  return old?.place !== 'name' || isAlive(old.status) || wasRunning || !wasRunning;`,
   },
+  {
+    name: 'a refusal of a step that used expected facts counts',
+    file: 'src/application/transaction/transact.ts',
+    find: `  return status === nameIsTaken ||`,
+    replace: `  return status > 0 ||`,
+  },
 ];
 
 /** Runs the mutations with one of the words in their name, and prints a line for each. `keep` also gets the known rows of the others. */

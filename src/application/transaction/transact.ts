@@ -5,7 +5,7 @@ import { describeStep } from '../../domain/transaction/memory/describe-step.ts';
 import { expectedFactsAfter, mayUseExpectedFacts } from '../../domain/transaction/memory/expected-facts.ts';
 import { learn, type StepDecision } from '../../domain/transaction/memory/learn.ts';
 import { beginMemory, addReason, beginRollback } from '../../domain/transaction/memory/transaction-memory.ts';
-import { type Decision, stepKey, type StepKind } from '../../domain/transaction/step.ts';
+import { type Decision, type Step, stepKey, type StepKind } from '../../domain/transaction/step.ts';
 import { createFactsReader } from './facts-reader.ts';
 import { logOfFailed, causeOfEnd } from './failed-successors.ts';
 import { perform } from './steps/perform.ts';
@@ -13,8 +13,8 @@ import type { TransactOptions, TransactResult } from './transact-options.ts';
 
 /**
  * The loop of every update and recovery: read the facts, decide, perform, learn, until nothing is left to do. A
- * harmless step may be based on the facts that earlier steps are expected to have caused. If it is refused, the
- * rollback reads the facts.
+ * harmless step may be based on the facts that earlier steps are expected to have caused. If it is refused, the facts
+ * are read before the refusal counts.
  */
 export async function transact(options: TransactOptions): Promise<TransactResult> {
   const { transactions } = options.outside.instance;
@@ -48,10 +48,9 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
     if (facts === undefined) throw new Error('a transaction without facts');
     facts = { ...facts, memory };
     const decision = orRollBack(options, decide(facts));
-    if (isExpected && !mayUseExpectedFacts(decision)) {
-      isExpected = false;
-      continue;
-    }
+    const wasExpected = isExpected;
+    isExpected = false;
+    if (wasExpected && !mayUseExpectedFacts(decision)) continue;
     switch (decision.kind) {
       case 'rollBack':
         memory = beginRollback(await causeOfEnd(options, memory, facts), decision);
@@ -70,6 +69,13 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
     if (phase !== decision.phase) onPhase((phase = decision.phase));
     const outcome = await perform(context, decision.step);
     outside.log.debug('transaction step', { step: decision.step, outcome });
+    if (wasExpected && outcome.kind === 'refused' && decision.step.kind !== 'create') {
+      const reading = await read(memory);
+      memory = reading.memory;
+      if (reading.kind !== 'read' || reading.facts === undefined) continue;
+      facts = { ...reading.facts, memory };
+      if (!isRefusalOf(decision.step, outcome, decide(facts))) continue;
+    }
     const learned = learn(memory, decision, outcome, facts);
     memory = learned.memory;
     if (learned.logOf !== undefined)
@@ -106,3 +112,11 @@ function isForHelper({ outside, mode }: TransactOptions, { step, phase }: StepDe
   const isOurTurnOver = phase !== 'rolling back' && step.kind !== 'hook' && !asideSteps.includes(step.kind);
   return mode.kind === 'hand-over' && isOurTurnOver;
 }
+
+/** Whether the refusal concerns the step itself, and not facts that differ from the expected ones. */
+function isRefusalOf(step: Step, { status }: { readonly status: number }, now: Decision): boolean {
+  return status === nameIsTaken || (now.kind === 'step' && stepKey(now.step) === stepKey(step));
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerRename */
+const nameIsTaken = 409;
