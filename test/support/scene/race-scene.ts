@@ -1,14 +1,15 @@
 import { createApplication } from '../../../src/application/create-application.ts';
+import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/request.ts';
 import type { Engine, Outside } from '../../../src/domain/outside/outside.ts';
 import { defaultSettings } from '../../../src/domain/settings/service-settings.ts';
 import { createSandboxScene } from './sandbox-outside.ts';
 
 /** `web` runs version 1 of `app:1`, whose tag has moved on to version 2. `old` is its id. */
-export async function createStaleWeb() {
+export async function createStaleWeb(hostConfig: ContainerRecipe['body']['HostConfig'] = {}) {
   const scene = createSandboxScene();
   scene.registry.store.publish('app:1', { version: '1' });
   await scene.sandbox.engine.pullImage({ reference: 'app:1' });
-  const old = scene.sandbox.control.runContainer('web', { Image: 'app:1' });
+  const old = scene.sandbox.control.runContainer('web', { Image: 'app:1', HostConfig: hostConfig });
   scene.registry.store.publish('app:1', { version: '2' });
   return { scene, old };
 }
