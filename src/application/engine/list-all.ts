@@ -1,6 +1,6 @@
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import { type FailedVersion, failedVersionsOf } from '../../domain/check/failed-version.ts';
-import { type ImageIndex, indexImages } from '../../domain/container/image-index.ts';
+import { type ImageIndex, indexImages, unlistedImageIds } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { listServices, type ServiceListing } from './service-listing.ts';
@@ -33,10 +33,7 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
       engine.listImages(signal),
       listServices(outside, signal),
     ]);
-    const listed = new Set(images.map(({ id }) => id));
-    const unlisted = new Set(containers.map(({ imageId }) => imageId).filter((id) => id !== '' && !listed.has(id)));
-    // The list omits untagged parents of other images.
-    const found = await mapConcurrently([...unlisted], 4, (id) =>
+    const found = await mapConcurrently(unlistedImageIds(containers, images), 4, (id) =>
       unlessBroken(
         outside,
         () => engine.inspectImage(id, signal),

@@ -153,7 +153,7 @@ type Entry = {
 
 type Description = {
   readonly links: ListedDependencies;
-  /** Those of the listing: a rollback may need another image than the container's. */
+  /** All images of the listing: a rollback may need another one than the container's. */
   readonly images: readonly ImageSummary[];
   readonly dependsOn: readonly string[];
   readonly facts: UncheckedContainer;

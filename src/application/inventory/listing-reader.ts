@@ -1,4 +1,5 @@
 import type { ImageSummary } from '../../domain/container/container.ts';
+import { unlistedImageIds } from '../../domain/container/image-index.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import {
   type EngineListing,
@@ -44,7 +45,6 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
       return unknown.length === 0 ? listing : await addImages(listing, listing.images, unknown, signal);
     const listed = await engine.listImages(signal);
     absentImages = new Set();
-    // The list omits untagged parents of other images.
     return await addImages(listing, listed, unlistedImages(listing, listed), signal);
   }
 
@@ -62,9 +62,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
   }
 
   function unlistedImages({ containers }: EngineListing, images: readonly ImageSummary[]): readonly string[] {
-    const listed = new Set(images.map(({ id }) => id));
-    const wanted = new Set(containers.map(({ imageId }) => imageId));
-    return [...wanted].filter((id) => id !== '' && !listed.has(id) && !absentImages.has(id));
+    return unlistedImageIds(containers, images).filter((id) => !absentImages.has(id));
   }
 
   /** An image that the engine cannot show is treated as absent. */

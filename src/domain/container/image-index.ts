@@ -41,6 +41,16 @@ export function indexImages(images: readonly ImageSummary[]): ImageIndex {
   };
 }
 
+/** The ids of the containers' images that a list of images omits: it has no untagged parents of other images. */
+export function unlistedImageIds(
+  containers: readonly Pick<ContainerSummary, 'imageId'>[],
+  images: readonly Pick<ImageSummary, 'id'>[],
+): readonly string[] {
+  const listed = new Set(images.map(({ id }) => id));
+  const wanted = new Set(containers.map(({ imageId }) => imageId));
+  return [...wanted].filter((id) => id !== '' && !listed.has(id));
+}
+
 /** The digests that an image was pulled with, of any repository: equal digests are equal content. */
 export const digestsOf: (image: Pick<ImageSummary, 'digests'>) => readonly Digest[] = oncePerList((digests) => [
   ...new Set(digests.flatMap((text) => parseDigest(text.slice(text.indexOf('@') + 1)) ?? [])),
