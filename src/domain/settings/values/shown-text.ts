@@ -5,7 +5,8 @@ import { quoted } from '../../text/printable.ts';
  * of an address, the value of a key such as `token=`, a key in PEM.
  */
 export function withoutSecretParts(text: string): string {
-  return text.includes('-----BEGIN ') ? hidden : withoutQuery(withoutLogin(text));
+  // A list is split at spaces, so a key in its place is no longer whole.
+  return text.includes('-----') ? hidden : withoutQuery(withoutLogin(text));
 }
 
 /**
