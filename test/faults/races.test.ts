@@ -5,6 +5,7 @@ import { recoverTransactions } from '../../src/application/recovery/recover.ts';
 import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../src/domain/settings/service-settings.ts';
+import { fnv64 } from '../../src/domain/text/fnv.ts';
 import type { PlannedTransaction } from '../../src/domain/plan/planned-transaction.ts';
 import { createSandboxScene, type SandboxScene } from '../support/scene/sandbox-outside.ts';
 import { faultsIn, setStage, settings as stageSettings, shapes, type Stage, startAgain } from './memory/stage.ts';
@@ -46,8 +47,8 @@ async function setScene(
   };
 }
 
-/** Latencies that differ from run to run, so that the racers meet at other calls each time. */
-function jitter(seed: number): Record<string, number> {
+/** Latencies of up to `mostMs` that differ from run to run, so that the racers meet at other calls each time. */
+function jitter(seed: number, mostMs = 120): Record<string, number> {
   const kinds = [
     'tagImage',
     'createContainer',
@@ -57,7 +58,9 @@ function jitter(seed: number): Record<string, number> {
     'startContainer',
     'removeContainer',
   ];
-  return Object.fromEntries(kinds.map((kind, index) => [kind, ((seed * 7919 + index * 104_729) % 97) + 1]));
+  return Object.fromEntries(
+    kinds.map((kind) => [kind, 1 + (Number.parseInt(fnv64(`${seed} ${kind}`).slice(0, 8), 16) % mostMs)]),
+  );
 }
 
 type Race = {
@@ -77,7 +80,10 @@ function race(
   const racers = Array.from({ length: 2 + (round % 3) }, async (_, index) => {
     const dies = oneDies && index === 0;
     const { outside, connection } = scene.startProcess(
-      scene.sandbox.connect({ latencyMs: jitter(round * 5 + index), faults: dies ? [death] : [] }),
+      scene.sandbox.connect({
+        latencyMs: jitter(round * 5 + index, round % 4 === 0 ? 2000 : 120),
+        faults: dies ? [death] : [],
+      }),
     );
     await scene.clock.sleep((round * 131 * index) % withinMs);
     const run = runTransaction(outside, inForce, planned, { runId: 'race' });
