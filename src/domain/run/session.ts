@@ -62,8 +62,15 @@ export type ContainerOutcome = {
   readonly kind?: EntryKind;
 };
 
-/** One row of a list: a container, or a service of a swarm. */
-export type EntryKind = 'container' | 'service';
+/** The kinds of one row of a list: a container, or a service of a swarm. */
+export const entryKinds = ['container', 'service'] as const;
+
+export type EntryKind = (typeof entryKinds)[number];
+
+/** Whether a row is a container, which an update replaces. Without services no row has a kind. */
+export function isContainer({ kind }: { readonly kind?: EntryKind | undefined }): boolean {
+  return kind === undefined || kind === 'container';
+}
 
 /** The age of a newer image, by its build time or since its first sighting, and the age that it needs. */
 export type Cooldown = { readonly ageMs: number; readonly delayMs: number };
@@ -128,7 +135,7 @@ export type PastOutcome = {
  * the same name have different keys. It begins with the name, so the name of an engine may precede it.
  */
 export function entryKeyOf({ name, kind }: { readonly name: string; readonly kind?: EntryKind | undefined }): string {
-  return kind === 'service' ? `${name} service` : name;
+  return isContainer({ kind }) ? name : `${name} ${kind}`;
 }
 
 /** The name of a container, or a key of one: `nas/web` with several engines. */
