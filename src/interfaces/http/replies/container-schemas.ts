@@ -1,4 +1,5 @@
-import { holds } from '../../../domain/decision/hold.ts';
+import { heldBecause, unknownBecause } from '../../../domain/decision/hold.ts';
+import { entryKinds } from '../../../domain/run/session.ts';
 import { array, oneOf, type Fields, integer, map, object, text, time } from './schemas.ts';
 
 /** The running version and the newer one; all may be absent. */
@@ -25,7 +26,7 @@ export const versionFields: Fields = {
 
 /** Present with `--swarm`. */
 export const kindField: Fields = {
-  kind: oneOf(['container', 'service'], 'With --swarm: a container, or a service of the swarm'),
+  kind: oneOf(entryKinds, 'With --swarm: a container, or a service of the swarm'),
 };
 
 /** Present with several engines. */
@@ -35,8 +36,8 @@ export const engineField: Fields = { engine: text('Name of its engine, with seve
 export const holdFields: Fields = {
   candidate_digest: text('Version that an update would apply, if it is not the newest one'),
   hold: oneOf(
-    holds,
-    'Kind of reason. If held: failed (this version was rolled back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window, wave. If unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
+    [...heldBecause, ...unknownBecause],
+    `Kind of reason. If held: ${heldBecause.join(', ')}; failed means that this version was rolled back here. If unknown: ${unknownBecause.join(', ')}`,
   ),
   eligible_at: time('If held: the end of the hold'),
   retry_at: time('If unknown: when the registry may be asked again'),
