@@ -47,7 +47,9 @@ export function sourceOf(labels: Labels | undefined): string | undefined {
 }
 
 /** `build`: the same version in another image. */
-export type VersionChange = 'major' | 'minor' | 'patch' | 'build';
+export const versionChanges = ['major', 'minor', 'patch', 'build'] as const;
+
+export type VersionChange = (typeof versionChanges)[number];
 
 /** The kind of step between two versions. Undefined if they cannot be compared. */
 export function changeBetween(from: string, to: string): VersionChange | undefined {

@@ -1,21 +1,26 @@
 import type { EngineRun } from '../fleet/engine-run.ts';
 
-/** The trigger of a run. */
-export type Trigger = 'command' | 'schedule' | 'start' | 'http';
+/** The triggers of a run. */
+export const triggers = ['command', 'schedule', 'start', 'http'] as const;
+
+export type Trigger = (typeof triggers)[number];
 
 /**
- * The result of a run for one container. `restarted`: re-created only because a container that it depends on was
+ * The results of a run for one container. `restarted`: re-created only because a container that it depends on was
  * replaced. `unknown`: the check failed, which never counts as success.
  */
-export type OutcomeKind =
-  | 'updated'
-  | 'fresh'
-  | 'failed'
-  | 'rolled_back'
-  | 'restarted'
-  | 'skipped'
-  | 'deferred'
-  | 'unknown';
+export const outcomeKinds = [
+  'updated',
+  'fresh',
+  'failed',
+  'rolled_back',
+  'restarted',
+  'skipped',
+  'deferred',
+  'unknown',
+] as const;
+
+export type OutcomeKind = (typeof outcomeKinds)[number];
 
 export type ContainerOutcome = {
   readonly name: string;
@@ -110,14 +115,17 @@ export function summarise(session: Session): SessionSummary {
 }
 
 /** The phases of an update, as they are shown. */
-export type UpdatePhase =
-  | 'pulling'
-  | 'preparing'
-  | 'stopping'
-  | 'starting'
-  | 'checking health'
-  | 'committing'
-  | 'rolling back';
+export const updatePhases = [
+  'pulling',
+  'preparing',
+  'stopping',
+  'starting',
+  'checking health',
+  'committing',
+  'rolling back',
+] as const;
+
+export type UpdatePhase = (typeof updatePhases)[number];
 
 /** By container id. */
 export type Outcomes = ReadonlyMap<string, ContainerOutcome>;

@@ -1,13 +1,10 @@
+import { stalenesses } from '../../../domain/check/verdict.ts';
+import { containerStatuses, healthStatuses } from '../../../domain/container/container.ts';
+import { outcomeKinds } from '../../../domain/run/session.ts';
+import { serviceModes, swarmUpdateStatuses } from '../../../domain/swarm/swarm-service.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 import { unfinishedField } from '../../json/entries.ts';
-import {
-  engineField,
-  holdFields,
-  kindField,
-  outcomeFields,
-  outcomeKinds,
-  versionFields,
-} from '../replies/container-schemas.ts';
+import { engineField, holdFields, kindField, outcomeFields, versionFields } from '../replies/container-schemas.ts';
 import {
   array,
   oneOf,
@@ -97,26 +94,11 @@ const listSchema = stamped({
   count: integer('Number of entries'),
 });
 
-const states = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
-
-const modes = ['replicated', 'global', 'replicated-job', 'global-job'] as const;
-
-const updateWords = [
-  'updating',
-  'paused',
-  'completed',
-  'rollback_started',
-  'rollback_paused',
-  'rollback_completed',
-] as const;
-
 const settingSchema = object({
   name: text('Name of the option, or of the label if there is no option'),
   value: text('Its value for this container'),
   source: text('The label that sets it'),
 });
-
-const verdicts = ['fresh', 'stale', 'held', 'pinned', 'local', 'unknown'] as const;
 
 const lastSchema = object(
   {
@@ -144,8 +126,8 @@ const detailsSchema = object(
     scope: text('Its scope; empty when it has none'),
     id: text('Container id'),
     created: time('When the container was created'),
-    status: oneOf(states, 'State of the container'),
-    health: oneOf(['none', 'starting', 'healthy', 'unhealthy'], 'Result of its HEALTHCHECK'),
+    status: oneOf(containerStatuses, 'State of the container'),
+    health: oneOf(healthStatuses, 'Result of its HEALTHCHECK'),
     update_available: booleanField('A newer image is available'),
     latest_digest: text('Newest registry digest, when known'),
     reason: text('Result of the last check'),
@@ -158,14 +140,14 @@ const detailsSchema = object(
     started_at: time('Start of its process; absent without a process, or if unknown'),
     checked_at: time('When it was last checked; absent before the first check'),
     project: text('Its Compose project'),
-    verdict: oneOf(verdicts, 'Result of the last check; absent before the first'),
+    verdict: oneOf(stalenesses, 'Result of the last check; absent before the first'),
     ...versionFields,
     ...holdFields,
     ...engineField,
     ...kindField,
-    mode: oneOf(modes, 'Of a service: its mode'),
+    mode: oneOf(serviceModes, 'Of a service: its mode'),
     replicas: object({ wanted: integer('Tasks that should run'), running: integer('Tasks that run') }),
-    update_state: oneOf(updateWords, 'Of a service: the state of its last update in the swarm'),
+    update_state: oneOf(swarmUpdateStatuses, 'Of a service: the state of its last update in the swarm'),
     last: lastSchema,
   },
 );
