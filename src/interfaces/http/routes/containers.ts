@@ -9,6 +9,7 @@ import {
   array,
   oneOf,
   integer,
+  type Fields,
   type JsonSchema,
   map,
   object,
@@ -79,18 +80,15 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
   ];
 }
 
+const listedFields: Fields = {
+  name: text('Name of the container'),
+  image: text('Image reference with tag'),
+  image_id: text('Local image config id'),
+  digest: text('Registry digest of the image; empty for a locally built image'),
+};
+
 const listSchema = stamped({
-  containers: array(
-    object(
-      {
-        name: text('Name of the container'),
-        image: text('Image reference with tag'),
-        image_id: text('Local image config id'),
-        digest: text('Registry digest of the image; empty for a locally built image'),
-      },
-      { ...engineField, ...kindField },
-    ),
-  ),
+  containers: array(object(listedFields, { ...engineField, ...kindField })),
   count: integer('Number of entries'),
 });
 
@@ -112,10 +110,7 @@ const lastSchema = object(
 
 const detailsSchema = object(
   {
-    name: text('Name of the container'),
-    image: text('Image reference with tag'),
-    image_id: text('Local image config id'),
-    digest: text('Registry digest of the image; empty for a locally built image'),
+    ...listedFields,
     running: booleanField('Whether it runs'),
     watchtower: booleanField('Whether it is this service itself'),
     self: booleanField('Whether it is this service itself'),
