@@ -182,7 +182,7 @@ describe('headlineOf()', () => {
   });
 });
 
-describe('orderFleet()', () => {
+describe('groupContainers()', () => {
   const entries = [
     { verdict: 'fresh', name: 'b10', project: 'x' },
     { verdict: 'fresh', name: 'b2', project: 'x' },
