@@ -61,6 +61,7 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
   const repliesWith = (schema: JsonSchema) => ({
     200: { description: 'The watched containers', schema },
     500: { description: 'The engine cannot be reached, and its events have ended' },
+    503: { description: 'The engine has not been listed yet' },
   });
   return [
     defineRoute({

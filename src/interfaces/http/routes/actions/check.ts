@@ -24,6 +24,7 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
       200: { description: 'Result of the check, by container', schema: resultSchema },
       408: { description: 'The engine did not list the containers in time' },
       500: { description: 'The check as a whole failed' },
+      503: { description: 'The client closed its connection' },
     },
     answer: async ({ query }, reply) => {
       const { image: images, container: containers, timeout: timeoutMs } = query;
