@@ -140,7 +140,7 @@ const detailsSchema = object(
     self: booleanField('Whether it is this service itself'),
     monitor_only: booleanField('Newer images are reported, and not applied'),
     no_pull: booleanField('No registry is contacted for it'),
-    enabled: booleanField('It may be updated'),
+    enabled: booleanField('Whether its enable label, or the default without one, permits updates'),
     stale: booleanField('A newer image would be applied by an update'),
     scope: text('Its scope; empty when it has none'),
     id: text('Container id'),

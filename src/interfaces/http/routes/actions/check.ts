@@ -55,7 +55,7 @@ const entrySchema = object(
     latest_digest: text('Newest registry digest, when known'),
     status: oneOf(['fresh', 'stale', 'pinned', 'held', 'local', 'unknown'], 'Result of the check'),
     reason: text('Reason for the status'),
-    timestamp: time('When the container was checked'),
+    timestamp: time('When the check ended'),
   },
   {
     error: text('Why the container could not be checked; absent if it was checked'),
