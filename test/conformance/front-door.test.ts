@@ -263,6 +263,17 @@ describe('POST /v1/update?dry_run=true', () => {
     expect((await ask('/v1/history')).json().entries).toEqual([]);
   });
 
+  test('names a service of a swarm as one', async () => {
+    await start({ swarmNodes: 1 });
+    const { swarm, swarmControl } = scene.sandbox;
+    const { digest } = scene.registry.store.publish('nginx:1', { version: '1.5.0' });
+    const id = swarmControl.create({ Name: 'shop', TaskTemplate: { ContainerSpec: { Image: `nginx:1@${digest}` } } });
+    await until(async () => (await swarm.tasks([id])).some(({ state }) => state === 'running'));
+    release('1.6.0');
+    const { plan } = (await post('/v1/update?dry_run=true')).json();
+    expect(plan).toContainEqual(expect.objectContaining({ name: 'shop', kind: 'service', action: 'update' }));
+  });
+
   test('is about the containers that are named, and takes no turn from an update', async () => {
     await start({ service: { gateWindowMs: 60_000 } });
     await post('/v1/update?async=true');

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { createMetrics } from './metrics.ts';
@@ -45,6 +45,14 @@ describe('createMetrics()', () => {
     'process_resident_memory_bytes',
     'process_heap_bytes',
   ])('%s measures this process', async (name) => expect(await valueOf(scene(), name)).toBeGreaterThan(0));
+
+  test('process_start_time_seconds does not move while the process runs', async () => {
+    const metrics = scene();
+    const before = await valueOf(metrics, 'process_start_time_seconds');
+    const uptime = vi.spyOn(process, 'uptime').mockReturnValue(process.uptime() + 3600);
+    expect(await valueOf(metrics, 'process_start_time_seconds')).toBe(before);
+    uptime.mockRestore();
+  });
 
   test('has exactly one space on every sample line, whatever has happened', async () => {
     const metrics = scene();

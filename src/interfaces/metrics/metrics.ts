@@ -64,7 +64,7 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
     seconds,
   );
   if (engines !== undefined) addEngineMetrics(registry, engines);
-  addProcessMetrics(registry, { version, startedAtMs: clock.nowMs() });
+  addProcessMetrics(registry, { version, nowMs: clock.nowMs() });
 
   const checkStartedAtMs = new Map<string, number>();
   const pulls = new Map<string, number>();

@@ -7,7 +7,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
  */
 export function addProcessMetrics(
   registry: Registry,
-  { version, startedAtMs }: { readonly version: string; readonly startedAtMs: number },
+  { version, nowMs }: { readonly version: string; readonly nowMs: number },
 ): void {
   const registers = [registry];
   let counted = 0;
@@ -22,9 +22,8 @@ export function addProcessMetrics(
       counted = Math.max(counted, total);
     },
   });
-  gauge('process_start_time_seconds', 'When the process started, in seconds since the epoch', () =>
-    Math.round(startedAtMs / 1000 - process.uptime()),
-  );
+  const processStart = Math.round(nowMs / 1000 - process.uptime());
+  gauge('process_start_time_seconds', 'When the process started, in seconds since the epoch', () => processStart);
   gauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss());
   gauge('process_heap_bytes', 'Heap in use', () => process.memoryUsage().heapUsed);
   new Gauge({

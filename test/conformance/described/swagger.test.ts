@@ -94,13 +94,23 @@ describe('the description', () => {
   });
 
   test.each([
-    ['/v1/update', 'post', ['200', '202', '401', '408', '413', '429', '500', '503']],
-    ['/v1/check', 'post', ['200', '401', '408', '413', '429', '500']],
-    ['/v1/history', 'get', ['200', '400', '401', '413', '429']],
-    ['/v1/events', 'get', ['200', '401', '403', '413', '429', '503']],
-    ['/readyz', 'get', ['200', '413', '429', '503']],
+    ['/v1/update', 'post', ['200', '202', '400', '401', '408', '413', '429', '500', '503']],
+    ['/v1/check', 'post', ['200', '400', '401', '408', '413', '429', '500', '503']],
+    ['/v1/containers', 'get', ['200', '400', '401', '413', '429', '500', '503']],
+    ['/v1/images', 'get', ['200', '400', '401', '413', '429', '500', '503']],
+    ['/v1/history', 'get', ['200', '400', '401', '413', '429', '500']],
+    ['/v1/events', 'get', ['200', '400', '401', '403', '413', '429', '503']],
+    ['/readyz', 'get', ['200', '400', '413', '429', '503']],
   ])('of %s has the replies of %s: %j', async (path, method, expected) => {
     expect(Object.keys((await describedBy()).paths[path][method].responses)).toEqual(expected);
+  });
+
+  test('of every path has the media type of its reply', async () => {
+    for (const [path, { get }] of Object.entries((await describedBy()).paths as Record<string, Paths>)) {
+      if (get === undefined || path === '/v1/events') continue;
+      const type = String((await scene.ask(`${path}?extra=true`)).headers['content-type']);
+      expect([path, get.produces]).toEqual([path, [type.replace(/;.*/, '')]]);
+    }
   });
 
   test('has two keys, each a value for the Authorization header as it is', async () => {
@@ -169,7 +179,10 @@ describe('the page', () => {
 
 type Parameter = { readonly name: string; readonly type: string; readonly required: boolean };
 
+type Paths = { readonly get?: Operation };
+
 type Operation = {
+  readonly produces: readonly string[];
   readonly operationId: string;
   readonly summary: string;
   readonly tags: readonly string[];

@@ -4,6 +4,7 @@ import { createMetrics } from '../../../src/interfaces/metrics/metrics.ts';
 import { followEvents } from '../../support/http/event-reader.ts';
 import { type HttpScene, startHttp } from '../../support/http/http-scene.ts';
 import { createFleetScene, type FleetScene } from '../../support/scene/fleet-scene.ts';
+import { describedAsk } from '../described/described.ts';
 
 type Named = { readonly engine?: string; readonly name: string };
 
@@ -24,7 +25,8 @@ describe('the API of several engines', () => {
     const updatesAvailable = () => status().updatesAvailable;
     const metrics = createMetrics({ clock, version: '1.2.3', updatesAvailable, engines });
     subscribe(metrics.record);
-    http = await startHttp(scene.application, { metrics: metrics.text });
+    const plain = await startHttp(scene.application, { metrics: metrics.text });
+    http = { ...plain, ask: await describedAsk(plain) };
   });
   afterEach(() => scene.engines['far']?.behave('well'));
   afterAll(async () => {

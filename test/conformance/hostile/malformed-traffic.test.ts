@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { ask, type HttpScene, startHttp } from '../../support/http/http-scene.ts';
+import { apiToken, ask, type HttpScene, startHttp } from '../../support/http/http-scene.ts';
 import { startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { createScriptedService, watchedContainer } from '../../support/http/scripted-service.ts';
 
@@ -102,6 +102,29 @@ describe('a request that is none', () => {
     await closed;
     expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
+
+  test.each(['b', 'hello\r\n\r\n', 'FETCH /livez HTTP/1.1\r\nHost: x\r\n\r\n'])(
+    '%j behind a request that waits for its reply does not take the place of the reply',
+    async (behind) => {
+      let end: () => void = () => undefined;
+      service.script.checkEnds = new Promise<void>((resolve) => (end = resolve));
+      const before = service.asked.length;
+      const head = `POST /v1/check HTTP/1.1\r\nHost: x\r\nAuthorization: ${apiToken}\r\nContent-Length: 1\r\n\r\n`;
+      const socket = connect(scene.port, '127.0.0.1', () => socket.write(`${head}a`));
+      let received = '';
+      socket.on('data', (chunk) => (received += chunk.toString()));
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      await vi.waitUntil(() => service.asked.length > before);
+      const refused = new Promise((resolve) => scene.http.server.once('clientError', resolve));
+      socket.write(behind);
+      await refused;
+      end();
+      await closed;
+      service.script.checkEnds = undefined;
+      expect([...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual(['200']);
+      expect(received).toContain('"containers":[]');
+    },
+  );
 
   test('10,000 header bytes are no fault', async () => {
     expect((await scene.ask('/livez', { headers: { 'x-much': 'x'.repeat(10_000) } })).status).toBe(200);

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
 import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
-import { engineField, enginesField, outcomeSchema } from './container-schemas.ts';
+import { engineField, enginesField, kindField, outcomeSchema } from './container-schemas.ts';
 import { array, oneOf, integer, object, stamped, summarySchema, text, booleanField } from './schemas.ts';
 
 /** The reply to an update that continues in the background. */
@@ -36,6 +36,7 @@ const plannedSchema = object(
     to: text('Version after the update, when known'),
     to_image: text('Reference after an update to another tag; absent if the tag stays'),
     ...engineField,
+    ...kindField,
   },
 );
 

@@ -90,7 +90,7 @@ export function count(description: string): Parameter<number | undefined> {
     documentation: { type: 'integer', minimum: 0, description },
     read: ([first = ''], name) => {
       if (first === '') return undefined;
-      if (/^\d{1,15}$/.test(first)) return Number(first) || undefined;
+      if (/^\d+$/.test(first)) return Number(first) || undefined;
       throw new HttpError(400, `invalid query parameter "${name}": expected a whole number, 0 or more`);
     },
   };

@@ -59,6 +59,7 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
   const repliesWith = (schema: JsonSchema) => ({
     200: { description: 'The watched containers', schema },
     500: { description: 'The engine cannot be reached, and its events have ended' },
+    503: { description: 'The engine has not been listed yet' },
   });
   return [
     defineRoute({
@@ -116,7 +117,7 @@ const detailsSchema = object(
     self: booleanField('Whether it is this service itself'),
     monitor_only: booleanField('Newer images are reported, and not applied'),
     no_pull: booleanField('No registry is contacted for it'),
-    enabled: booleanField('It may be updated'),
+    enabled: booleanField('Whether its enable label, or the default without one, permits updates'),
     stale: booleanField('A newer image would be applied by an update'),
     scope: text('Its scope; empty when it has none'),
     id: text('Container id'),

@@ -92,7 +92,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
   const withdraw = defineRoute({
     ...shared,
     path: '/v1/decisions/*',
-    describedAs: ['/v1/decisions/{id}'],
+    describedAs: { '/v1/decisions/{id}': 'application/json' },
     methods: ['DELETE'],
     summary: 'Withdraw a decision',
     description: 'Withdraws a decision, as if it had not been made.',

@@ -23,7 +23,7 @@ export function historyRoute({ service, clock }: HttpParts): Route {
     },
     replies: {
       200: { description: 'The updates', schema: listSchema },
-      400: { description: 'A parameter is malformed' },
+      500: { description: 'The history cannot be read' },
     },
     answer: ({ query: { since = -Infinity, until = Infinity, limit = Infinity } }) => {
       if (since > until) throw new HttpError(400, 'invalid query parameters: "since" is later than "until"');

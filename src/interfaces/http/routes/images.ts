@@ -24,6 +24,7 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
     replies: {
       200: { description: 'The tracked images', schema: listSchema },
       500: { description: 'The engine cannot be reached, and its events have ended' },
+      503: { description: 'The engine has not been listed yet' },
     },
     answer: ({ query }, reply) => {
       const { name, id } = query;

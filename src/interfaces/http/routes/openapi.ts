@@ -34,15 +34,15 @@ function token(description: string): object {
 }
 
 function pathsOf(route: Route): readonly (readonly [string, object])[] {
-  const paths = route.describedAs ?? [route.path];
-  return paths.map((path) => [
+  const { path: ownPath, produces = 'application/json', describedAs = { [ownPath]: produces } } = route;
+  return Object.entries(describedAs).map(([path, type]) => [
     path,
-    Object.fromEntries(route.methods.map((method) => [method.toLowerCase(), operation(route, method, path)])),
+    Object.fromEntries(route.methods.map((method) => [method.toLowerCase(), operation(route, method, path, type)])),
   ]);
 }
 
-function operation(route: Route, method: string, path: string): object {
-  const { group, summary, description, produces = 'application/json', query, access, body } = route;
+function operation(route: Route, method: string, path: string, type: string): object {
+  const { group, summary, description, query, access, body } = route;
   const inQuery = Object.entries(query)
     .filter(([, { documentation }]) => documentation.hidden !== true)
     .map(([name, { documentation }]) => parameter(name, documentation));
@@ -54,7 +54,7 @@ function operation(route: Route, method: string, path: string): object {
     summary,
     description,
     ...(body !== undefined && { consumes: ['application/json'] }),
-    produces: [produces],
+    produces: [type],
     parameters: access === 'events token' ? [...parameters, parameter('access_token', inUrl)] : parameters,
     responses: responses(route),
     ...security[access],
@@ -86,6 +86,7 @@ function responses({ replies, access }: Route): object {
     { description, ...(schema !== undefined && { schema }), ...(Number(status) >= 400 && { schema: error }) },
   ]);
   return {
+    400: { description: 'The request, or one of its parameters, is malformed', schema: error },
     ...(access !== 'open' && { 401: { description: 'Invalid or missing authentication token', schema: error } }),
     413: { description: 'The request body is larger than 1 MiB', schema: error },
     429: { description: 'Too many requests; without a body' },

@@ -25,7 +25,11 @@ export function swaggerRoute({ settings, version, assetsFolder }: HttpParts, ena
   return defineRoute({
     group: 'swagger',
     path: '/swagger/*',
-    describedAs: ['/swagger/index.html', '/swagger/doc.json', '/swagger/doc.yaml'],
+    describedAs: {
+      '/swagger/index.html': 'text/html',
+      '/swagger/doc.json': 'application/json',
+      '/swagger/doc.yaml': 'application/yaml',
+    },
     access: 'open',
     answersHead: false,
     summary: 'This description',

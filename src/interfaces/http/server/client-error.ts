@@ -10,7 +10,7 @@ type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer
 export type ClientErrorParts = {
   readonly clock: Clock;
   readonly routes: RouteTable;
-  readonly connections: () => Pick<Connections, 'isAnswering' | 'hasPendingReply' | 'isRefused'>;
+  readonly connections: () => Pick<Connections, 'isAnswering' | 'hasPendingReply' | 'isRefused' | 'closeAfterReplies'>;
 };
 
 /** Answers a malformed or unfinished request while its sender can still read the answer. */
@@ -22,6 +22,8 @@ export function answerClientError(error: ClientError, socket: Duplex, parts: Cli
     socket.destroy(error);
     return;
   }
+  // The client would read the answer as the reply to its earlier request.
+  if (connections().closeAfterReplies(socket)) return;
   const { status, message, headers = {} } = unknownMethod(error, routes) ?? problems[error.code ?? ''] ?? malformed;
   const body = errorBody(message, clock.nowMs());
   const head = [

@@ -17,6 +17,8 @@ export type Connections = {
   readonly hasPendingReply: (socket: object) => boolean;
   /** Whether a reply is being sent on the connection. */
   readonly isAnswering: (socket: object) => boolean;
+  /** Closes the connection after its outstanding replies to complete requests. False if there are none. */
+  readonly closeAfterReplies: (socket: object) => boolean;
   /** Closes connections without outstanding replies at once, and every other connection after its replies. */
   readonly closeIdle: () => void;
   readonly closeAll: () => void;
@@ -104,6 +106,11 @@ export function trackConnections(server: Server, mostConnections: number): Conne
     },
     hasPendingReply: (socket) => (bySocket.get(socket)?.replies.length ?? 0) > 0,
     isAnswering: (socket) => bySocket.get(socket)?.replies.some(({ headersSent }) => headersSent) === true,
+    closeAfterReplies(socket) {
+      const last = bySocket.get(socket)?.replies.findLast(({ req }) => req.complete);
+      last?.setHeader('Connection', 'close');
+      return last !== undefined;
+    },
     closeIdle() {
       isClosing = true;
       for (const { socket, replies } of open.values()) {

@@ -22,8 +22,8 @@ export type Route = {
   readonly remedies?: Readonly<Record<string, string>>;
   /** Media type of the reply; JSON by default. */
   readonly produces?: string;
-  /** Another path in the description. Empty: it is described under several other paths, or not at all. */
-  readonly describedAs?: readonly string[];
+  /** Other paths in the description, with their media types. Empty: it is not described. */
+  readonly describedAs?: Readonly<Record<string, string>>;
   readonly answer: (request: RouteRequest, reply: RouteReply) => Answered;
 };
 

@@ -25,6 +25,7 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
       200: { description: 'Result of the check, by container', schema: resultSchema },
       408: { description: 'The engine did not list the containers in time' },
       500: { description: 'The check as a whole failed' },
+      503: { description: 'The client closed its connection' },
     },
     answer: async ({ query }, reply) => {
       const { image: images, container: containers, timeout: timeoutMs } = query;
@@ -55,7 +56,7 @@ const entrySchema = object(
     latest_digest: text('Newest registry digest, when known'),
     status: oneOf(stalenesses, 'Result of the check'),
     reason: text('Reason for the status'),
-    timestamp: time('When the container was checked'),
+    timestamp: time('When the check ended'),
   },
   {
     error: text('Why the container could not be checked; absent if it was checked'),
