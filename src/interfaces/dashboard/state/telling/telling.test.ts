@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readDetails } from '../documents/details.ts';
 import { readStatus } from '../documents/status.ts';
-import { createContainerStore } from '../containers/container-store.ts';
+import { type ContainerStore, createContainerStore } from '../containers/container-store.ts';
 import { waiting } from '../containers/update-progress.ts';
 import { countContainers, countWords } from './count.ts';
 import { filterFor, factsOf } from './row-filter.ts';
@@ -179,6 +179,24 @@ describe('headlineOf()', () => {
       title: 'Updating: 0 of 2 done',
       parts: [{ text: 'c0 is proving its health. ' }],
     });
+  });
+
+  const run = { run_id: 'r', rollback: true, containers: [{ name: 'c0', phase: 'stopping' }] };
+  test.each<[string, (fleet: ContainerStore) => unknown]>([
+    ['requested on the page', (fleet) => fleet.ask(['c0'], 'rollback')],
+    [
+      'of an event',
+      (fleet) => fleet.hear({ kind: 'update_started', data: { container: 'c0', rollback: true }, atMs: now }, now),
+    ],
+    ['of a status', (fleet) => fleet.take(fleet.all(), readStatus({ run }), now)],
+  ])('a rollback %s is told as one, until it ends', (_origin, begin) => {
+    const fleet = fleetOf([{ verdict: 'fresh' }]);
+    const title = () => headlineOf(fleet, countContainers(fleet, now), undefined).title;
+    begin(fleet);
+    expect(title()).toBe('Rolling back c0');
+    fleet.hear({ kind: 'scan_completed', data: {}, atMs: now }, now);
+    fleet.ask(['c0']);
+    expect(title()).toBe('Updating c0');
   });
 });
 
