@@ -91,6 +91,9 @@ describe('selectContainers()', () => {
   test.each<readonly [scope: string, label: string | undefined, watched: boolean]>([
     ['', undefined, true],
     ['', 'blue', false],
+    ['', 'x'.repeat(256), false],
+    ['', 'x'.repeat(40_000), false],
+    ['', 'a\u202eb', false],
     ['', 'none', true],
     ['blue', 'blue', true],
     ['blue', 'green', false],
