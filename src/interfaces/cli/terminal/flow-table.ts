@@ -28,8 +28,8 @@ export function flowTable(
       return row;
     }
     const last = below.at(-1);
-    const told =
-      sharing === 1 || !last ? below : below.with(-1, { ...last, text: `${last.text} (the ${sharing} above)` });
+    const shared = last && { ...last, text: `${last.text} (the ${sharing} above)` };
+    const told = sharing > 1 && shared ? [...below.slice(0, -1), shared] : below;
     sharing = 1;
     return [...row, ...told.flatMap((cell) => belowLines(cell, width, style))];
   });
