@@ -7,7 +7,22 @@ const atom = fc.constantFrom(
   ...['a', '.', 'ü', '\\.', '\\d', '\\pL', '\\PN', '\\p{Greek}', '[a-z]', '[^a]', '[[:alpha:]x]', '[\\]a]', '[]a]'],
   ...['\\Qa[b\\E', '[a\\pL[:^digit:]]', '^', '$', '\\b', 'ab', '{', '{x}', '\\x{10}', '\\101', ''],
 );
-const times = fc.constantFrom('', '', '', '*', '+?', '?', '{3}', '{2,}', '{0,4}', '{1,3}?', '{0}', '{7}');
+const times = fc.constantFrom(
+  '',
+  '',
+  '',
+  '*',
+  '+?',
+  '?',
+  '{3}',
+  '{2,}',
+  '{0,4}',
+  '{1,3}?',
+  '{0}',
+  '{7}',
+  '{00}',
+  '{1,02}',
+);
 const group = fc.constantFrom('(', '(?:', '(?i)(', '(?P<n>', '(?s:');
 const { pattern } = fc.letrec<{ pattern: string; piece: string; grouped: string }>((tie) => ({
   piece: fc.oneof({ depthSize: 'small' }, fc.tuple(atom, times).map(join), tie('grouped')),

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { digestOf } from '../support/scene/builders.ts';
@@ -141,10 +140,9 @@ describe('POST /v1/check', () => {
     scene.service.script.checkEnds = new Promise(() => undefined);
     const controller = new AbortController();
     const asked = check('', { signal: controller.signal });
-    await sleep(30);
+    await expect.poll(() => scene.service.asked.map(({ kind }) => kind)).toContain('check');
     controller.abort();
     await expect(asked).rejects.toThrow();
-    await sleep(30);
-    expect(scene.lines.some(({ fields }) => fields['path'] === '/v1/check')).toBe(true);
+    await expect.poll(() => scene.lines.some(({ fields }) => fields['path'] === '/v1/check')).toBe(true);
   });
 });

@@ -231,7 +231,7 @@ describe('GET /v1/images', () => {
     const service = createScriptedService();
     const images = ['near', 'far'].map((engine, index) => trackedImage('nginx', { engine, imageId: ids[index] ?? '' }));
     service.script.inventory = { revision: 1, containers: [], images };
-    const state = { address: '', kind: 'docker', version: '1', reachable: true, sinceMs: 0, error: undefined };
+    const state = { address: '', kind: 'docker', version: '1', reachable: true, sinceMs: 0, error: undefined } as const;
     const counts = { containers: 0, updatesAvailable: 0, lastRunAtMs: undefined };
     const engines = () => ['near', 'far'].map((name) => ({ name, ...state, ...counts }));
     const { ask, stop } = await startHttp({ ...service, engines });

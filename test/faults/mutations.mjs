@@ -176,6 +176,18 @@ const mutations = [
     replace: `  const halfRemoved = ours.members.length === 0 ? removeDead(ours) : undefined;`,
   },
   {
+    name: 'an update goes forward with a container that another one has parked',
+    file: 'src/domain/transaction/forward.ts',
+    find: `  if (isParkedByOther || member.nameHeldBy === 'rival')`,
+    replace: `  if ((isParkedByOther && member.new === undefined) || member.nameHeldBy === 'rival')`,
+  },
+  {
+    name: 'a replica does not wait for the names that it refers to',
+    file: 'src/domain/transaction/decide.ts',
+    find: `  return next.kind === 'step' &&`,
+    replace: `  return next.kind === 'end' &&`,
+  },
+  {
     name: 'stops, starts and removals rest on expected facts',
     file: 'src/domain/transaction/memory/expected-facts.ts',
     find: `['mark', 'create', 'compare', 'rename', 'policy', 'gate']`,

@@ -4,6 +4,7 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter } from '../../domain/check/filters.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { isContainer } from '../../domain/run/session.ts';
 import { judgeWithoutRegistry } from '../../domain/check/staleness.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
@@ -104,11 +105,7 @@ export function createJudge(
       unmatched: selected.unmatched,
       unfinished: selected.unfinished.map((update) => describeUnfinished(update, references.get(update.container.id))),
       unwatched: selected.unwatched,
-      obsoleteFailures: obsoleteFailures(
-        failedVersions,
-        containers,
-        checked.filter(({ kind }) => kind !== 'service'),
-      ),
+      obsoleteFailures: obsoleteFailures(failedVersions, containers, checked.filter(isContainer)),
       startedAtMs: begunAt.wallMs,
       durationMs: clock.monotonicMs() - begunAt.monotonicMs,
     };

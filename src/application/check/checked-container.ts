@@ -7,7 +7,7 @@ import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select/container-references.ts';
-import type { VersionChange } from '../../domain/container/image-labels.ts';
+import type { ImageVersions } from '../../domain/container/image-labels.ts';
 
 export type CheckedContainer = ImageVersions & {
   readonly id: string;
@@ -77,18 +77,3 @@ export type HoldSettings = { readonly approval: ApprovalFrom; readonly window: W
 
 /** The verdict on the newer version without these rules, so that it can be judged again. */
 export type UnheldVerdict = HoldSettings & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
-
-/**
- * The running version, and facts about a newer image. A field is absent if it is unknown or there is no newer image.
- */
-export type ImageVersions = {
-  /** Version for display: see `versionOf`. */
-  readonly version?: string;
-  readonly latestVersion?: string;
-  readonly change?: VersionChange;
-  /** When the newer image was built, milliseconds since the epoch. */
-  readonly releasedAtMs?: number;
-  /** The compressed size of its layers. Absent when the engine already has it. */
-  readonly downloadBytes?: number;
-  readonly sourceUrl?: string;
-};

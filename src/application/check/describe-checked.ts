@@ -7,8 +7,8 @@ import { type ImageIndex, labelsOfImage } from '../../domain/container/image-ind
 import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
 import type { TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select/container-references.ts';
-import { changeBetween, sourceOf, versionOf } from '../../domain/container/image-labels.ts';
-import { type CheckedContainer, imageIn, type ImageVersions } from './checked-container.ts';
+import { changeBetween, type ImageVersions, sourceOf, versionOf } from '../../domain/container/image-labels.ts';
+import { type CheckedContainer, imageIn } from './checked-container.ts';
 
 /** Combines the verdict on a container with its other facts. */
 export function describeChecked(

@@ -1,4 +1,5 @@
 import type { WatchedContainer } from '../../domain/check/selection.ts';
+import { isContainer } from '../../domain/run/session.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { parseTransactionName } from '../../domain/transaction/transaction-names.ts';
@@ -39,7 +40,7 @@ export function createProve(world: ReadOnlyOutside, settings: ServiceSettings, k
     const order = { runId: '', applyCooldown, part: { registry } };
     const report = await judge({ ...selected, watched: updated }, order, signal);
     const checked = report.containers.filter(
-      ({ kind, hold }) => kind !== 'service' && hold !== 'monitor-only' && hold !== 'no-pull',
+      (one) => isContainer(one) && one.hold !== 'monitor-only' && one.hold !== 'no-pull',
     );
     const inUpdate = new Set(selected.listing.containers.map(({ name }) => parseTransactionName(name)?.name));
     const stopped = selected.watched.flatMap((watched): AskedContainer[] => {

@@ -2,6 +2,7 @@ import type { Verdict } from '../../domain/check/verdict.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { Decisions } from '../../domain/decision/decisions.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { isContainer } from '../../domain/run/session.ts';
 import { defined } from '../../domain/text/defined.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
@@ -60,7 +61,7 @@ export function createVerdicts(
   }
 
   function inUsualWave(one: CheckedContainer, retriesFailed = false): CheckedContainer {
-    return one.kind === 'service' ? one : (order.part?.hold?.(one, retriesFailed) ?? one);
+    return isContainer(one) ? (order.part?.hold?.(one, retriesFailed) ?? one) : one;
   }
 
   function inWave(one: CheckedContainer): CheckedContainer {

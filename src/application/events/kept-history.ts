@@ -1,5 +1,5 @@
-import type { ContainerOutcome, OutcomeKind, Trigger } from '../../domain/run/session.ts';
-import type { EngineRun } from '../../domain/fleet/engine-run.ts';
+import { type ContainerOutcome, outcomeKinds, triggers } from '../../domain/run/session.ts';
+import { type EngineRun, engineRunResults } from '../../domain/fleet/engine-run.ts';
 import { isJsonObject } from '../../domain/text/json-value.ts';
 import type { HistoryEntry, PastFailure } from './history.ts';
 
@@ -37,25 +37,19 @@ export function readHistoryEntry(value: unknown): HistoryEntry | undefined {
   };
 }
 
-const triggers: readonly Trigger[] = ['command', 'schedule', 'start', 'http'];
-
-const kinds: ReadonlySet<unknown> = new Set<OutcomeKind>([
-  ...(['updated', 'fresh', 'failed', 'rolled_back'] as const),
-  ...(['restarted', 'skipped', 'deferred', 'unknown'] as const),
-]);
-
 function isFailure(value: unknown): value is PastFailure {
-  return isJsonObject(value) && kinds.has(value['outcome']) && hasTexts(value, ['name', 'reason']);
+  return (
+    isJsonObject(value) && outcomeKinds.some((kind) => kind === value['outcome']) && hasTexts(value, ['name', 'reason'])
+  );
 }
 
 function isOutcome(value: unknown): value is ContainerOutcome {
   return isFailure(value) && hasTexts(value, ['image', 'oldImageId', 'newImageId', 'oldDigest', 'newDigest']);
 }
 
-const results: ReadonlySet<unknown> = new Set<EngineRun['result']>(['ran', 'busy', 'unreachable', 'failed']);
-
 function isEngineRun(value: unknown): value is EngineRun {
-  if (!isJsonObject(value) || !hasTexts(value, ['name']) || !results.has(value['result'])) return false;
+  if (!isJsonObject(value) || !hasTexts(value, ['name']) || !engineRunResults.some((one) => one === value['result']))
+    return false;
   return isCount(value['durationMs']) && (value['error'] === undefined || hasTexts(value, ['error']));
 }
 

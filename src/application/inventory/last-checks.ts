@@ -1,5 +1,5 @@
 import { putNewest } from '../../domain/text/maps.ts';
-import { type ContainerOutcome, entryKeyOf } from '../../domain/run/session.ts';
+import { type ContainerOutcome, entryKeyOf, entryKinds } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
@@ -104,7 +104,7 @@ export function createLastChecks(): LastChecks {
     },
     of,
     candidateOf(name) {
-      for (const kind of ['container', 'service'] as const) {
+      for (const kind of entryKinds) {
         const checked = byName.get(entryKeyOf({ name, kind }))?.checked;
         const digest = checked && candidateDigest(checked);
         if (digest !== undefined) return { digest, tag: tryParseImageReference(checked?.candidate ?? '')?.tag };

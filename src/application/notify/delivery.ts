@@ -1,5 +1,5 @@
 import type { Message, Target } from '../../domain/notification/message.ts';
-import type { Hold, OutboxRecord } from '../../domain/notification/outbox/record.ts';
+import type { MessageHold, OutboxRecord } from '../../domain/notification/outbox/record.ts';
 import type { TargetStatus } from '../../domain/notification/status.ts';
 import { type Sender, type SenderParts, startSender } from './sender.ts';
 import { createDeliveryCounts } from './delivery-counts.ts';
@@ -22,7 +22,7 @@ export type MessageToQueue = {
   readonly message: Message;
   /** Unix milliseconds; undefined: now. */
   readonly dueAtMs?: number;
-  readonly hold?: Hold;
+  readonly hold?: MessageHold;
 };
 
 export type DeliveryParts = StoredOutboxParts &

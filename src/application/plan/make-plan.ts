@@ -2,6 +2,7 @@ import { failedInAnother, withCanaries } from '../../domain/plan/canary.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { withoutKept } from '../../domain/rollback/kept-containers.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { isContainer } from '../../domain/run/session.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import { whyOptedOut } from '../../domain/check/selection.ts';
@@ -21,7 +22,7 @@ export type MadePlan = {
 export function staleIn({ containers }: CheckReport, settings: ServiceSettings): readonly StaleContainer[] {
   const failedElsewhere = failedInAnother(containers, settings);
   return containers
-    .filter(({ status, kind }) => status === 'stale' && kind !== 'service')
+    .filter((one) => one.status === 'stale' && isContainer(one))
     .map(({ id, name, reference, successorReference, pullDigest }) => {
       const waitsBecause = failedElsewhere.get(id);
       return {

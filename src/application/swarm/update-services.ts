@@ -1,5 +1,5 @@
 import type { Outside, Instance } from '../../domain/outside/outside.ts';
-import type { Outcomes } from '../../domain/run/session.ts';
+import { isContainer, type Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { CheckReport } from '../check/check.ts';
 import type { Listing } from '../engine/list-all.ts';
@@ -56,7 +56,7 @@ export async function updateBesideServices<Replaced>(
 
 /** The same report with containers only, for the steps after an update of containers. */
 export function withoutServices<Report extends Pick<CheckReport, 'containers'>>(report: Report): Report {
-  const containers = report.containers.filter(({ kind }) => kind !== 'service');
+  const containers = report.containers.filter(isContainer);
   return containers.length === report.containers.length ? report : { ...report, containers };
 }
 

@@ -14,7 +14,7 @@ test('a name that somebody takes in the middle of the swap is told, and the cont
   });
   const { containers } = await scene.clock.run(() => application.update(updateAll));
   const { reason } = containers.find(({ containerId }) => containerId === old) ?? {};
-  expect(reason).toMatch(/The container name "\/web" is already in use/);
+  expect(reason).toMatch('another container has taken the name "web"');
   expect(reason).toMatch('the container is not back yet, the next run or start of Upkeep tries again');
 });
 

@@ -48,7 +48,7 @@ describe('failedVersionTag()', () => {
   });
 });
 
-test('tagsByPeople() leaves out what only remembers a failure', () => {
+test('userTags() leaves out what only remembers a failure', () => {
   expect(userTags({ tags: [tag, 'app:1'] })).toEqual(['app:1']);
 });
 

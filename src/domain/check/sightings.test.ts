@@ -68,7 +68,7 @@ describe('ageOf()', () => {
   });
 });
 
-describe('ripeInstead()', () => {
+describe('eligibleOlderDigests()', () => {
   test('finds the youngest that has been out for the cooldown, once the tag has not rested for twice of it', () => {
     const seen = see(['a@0', 'b@1', 'c@2', 'd@3', 'e@4', 'f@5']);
     expect(shown(eligibleOlderDigests(seen, 3 * day, 5.5 * day))).toEqual([]);

@@ -55,7 +55,7 @@ const content = (parts: Partial<RemoteImage> = {}, more: Partial<Content> = {}):
 
 const noImages = indexImages([]);
 
-describe('judgeAlone()', () => {
+describe('judgeWithoutRegistry()', () => {
   const judge = (of: CheckSubject, ...images: readonly ImageSummary[]) => judgeWithoutRegistry(of, indexImages(images));
 
   test('asks the registry about an ordinary image', () => {

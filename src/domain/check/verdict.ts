@@ -14,7 +14,9 @@ import type { ServiceSettings } from '../settings/service-settings.ts';
  * setting, a decision or an earlier failure holds it back. `pinned`, `local`: there is nothing to check. `unknown`: the
  * check failed, which never counts as success.
  */
-export type Staleness = 'fresh' | 'stale' | 'pinned' | 'held' | 'local' | 'unknown';
+export const stalenesses = ['fresh', 'stale', 'pinned', 'held', 'local', 'unknown'] as const;
+
+export type Staleness = (typeof stalenesses)[number];
 
 export type Verdict = {
   readonly status: Staleness;

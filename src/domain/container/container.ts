@@ -4,10 +4,14 @@ import type { ContainerSettings, ImageConfig, RestartPolicy } from './container-
 /** Containers and images as the engine describes them: https://docs.docker.com/reference/api/engine/ */
 
 /** Docker's states; `stopped` of Podman is read as `exited`. */
-export type ContainerStatus = 'created' | 'running' | 'paused' | 'restarting' | 'removing' | 'exited' | 'dead';
+export const containerStatuses = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
+
+export type ContainerStatus = (typeof containerStatuses)[number];
 
 /** `none`: the container has no HEALTHCHECK, or it is disabled with `NONE`. */
-export type HealthStatus = 'none' | 'starting' | 'healthy' | 'unhealthy';
+export const healthStatuses = ['none', 'starting', 'healthy', 'unhealthy'] as const;
+
+export type HealthStatus = (typeof healthStatuses)[number];
 
 /** One entry of the engine's container list. It is enough for selection and staleness, without an inspection. */
 export type ContainerSummary = {

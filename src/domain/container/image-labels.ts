@@ -47,7 +47,24 @@ export function sourceOf(labels: Labels | undefined): string | undefined {
 }
 
 /** `build`: the same version in another image. */
-export type VersionChange = 'major' | 'minor' | 'patch' | 'build';
+export const versionChanges = ['major', 'minor', 'patch', 'build'] as const;
+
+export type VersionChange = (typeof versionChanges)[number];
+
+/**
+ * The running version, and facts about a newer image. A field is absent if it is unknown or there is no newer image.
+ */
+export type ImageVersions = {
+  /** Version for display: see `versionOf`. */
+  readonly version?: string;
+  readonly latestVersion?: string;
+  readonly change?: VersionChange;
+  /** When the newer image was built, milliseconds since the epoch. */
+  readonly releasedAtMs?: number;
+  /** The compressed size of its layers. Absent when the engine already has it. */
+  readonly downloadBytes?: number;
+  readonly sourceUrl?: string;
+};
 
 /** The kind of step between two versions. Undefined if they cannot be compared. */
 export function changeBetween(from: string, to: string): VersionChange | undefined {

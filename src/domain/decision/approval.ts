@@ -1,7 +1,10 @@
-import type { VersionKind } from '../tags/tag-policy.ts';
+/**
+ * The differences between a candidate and the current tag, the smallest first. `digest` means the same tag with other
+ * content.
+ */
+export const candidateKinds = ['digest', 'patch', 'minor', 'major'] as const;
 
-/** The difference between a candidate and the current tag. `digest` means the same tag with other content. */
-export type CandidateKind = 'digest' | VersionKind;
+export type CandidateKind = (typeof candidateKinds)[number];
 
 /** The smallest kind of candidate that needs approval. `never`: no candidate does. */
 export type ApprovalFrom = CandidateKind | 'never';
@@ -13,10 +16,8 @@ export function readApproval(text: string): ApprovalFrom | undefined {
 
 /** Whether a person must approve a candidate of the kind. */
 export function needsApproval(from: ApprovalFrom, kind: CandidateKind): boolean {
-  return from !== 'never' && order.indexOf(kind) >= order.indexOf(from);
+  return from !== 'never' && candidateKinds.indexOf(kind) >= candidateKinds.indexOf(from);
 }
-
-const order: readonly CandidateKind[] = ['digest', 'patch', 'minor', 'major'];
 
 const spellings: ReadonlyMap<string, ApprovalFrom> = new Map([
   ['true', 'digest'],

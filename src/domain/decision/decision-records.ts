@@ -2,7 +2,7 @@ import { isDigest } from '../reference/digest.ts';
 import { isJsonObject, isWholeNumber } from '../text/json-value.ts';
 import { printable } from '../text/printable.ts';
 import { putNewest } from '../text/maps.ts';
-import type { Decision, DecisionKind, Decisions } from './decisions.ts';
+import { type Decision, decisionKinds, type Decisions } from './decisions.ts';
 
 /** One stored change. The decisions are the result of their records, in order. */
 export type DecisionRecord =
@@ -45,12 +45,10 @@ export function readDecisionRecord(value: unknown): DecisionRecord | undefined {
   return decision && { kind: 'decided', decision };
 }
 
-const kinds: readonly DecisionKind[] = ['approve', 'skip', 'snooze'];
-
 function readDecision(value: unknown): Decision | undefined {
   if (!isJsonObject(value)) return undefined;
   const { id, container, digest, tag, by, atMs, untilMs } = value;
-  const kind = kinds.find((each) => each === value['kind']);
+  const kind = decisionKinds.find((each) => each === value['kind']);
   if (kind === undefined || !isText(id) || !isText(container) || typeof digest !== 'string' || !isDigest(digest))
     return undefined;
   if (!isText(by) || !isWholeNumber(atMs) || (untilMs !== undefined && !isWholeNumber(untilMs))) return undefined;

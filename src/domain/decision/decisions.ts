@@ -2,7 +2,9 @@ import { isDigest, type Digest } from '../reference/digest.ts';
 import { quoted } from '../text/printable.ts';
 import { formatDuration } from '../text/duration.ts';
 
-export type DecisionKind = 'approve' | 'skip' | 'snooze';
+export const decisionKinds = ['approve', 'skip', 'snooze'] as const;
+
+export type DecisionKind = (typeof decisionKinds)[number];
 
 /** A person's decision about one new version of one container. It applies to that digest only. */
 export type Decision = {

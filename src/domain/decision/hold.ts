@@ -6,14 +6,10 @@ import type { ErrorCode } from '../errors.ts';
 import { type ApprovalFrom, type CandidateKind, needsApproval } from './approval.ts';
 
 /**
- * The kind of reason why a newer image waits (the first nine), or why the check failed (the others). `failed`: this
- * version was rolled back in this container. `approval`: it waits for a person. `window`: its window is closed, or
- * cannot be read. `wave`: engines of earlier waves have not proven it. `no-pull`: the engine has no image of the tag,
- * and `no-pull` forbids a registry request.
+ * Why a newer image waits. `failed`: this version was rolled back in this container. `approval`: it waits for a person.
+ * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it.
  */
-export type Hold = (typeof holds)[number];
-
-export const holds = [
+export const heldBecause = [
   'failed',
   'cooldown',
   'monitor-only',
@@ -23,13 +19,13 @@ export const holds = [
   'approval',
   'window',
   'wave',
-  'no-pull',
-  'rate-limited',
-  'unreachable',
-  'unauthorised',
-  'not-found',
-  'other',
 ] as const;
+
+/** Why a check failed. `no-pull`: the engine has no image of the tag, and `no-pull` forbids a registry request. */
+export const unknownBecause = ['no-pull', 'rate-limited', 'unreachable', 'unauthorised', 'not-found', 'other'] as const;
+
+/** The kind of reason for the status `held` or `unknown`. */
+export type Hold = (typeof heldBecause | typeof unknownBecause)[number];
 
 /** The kind of reason for a failed check. */
 export function holdOfFailure(code: ErrorCode | undefined): Hold {

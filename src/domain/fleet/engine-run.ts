@@ -1,11 +1,13 @@
+/**
+ * The results of a run on one engine. `busy`: another run was under way, so the engine was skipped. `failed`: it
+ * answered, but the run as a whole failed there.
+ */
+export const engineRunResults = ['ran', 'busy', 'unreachable', 'failed'] as const;
+
 /** One engine's part in a run. */
 export type EngineRun = {
   readonly name: string;
-  /**
-   * `busy`: another run was under way, so the engine was skipped. `failed`: it answered, but the run as a whole failed
-   * there.
-   */
-  readonly result: 'ran' | 'busy' | 'unreachable' | 'failed';
+  readonly result: (typeof engineRunResults)[number];
   /** A sentence without a final period; absent with `ran`. */
   readonly error?: string;
   readonly durationMs: number;

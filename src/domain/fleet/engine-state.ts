@@ -1,10 +1,13 @@
+/** The products that can be told apart. */
+export type EngineKind = 'docker' | 'podman';
+
 /** The present state of one of several engines. */
 export type EngineState = {
   readonly name: string;
   /** The address without user, password and query. */
   readonly address: string;
   /** Undefined before the first connection. */
-  readonly kind: string | undefined;
+  readonly kind: EngineKind | undefined;
   readonly version: string | undefined;
   /** Undefined before the end of the first attempt. */
   readonly reachable: boolean | undefined;

@@ -4,7 +4,7 @@ import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
 import type { Hold } from '../decision/hold.ts';
 import type { CandidateKind } from '../decision/approval.ts';
 import type { UnwatchedReason } from '../check/unwatched.ts';
-import type { VersionChange } from '../container/image-labels.ts';
+import type { ImageVersions } from '../container/image-labels.ts';
 import type { EntryKind, PastOutcome } from '../run/session.ts';
 import type { ServiceMode, SwarmUpdateStatus } from '../swarm/swarm-service.ts';
 import type { Staleness } from '../check/verdict.ts';
@@ -91,7 +91,7 @@ export type TrackedContainer = LastCheck & {
 };
 
 /** Result of the last check of the container's image. */
-export type LastCheck = {
+export type LastCheck = Omit<ImageVersions, 'version'> & {
   /** Undefined before the first check. */
   readonly staleness: Staleness | undefined;
   /** Whether an update would replace it. */
@@ -110,15 +110,9 @@ export type LastCheck = {
   readonly eligibleAtMs?: number;
   /** After a failed check: the time of the next permitted registry request. */
   readonly retryAtMs?: number;
-  /** Facts about the newer image, if there is one: see `ImageVersions`. */
-  readonly latestVersion?: string;
   /** See `CheckedContainer`. */
   readonly candidate?: string;
   readonly candidateKind?: CandidateKind;
-  readonly change?: VersionChange;
-  readonly releasedAtMs?: number;
-  readonly downloadBytes?: number;
-  readonly sourceUrl?: string;
 };
 
 export type TrackedImage = {

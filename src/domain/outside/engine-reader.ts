@@ -1,4 +1,5 @@
 import type { Container, ContainerSummary, Image, ImageSummary, Network } from '../container/container.ts';
+import type { EngineKind } from '../fleet/engine-state.ts';
 import type { Platform } from '../reference/platform.ts';
 
 /**
@@ -59,7 +60,7 @@ export type EngineInfo = {
    * reported.
    */
   readonly id: string;
-  readonly kind: 'docker' | 'podman';
+  readonly kind: EngineKind;
   /** The product's version, e.g. `20.10.24`. */
   readonly version: string;
   /** The API version in use after negotiation, e.g. `1.41`. */

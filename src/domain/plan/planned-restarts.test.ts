@@ -60,7 +60,7 @@ function shaped({ network, volumes, restarts, waits }: Shape, index: number, sta
   });
 }
 
-describe('touchedBy()', () => {
+describe('affectedBy()', () => {
   test('holds every container whose state decides the plan', () => {
     let restarts = 0;
     fc.assert(

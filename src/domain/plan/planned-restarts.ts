@@ -98,20 +98,21 @@ function holdersOfNamespaces({ hard }: Pick<DependencyGraph, 'hard'>): ReadonlyM
   return holders;
 }
 
-/** A container whose namespaces are in use is restarted only if all their users may be. */
+/** A container whose namespaces are in use is restarted only if all their users may be. Each is `asked` once. */
 function mayBeRestarted(
   id: string,
   input: RestartsInput,
   holders: ReadonlyMap<string, readonly string[]>,
-  asked: ReadonlySet<string> = new Set(),
+  asked = new Set<string>(),
 ): boolean {
+  if (asked.has(id)) return true;
+  asked.add(id);
   const { graph, jobs, optedOut, ownId, settings } = input;
   const container = graph.containers.get(id);
   if (container === undefined || id === ownId || optedOut.has(id) || container.state.status !== 'running') return false;
   if (desiredEndStateOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) !== 'running') return false;
   return (holders.get(id) ?? []).every((holder) => {
     const status = graph.containers.get(holder)?.state.status;
-    if ((status !== 'running' && status !== 'paused') || asked.has(holder)) return true;
-    return mayBeRestarted(holder, input, holders, new Set([...asked, id]));
+    return (status !== 'running' && status !== 'paused') || mayBeRestarted(holder, input, holders, asked);
   });
 }

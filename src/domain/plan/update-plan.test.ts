@@ -205,6 +205,21 @@ describe('planUpdate() and restart: true', () => {
     expect(restarts(containers('exited'), ['db'], { optedOut })).toEqual([['vpn', ['db']]]);
   });
 
+  // Each way through the namespaces, asked by itself, takes longer than a test may.
+  test('asks each of 60 containers once that use the namespaces of the three before it', () => {
+    const names = Array.from({ length: 60 }, (_, index) => `c${index}`);
+    const ladder = names.map((name, index) => {
+      const before = ['NetworkMode', 'IpcMode', 'PidMode'].map(
+        (field, step) => [field, names[index - step - 1]] as const,
+      );
+      const host = before.flatMap(([field, target]) => (target ? [[field, `container:${id(target)}`] as const] : []));
+      return one(name, { host: Object.fromEntries(host) });
+    });
+    const vpn = inProject('vpn', 'db:service_started:true');
+    const top = one('c0', inNetworkOf('vpn'));
+    expect(restarts([inProject('db'), vpn, top, ...ladder.slice(1)], ['db'])).toHaveLength(61);
+  });
+
   test('ends for containers that depend on each other in a circle', () => {
     const circle = [inProject('a', 'b:service_started:true'), inProject('b', 'a:service_started:true')];
     expect(restarts(circle, ['a']).map(([name]) => name)).toEqual(['b', 'a']);

@@ -42,7 +42,7 @@ const why = (others: ReturnType<typeof web>[], nowMs = 0, kept = old) => {
   return keptAmong(all).map((one) => whyRemovable(one, { containers: all, marked, imageLabelsOf: () => ({}), nowMs }));
 };
 
-test('whyOver() believes no journal that comes from the image', () => {
+test('whyRemovable() believes no journal that comes from the image', () => {
   const successor = web('another');
   const all = [successor, old];
   const of = (imageLabelsOf: ImageLabelsOf) =>
@@ -51,7 +51,7 @@ test('whyOver() believes no journal that comes from the image', () => {
   expect(of(() => successor.labels)).toEqual([undefined]);
 });
 
-describe('whyOver()', () => {
+describe('whyRemovable()', () => {
   test('is nothing while the last update may be taken back', () => expect(why([web('old')])).toEqual([undefined]));
   test('is the time', () => {
     expect(why([web('old')], untilMs - 1)).toEqual([undefined]);
@@ -73,7 +73,7 @@ test('withoutKept() leaves out nothing else', () => {
   expect(withoutKept([old, parked, web('old')])).toEqual([parked, web('old')]);
 });
 
-test('whyOver() leaves alone whatever is only called so', () => {
+test('whyRemovable() leaves alone whatever is only called so', () => {
   const world = { containers: [old], marked: new Set<string>(), imageLabelsOf: () => ({}), nowMs: untilMs * 2 };
   expect(keptAmong([old]).map((one) => whyRemovable(one, world))).toEqual([undefined]);
   const containers = [old, web('old')];

@@ -12,7 +12,7 @@ test.each([
   ['one that nothing is known of', { stopSentAtMs: undefined, endedAt: '', startedAt: at(4) }, [undefined, undefined]],
   ['one that was not started', { stopSentAtMs: ms(1), endedAt: at(2), startedAt: undefined }, [undefined, undefined]],
   ['one whose clock was put back', { stopSentAtMs: ms(5), endedAt: at(6), startedAt: at(1) }, [undefined, undefined]],
-])('outageOf() of %s', (_, interruption, expected) => {
+])('downtimeOf() of %s', (_, interruption, expected) => {
   const { downtimeMs, stoppingMs } = downtimeOf(interruption);
   expect([downtimeMs, stoppingMs]).toEqual(expected);
 });

@@ -1,21 +1,26 @@
 import type { EngineRun } from '../fleet/engine-run.ts';
 
-/** The trigger of a run. */
-export type Trigger = 'command' | 'schedule' | 'start' | 'http';
+/** The triggers of a run. */
+export const triggers = ['command', 'schedule', 'start', 'http'] as const;
+
+export type Trigger = (typeof triggers)[number];
 
 /**
- * The result of a run for one container. `restarted`: re-created only because a container that it depends on was
+ * The results of a run for one container. `restarted`: re-created only because a container that it depends on was
  * replaced. `unknown`: the check failed, which never counts as success.
  */
-export type OutcomeKind =
-  | 'updated'
-  | 'fresh'
-  | 'failed'
-  | 'rolled_back'
-  | 'restarted'
-  | 'skipped'
-  | 'deferred'
-  | 'unknown';
+export const outcomeKinds = [
+  'updated',
+  'fresh',
+  'failed',
+  'rolled_back',
+  'restarted',
+  'skipped',
+  'deferred',
+  'unknown',
+] as const;
+
+export type OutcomeKind = (typeof outcomeKinds)[number];
 
 export type ContainerOutcome = {
   readonly name: string;
@@ -62,8 +67,15 @@ export type ContainerOutcome = {
   readonly kind?: EntryKind;
 };
 
-/** One row of a list: a container, or a service of a swarm. */
-export type EntryKind = 'container' | 'service';
+/** The kinds of one row of a list: a container, or a service of a swarm. */
+export const entryKinds = ['container', 'service'] as const;
+
+export type EntryKind = (typeof entryKinds)[number];
+
+/** Whether a row is a container, which an update replaces. Without services no row has a kind. */
+export function isContainer({ kind }: { readonly kind?: EntryKind | undefined }): boolean {
+  return kind === undefined || kind === 'container';
+}
 
 /** The age of a newer image, by its build time or since its first sighting, and the age that it needs. */
 export type Cooldown = { readonly ageMs: number; readonly delayMs: number };
@@ -103,14 +115,17 @@ export function summarise(session: Session): SessionSummary {
 }
 
 /** The phases of an update, as they are shown. */
-export type UpdatePhase =
-  | 'pulling'
-  | 'preparing'
-  | 'stopping'
-  | 'starting'
-  | 'checking health'
-  | 'committing'
-  | 'rolling back';
+export const updatePhases = [
+  'pulling',
+  'preparing',
+  'stopping',
+  'starting',
+  'checking health',
+  'committing',
+  'rolling back',
+] as const;
+
+export type UpdatePhase = (typeof updatePhases)[number];
 
 /** By container id. */
 export type Outcomes = ReadonlyMap<string, ContainerOutcome>;
@@ -128,7 +143,7 @@ export type PastOutcome = {
  * the same name have different keys. It begins with the name, so the name of an engine may precede it.
  */
 export function entryKeyOf({ name, kind }: { readonly name: string; readonly kind?: EntryKind | undefined }): string {
-  return kind === 'service' ? `${name} service` : name;
+  return isContainer({ kind }) ? name : `${name} ${kind}`;
 }
 
 /** The name of a container, or a key of one: `nas/web` with several engines. */

@@ -3,7 +3,7 @@ import { fixtureTable } from '../../../test/support/fixture-table.ts';
 import { labelNames } from './table/label-table.ts';
 import { describeUnknownLabel } from './label-warnings.ts';
 
-describe('describeUnheard()', () => {
+describe('describeUnknownLabel()', () => {
   test.each(fixtureTable('label-typos.txt'))('of %s: %s', (label = '', meant = '') => {
     expect(describeUnknownLabel(label)).toBe(expected(label, meant));
   });

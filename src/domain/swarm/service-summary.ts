@@ -76,5 +76,5 @@ function whyNot(label: string): string {
   if (/start-first|stop-|keep-old|no-restart|auto-remove/.test(label))
     return "the swarm replaces its tasks, by the service's own update_config";
   if (label.endsWith('no-pull')) return 'the nodes pull its image themselves';
-  return 'a service supports only enable, monitor-only, scope, cooldown-delay, depends-on, health-window, health-timeout and notify';
+  return `a service supports only ${supportedNames.slice(0, -1).join(', ')} and ${supportedNames.at(-1)}`;
 }

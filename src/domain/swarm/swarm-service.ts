@@ -47,7 +47,9 @@ export type SwarmService = {
 export type RawSpec = string & { readonly [rawSpec]: never };
 declare const rawSpec: unique symbol;
 
-export type ServiceMode = 'replicated' | 'global' | 'replicated-job' | 'global-job';
+export const serviceModes = ['replicated', 'global', 'replicated-job', 'global-job'] as const;
+
+export type ServiceMode = (typeof serviceModes)[number];
 
 /** The report of the swarm's updater about itself. It can be wrong, and `updating` may never end. */
 export type UpdateState = {
@@ -60,13 +62,16 @@ export type UpdateState = {
 };
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceInspect */
-export type SwarmUpdateStatus =
-  | 'updating'
-  | 'paused'
-  | 'completed'
-  | 'rollback_started'
-  | 'rollback_paused'
-  | 'rollback_completed';
+export const swarmUpdateStatuses = [
+  'updating',
+  'paused',
+  'completed',
+  'rollback_started',
+  'rollback_paused',
+  'rollback_completed',
+] as const;
+
+export type SwarmUpdateStatus = (typeof swarmUpdateStatuses)[number];
 
 export type SwarmTask = {
   readonly id: string;

@@ -73,7 +73,8 @@ const tokens: readonly RegExp[] = [
   /\\[pP](?:\{[^}]*\}|[^])?/y,
   /\\[^]/y,
   /\[\^?\]?(?:\[:\^?[a-z]+:\]|\\[^]|[^\]\\])*\]?/y,
-  /\{\d+(?:,\d*)?\}/y,
+  // With a leading zero, it is no repetition.
+  /\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\}/y,
 ];
 
 function isRepetition(token: string): boolean {

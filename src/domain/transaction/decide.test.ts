@@ -916,7 +916,7 @@ function describeCall(step: Step): string {
   return `${step.kind} ${'id' in step ? step.id : ''}${step.kind === 'rename' ? ` to ${step.to}` : ''}${step.kind === 'policy' ? ` ${step.policy.Name}` : ''}`;
 }
 
-test('deadManPolicy() lets the engine bring the old one back, except where it would start it beside a survivor', () => {
+test('policyWhileUnproven() lets the engine bring the old one back, except where it would start it beside a survivor', () => {
   expect(policyWhileUnproven(unlessStopped, false)).toEqual(always);
   expect(policyWhileUnproven({ Name: 'on-failure', MaximumRetryCount: 3 }, false)).toEqual(always);
   expect(policyWhileUnproven(always, true)).toEqual(no);

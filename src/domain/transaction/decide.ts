@@ -39,9 +39,16 @@ export function decide({ members, ...rest }: TransactionFacts): Decision {
       return forward(facts);
     case 'commit':
       return recreateReplica(facts, 'committing') ?? commit(ours);
-    case 'back':
-      return recreateReplica(facts, 'rolling back') ?? rollBack(ours, facts.members);
+    case 'back': {
+      const next = rollBack(ours, facts.members);
+      return recreateReplica(facts, 'rolling back', areNamesReturning(ours.members, next)) ?? next;
+    }
   }
+}
+
+/** A replica may refer to other members by name, so they get their names back first, if they can. */
+function areNamesReturning(members: readonly MemberFacts[], next: Decision): boolean {
+  return next.kind === 'step' && members.some(({ old }) => old?.place === 'old');
 }
 
 function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
@@ -61,11 +68,15 @@ function removeDead({ members, memory }: TransactionFacts): Decision | undefined
   );
 }
 
-/** Creates a replica for an old container that a prune removed, and connects it to its networks. */
-function recreateReplica({ members, memory }: TransactionFacts, phase: UpdatePhase): Decision | undefined {
+/** Creates a replica for an old container that a prune removed, unless it `waits`, and connects it to its networks. */
+function recreateReplica(
+  { members, memory }: TransactionFacts,
+  phase: UpdatePhase,
+  waits = false,
+): Decision | undefined {
   const steps = members.flatMap(
     ({ old, isReplica, lacksAutoRemoveReplica, missingOfAutoRemoveReplica }, member): Step[] => {
-      if (old === undefined) return lacksAutoRemoveReplica ? [{ kind: 'autoRemoveReplica', member }] : [];
+      if (old === undefined) return lacksAutoRemoveReplica && !waits ? [{ kind: 'autoRemoveReplica', member }] : [];
       const [networkId] = missingOfAutoRemoveReplica;
       return isReplica && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
     },

@@ -100,6 +100,11 @@ export type ContainerFacts = {
 /** The place of a container, by its name. `elsewhere`: it was renamed from outside. */
 export type Place = 'name' | 'new' | 'old' | 'drop' | 'kept' | 'bad' | 'elsewhere';
 
+/** Whether only an update gives this place to an old container. */
+export function isParked(place: Place): boolean {
+  return place === 'old' || place === 'drop' || place === 'kept';
+}
+
 /** The place that a name means for the member called `name`. */
 export function placeOf(actual: string, name: string): Place {
   if (actual === name) return 'name';

@@ -1,7 +1,13 @@
 import { isAlive } from '../container/container.ts';
 import { firstOf, firstStep, stepOf } from './choose-step.ts';
-import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
-import { drop, isInTransaction, isNameTaken, needsStart, park, rename, setPolicy, start, stop } from './member.ts';
+import {
+  isParked,
+  type ContainerFacts,
+  type ExecutionMemory,
+  type MemberFacts,
+  type TransactionFacts,
+} from './facts.ts';
+import { drop, isNameTaken, needsStart, park, rename, setPolicy, start, stop, wasParkedHere } from './member.ts';
 import { policyWhileUnproven, samePolicy } from './policy.ts';
 import type { Decision, Step, StepArguments } from './step.ts';
 
@@ -22,17 +28,20 @@ export function forward(facts: TransactionFacts): Decision {
 
 function whyNotForward(member: MemberFacts, { members, memory }: TransactionFacts): Decision | undefined {
   const rollBack = (reason: string, busy = false): Decision => ({ kind: 'rollBack', reason, busy });
-  if (member.old !== undefined && member.old.place !== 'name' && !isInTransaction(member, memory)) {
+  const isParkedByOther = member.old !== undefined && isParked(member.old.place) && !wasParkedHere(member, memory);
+  if (isParkedByOther || member.nameHeldBy === 'rival')
     return rollBack(`another update of "${member.name}" is in progress`, true);
-  }
-  if (member.nameHeldBy === 'rival') return rollBack(`another update of "${member.name}" is in progress`, true);
   if (isNameTaken(member)) return rollBack(`another container has taken the name "${member.name}"`, true);
   if (member.old?.place === 'name' && member.policy !== undefined && !samePolicy(member.old.policy, member.policy))
     return rollBack(`the restart policy of "${member.name}" was changed meanwhile`, true);
   if (member.old?.place === 'elsewhere') return rollBack(`somebody renamed "${member.name}" meanwhile`, true);
   // A member of a group cannot be undone alone: its successor depends on the other successors.
   const isCarriedAlong = member.new?.place === 'name' || (member.new !== undefined && members.length > 1);
-  if (member.old === undefined && !isCarriedAlong) return rollBack(`somebody removed "${member.name}" meanwhile`);
+  const [rival] = member.rivals;
+  const lostRace =
+    rival === undefined ? undefined : rollBack(`another update of "${member.name}" is in progress ("${rival}")`, true);
+  if (member.old === undefined && !isCarriedAlong)
+    return lostRace ?? rollBack(`somebody removed "${member.name}" meanwhile`);
   if (member.new === undefined) {
     if (member.old?.place === 'name') return undefined;
     return rollBack(
@@ -48,10 +57,7 @@ function whyNotForward(member: MemberFacts, { members, memory }: TransactionFact
   if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId)
     return tagMoved('the successor of');
   if (member.spare !== undefined && member.spare.imageId !== member.old?.imageId) return tagMoved('a stand-in for');
-  const rival = member.rivals[0];
-  return rival === undefined
-    ? undefined
-    : rollBack(`another update of "${member.name}" is in progress ("${rival}")`, true);
+  return lostRace;
 }
 
 function prepare({ members, memory }: TransactionFacts): Decision | undefined {

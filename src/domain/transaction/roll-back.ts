@@ -21,7 +21,7 @@ import {
 } from './member.ts';
 import { policyWhileUnproven, noRestart, samePolicy } from './policy.ts';
 import type { Decision, Step } from './step.ts';
-import { failedName } from './transaction-names.ts';
+import { failedName, parseTransactionName } from './transaction-names.ts';
 
 export function rollBack({ members, memory, liveRestore }: TransactionFacts, all: readonly MemberFacts[]): Decision {
   const present = members.filter((member) => member.old !== undefined);
@@ -107,9 +107,13 @@ function setWaitingPolicy(
   return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
 }
 
-/** The old container was removed from outside. Its successor stays, unless the name is taken. */
+/**
+ * The old container was removed from outside. Its successor stays, unless the name is taken or another update brings the
+ * container back.
+ */
 function finishStranded(stranded: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
-  const isForeign = (member: MemberFacts) => member.nameHeldBy === 'rival' || isNameTaken(member);
+  const isForeign = (member: MemberFacts) =>
+    member.nameHeldBy === 'rival' || isNameTaken(member) || member.rivals.some(mayComeBack);
   const { next, must } = choicesIn('rolling back', memory);
   return (
     next(stranded, (member) => member.new !== undefined && isForeign(member) && remove(member.new)) ??
@@ -117,6 +121,11 @@ function finishStranded(stranded: readonly MemberFacts[], memory: ExecutionMemor
     next(stranded, (member) => setFinalPolicy(member, memory, false)) ??
     must(stranded, (member) => member.new !== undefined && needsStart(member) && start(member.new))
   );
+}
+
+/** Whether a container with this name in a transaction is an old one, or its replica. */
+function mayComeBack(name: string): boolean {
+  return parseTransactionName(name)?.role === 'old';
 }
 
 function isOursToReturn(member: MemberFacts, memory: ExecutionMemory): boolean {

@@ -22,7 +22,7 @@ const policy: fc.Arbitrary<RestartPolicy> = fc.oneof(
   fc.nat(1000).map((MaximumRetryCount) => ({ Name: 'on-failure', MaximumRetryCount })),
 );
 
-test('parseStandingName() reads back every name that a transaction gives', () => {
+test('parseTransactionName() reads back every name that a transaction gives', () => {
   fc.assert(
     fc.property(containerName, policy, fc.boolean(), (name, restartPolicy, wasRunning) => {
       expect(parseTransactionName(successorName(name))).toEqual({ role: 'new', name });

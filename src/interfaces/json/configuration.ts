@@ -23,7 +23,7 @@ export type Configuration = {
   readonly options: readonly ConfiguredOption[];
 };
 
-type ConfiguredOption = {
+export type ConfiguredOption = {
   /** The flag's name, or the variable's without a flag. */
   readonly name: string;
   /** Empty: none. A secret is shown as `***`. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { heldBecause, unknownBecause } from '../../../src/domain/decision/hold.ts';
 import { followEvents } from '../../support/http/event-reader.ts';
 import { apiToken, eventsToken, type Reply } from '../../support/http/http-scene.ts';
 import { startWholeService, type WholeService } from '../../support/http/whole-service.ts';
@@ -23,21 +24,18 @@ beforeAll(async () => {
 });
 afterAll(() => scene.stop());
 
-test('every endpoint has an example', () => {
-  const paths = examples.map(({ title = '' }) => title.replace(/^\w+ ([^?]+).*$/, '$1'));
-  const all = [
-    'update',
-    'check',
-    'containers',
-    'containers/details',
-    'images',
-    'history',
-    'config',
-    'status',
-    'metrics',
-    'events',
-  ];
-  expect(paths).toEqual(expect.arrayContaining([...all.map((name) => `/v1/${name}`), '/readyz']));
+test('the page names every endpoint, and has an example of most', async () => {
+  const { paths } = (await scene.ask('/swagger/doc.json', { token: null })).json();
+  const described = Object.keys(paths).map((path) => path.replace('{id}', 'ID'));
+  expect(described.filter((path) => !path.startsWith('/swagger/') && !page.includes(`${path}\``))).toEqual([]);
+  const shown = examples.map(({ title = '' }) => title.replace(/^\w+ ([^?]+).*$/, '$1'));
+  const others = ['/livez', '/startupz', '/v1/decisions/ID', '/v1/metrics/notifications', '/v1/rollback'];
+  expect(described.filter((path) => !path.startsWith('/swagger/') && !shown.includes(path)).toSorted()).toEqual(others);
+});
+
+test('the page names every kind of reason', () => {
+  const lists = [heldBecause, unknownBecause].map((kinds) => kinds.map((kind) => `\`${kind}\``).join(', '));
+  expect(lists.filter((list) => !page.includes(list))).toEqual([]);
 });
 
 test.each(examples)('$title is answered as docs/http-api.md shows it', async ({ request, reply }) => {

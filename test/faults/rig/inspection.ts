@@ -24,7 +24,8 @@ export async function lookBefore(stage: Stage, shape: Shape): Promise<Before> {
 }
 
 export async function lookWhoRuns(engine: EngineClient): Promise<Running> {
-  const since = Date.now() / 1000 - 1;
+  // Not earlier: a start of the last scene's container would count as a second one beside this scene's.
+  const since = Date.now() / 1000;
   const { body } = await engine.call('GET', '/containers/json');
   const ids = new Map<string, Set<string>>();
   for (const { Id, Names } of body as { readonly Id: string; readonly Names: readonly string[] }[]) {

@@ -16,7 +16,7 @@ export type Received = SeenRequest;
 
 /**
  * Imitates services of the internet on the loopback. Every request goes through a proxy, as with `HTTPS_PROXY`. All its
- * tunnels lead to one receiver with a certificate for all hosts.
+ * tunnels lead to one receiver, with a certificate for the hosts of all services (`test/fixtures/notify-tls/`).
  */
 export type NotifyRig = {
   readonly received: Received[];

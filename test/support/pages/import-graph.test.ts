@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { importGraphOf } from './import-graph.ts';
 
-describe('drawHouse()', () => {
+describe('importGraphOf()', () => {
   test('counts the modules of each folder, not those of folders in it', () => {
     const { rooms } = importGraphOf(['a/x.ts', 'a/y.ts', 'a/b/z.ts'].map((path) => ({ path, imports: [] })));
     expect([...rooms]).toEqual([

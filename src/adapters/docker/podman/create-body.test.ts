@@ -29,7 +29,7 @@ describe('bodyForPodman()', () => {
   });
 });
 
-describe('notedAddresses()', () => {
+describe('recordedAddresses()', () => {
   test.each([undefined, {}, { 'upkeep.tx.addresses': 'no JSON' }, { 'upkeep.tx.addresses': '[1]' }])(
     'of %j there are none',
     (labels) => {

@@ -1,10 +1,10 @@
 import { normalisePlatform, type Platform } from '../../../domain/reference/platform.ts';
-import type {
-  RawSpec,
-  ServiceMode,
-  SwarmService,
-  UpdateState,
-  SwarmUpdateStatus,
+import {
+  type RawSpec,
+  type ServiceMode,
+  swarmUpdateStatuses,
+  type SwarmService,
+  type UpdateState,
 } from '../../../domain/swarm/swarm-service.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { count, fields, text, textMap, texts, timeMs } from '../transport/json-fields.ts';
@@ -77,20 +77,11 @@ function readCount(status: unknown): SwarmService['count'] {
 }
 
 function readUpdate({ State, StartedAt, CompletedAt, Message }: JsonObject): UpdateState | undefined {
-  const state = updateWords.find((word) => word === State);
+  const state = swarmUpdateStatuses.find((word) => word === State);
   if (state === undefined) return undefined;
   const times = { startedAtMs: timeMs(StartedAt) || undefined, completedAtMs: timeMs(CompletedAt) || undefined };
   return { state, ...times, message: printable(text(Message), maxMessageChars) };
 }
-
-const updateWords: readonly SwarmUpdateStatus[] = [
-  'updating',
-  'paused',
-  'completed',
-  'rollback_started',
-  'rollback_paused',
-  'rollback_completed',
-];
 
 const maxMessageChars = 500;
 

@@ -1,5 +1,5 @@
 import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
-import { shortId, type Network } from '../../../domain/container/container.ts';
+import { containerStatuses, shortId, type Network } from '../../../domain/container/container.ts';
 import type {
   Container,
   ContainerState,
@@ -109,10 +109,8 @@ function imageIdIn(value: unknown): string {
   return id === 'sha256:' ? '' : id;
 }
 
-const dockerStates = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
-
 const statuses: ReadonlyMap<string, ContainerStatus> = new Map([
-  ...dockerStates.map((state) => [state, state] as const),
+  ...containerStatuses.map((state) => [state, state] as const),
   ...podmanStates,
 ]);
 

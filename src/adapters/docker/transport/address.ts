@@ -3,7 +3,7 @@ import { withoutSecretParts } from '../../../domain/settings/values/shown-text.t
 import { quoted } from '../../../domain/text/printable.ts';
 
 /** The address of an engine. `text` is the address as written, for messages; it never contains a secret. */
-export type EngineAddress =
+export type Address =
   | { readonly kind: 'unix'; readonly text: string; readonly path: string }
   | {
       readonly kind: 'tcp';
@@ -24,7 +24,7 @@ export type EngineAddress =
  * Reads `unix://`, `tcp://`, `http://`, `https://` and `ssh://` as the Docker command line does; `tcp://` is
  * encrypted when TLS is configured. Throws `invalid-input`.
  */
-export function parseAddress(text: string, tlsConfigured: boolean): EngineAddress {
+export function parseAddress(text: string, tlsConfigured: boolean): Address {
   if (text.startsWith('unix://')) return unixAddress(text);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const read = url && readers[url.protocol];
@@ -36,7 +36,7 @@ export function parseAddress(text: string, tlsConfigured: boolean): EngineAddres
   return read(url, text, tlsConfigured);
 }
 
-type Reader = (url: URL, text: string, tlsConfigured: boolean) => EngineAddress;
+type Reader = (url: URL, text: string, tlsConfigured: boolean) => Address;
 
 /** Docker's ports 2375 and 2376: https://docs.docker.com/engine/daemon/remote-access/ */
 const readers: Readonly<Record<string, Reader>> = {
@@ -46,23 +46,19 @@ const readers: Readonly<Record<string, Reader>> = {
   'ssh:': sshAddress,
 };
 
-function unixAddress(text: string): EngineAddress {
+function unixAddress(text: string): Address {
   const path = text.slice('unix://'.length);
   if (!path.startsWith('/') || path.includes('\0')) throw invalid('a socket needs an absolute path', text);
   return { kind: 'unix', text, path };
 }
 
-function tcpAddress(
-  url: URL,
-  text: string,
-  how: { readonly secure: boolean; readonly defaultPort: number },
-): EngineAddress {
+function tcpAddress(url: URL, text: string, how: { readonly secure: boolean; readonly defaultPort: number }): Address {
   if (url.username !== '') throw invalid('it names a user', text);
   return { kind: 'tcp', text, host: hostOf(url), port: portOf(url) ?? how.defaultPort, secure: how.secure };
 }
 
 /** Refuses a host or user that `ssh` would read as an option. */
-function sshAddress(url: URL, text: string): EngineAddress {
+function sshAddress(url: URL, text: string): Address {
   const host = hostOf(url);
   const user = url.username === '' ? undefined : url.username;
   if (!/^[A-Za-z0-9_.:][A-Za-z0-9_.:-]*$/.test(host)) throw invalid('its host contains invalid characters', text);

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import type { EngineAddress } from './address.ts';
+import type { Address } from './address.ts';
 import { sshAgents } from './ssh-agents.ts';
 import { createSessionLimit, type SessionLimit } from './ssh-session-limit.ts';
 
@@ -15,7 +15,7 @@ export type TlsFiles = {
 
 /** The sockets to one engine. */
 export type Connection = {
-  readonly address: EngineAddress;
+  readonly address: Address;
   readonly closed: () => boolean;
   /** Call it before each request; undefined without a limit. */
   readonly takeTurn: SessionLimit | undefined;
@@ -42,7 +42,7 @@ export type SocketKind = 'shared' | 'own' | 'events';
 
 export type ConnectionOptions = { readonly clock: Clock; readonly tls?: TlsFiles; readonly maxSockets: number };
 
-export function createConnection(address: EngineAddress, options: ConnectionOptions): Connection {
+export function createConnection(address: Address, options: ConnectionOptions): Connection {
   const agents = createAgents(address, options);
   const target = targetOf(address);
   const open = new Set<() => void>();
@@ -78,7 +78,7 @@ const probeAfterMs = 30_000;
 
 export type Agents = Readonly<Record<SocketKind, http.Agent>>;
 
-function createAgents(address: EngineAddress, { tls, maxSockets, clock }: ConnectionOptions): Agents {
+function createAgents(address: Address, { tls, maxSockets, clock }: ConnectionOptions): Agents {
   const kept = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: keptIdleMs };
   const fresh = { keepAlive: false, maxSockets: maxOwnSockets };
   if (address.kind === 'ssh') return sshAgents(address, clock);
@@ -94,7 +94,7 @@ function createAgents(address: EngineAddress, { tls, maxSockets, clock }: Connec
   return { shared: open(kept), own, events: own };
 }
 
-function targetOf(address: EngineAddress): http.RequestOptions {
+function targetOf(address: Address): http.RequestOptions {
   if (address.kind === 'unix') return { socketPath: address.path };
   if (address.kind === 'tcp') return { host: address.host, port: address.port };
   return { host: 'engine' };

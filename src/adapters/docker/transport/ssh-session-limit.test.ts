@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { createSessionLimit } from './ssh-session-limit.ts';
 
-describe('createTurns()', () => {
+describe('createSessionLimit()', () => {
   function scene() {
     const clock = createFakeClock();
     const turns = createSessionLimit({ clock, host: 'ssh://host' });

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { Duplex } from 'node:stream';
-import type { EngineAddress } from './address.ts';
+import type { Address } from './address.ts';
 import { sshFailed } from './failure.ts';
 
-export type SshAddress = EngineAddress & { readonly kind: 'ssh' };
+export type SshAddress = Address & { readonly kind: 'ssh' };
 
 /**
  * Opens sessions with the engine of another host. The system's `ssh` runs `docker system dial-stdio` there, which

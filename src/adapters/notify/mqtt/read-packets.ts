@@ -1,5 +1,5 @@
 import { type Allowance, readAllowance } from './connack.ts';
-import { packetTypes, type MqttVersion, type Qos } from './packets.ts';
+import { packetTypes, type MqttVersion, type Publication, type Qos } from './packets.ts';
 import { readVariable } from './variable-length.ts';
 
 /** The packets that Upkeep handles. A reason code below 0x80 is a success. */
@@ -9,14 +9,7 @@ export type ReceivedPacket =
   | { readonly kind: 'ack'; readonly id: number; readonly reason: number }
   | { readonly kind: 'pubrec'; readonly id: number; readonly reason: number }
   | { readonly kind: 'pubrel'; readonly id: number }
-  | {
-      readonly kind: 'publish';
-      readonly topic: string;
-      readonly payload: string;
-      readonly qos: Qos;
-      readonly retain: boolean;
-      readonly id: number;
-    }
+  | ({ readonly kind: 'publish'; readonly id: number } & Publication)
   | { readonly kind: 'disconnect'; readonly reason: number }
   | { readonly kind: 'pong' };
 

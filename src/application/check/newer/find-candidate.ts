@@ -129,12 +129,15 @@ async function lookFor(
   platform: Platform,
   signal: AbortSignal | undefined,
 ): Promise<RemoteImage | undefined> {
-  try {
-    const digest = await registry.resolve(reference, signal);
-    const image = await registry.describe({ reference, digest, platform }, signal);
-    return image.platform !== undefined && runsOn(image.platform, platform) ? image : undefined;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'registry-not-found') return undefined;
-    throw error;
-  }
+  const image = await registry
+    .resolve(reference, signal)
+    .then((digest) => registry.describe({ reference, digest, platform }, signal))
+    .catch(undefinedIfDeleted);
+  return image?.platform !== undefined && runsOn(image.platform, platform) ? image : undefined;
+}
+
+/** The registry may have deleted a tag since its listing, or a manifest that its tag no longer points at. */
+export function undefinedIfDeleted(error: unknown): undefined {
+  if (error instanceof ServiceError && error.code === 'registry-not-found') return undefined;
+  throw error;
 }

@@ -1,12 +1,12 @@
 import type { RemoteImage } from '../../../domain/outside/registry.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
-import { ServiceError } from '../../../domain/errors.ts';
 import type { ImageIndex } from '../../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
 import { ageOf, eligibleOlderDigests, type Sighting } from '../../../domain/check/sightings.ts';
 import { judgeOlderDigest, seenSince } from '../../../domain/check/older-digest.ts';
 import type { CheckSubject, Verdict } from '../../../domain/check/verdict.ts';
+import { undefinedIfDeleted } from './find-candidate.ts';
 
 export type MovingTag = {
   /** Digests of the tag, oldest first; the last is the current one. */
@@ -52,9 +52,3 @@ export async function judgeMovingTag(
 
 /** A registry that has deleted the last few versions has deleted older ones too. */
 const mostTries = 3;
-
-/** The registry may have deleted a manifest that its tag no longer points at. */
-function undefinedIfDeleted(error: unknown): undefined {
-  if (error instanceof ServiceError && error.code === 'registry-not-found') return undefined;
-  throw error;
-}

@@ -1,4 +1,3 @@
-import { ServiceError } from '../../../domain/errors.ts';
 import type { ImageIndex } from '../../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
@@ -6,6 +5,7 @@ import type { Platform } from '../../../domain/reference/platform.ts';
 import { ageOf, type Sighting } from '../../../domain/check/sightings.ts';
 import { judgeContent } from '../../../domain/check/staleness.ts';
 import type { CheckSubject, Verdict } from '../../../domain/check/verdict.ts';
+import { undefinedIfDeleted } from './find-candidate.ts';
 import { requireSignature } from './require-signature.ts';
 
 export type ProvenVersion = {
@@ -50,9 +50,4 @@ export async function judgeProvenVersion(
 
 function held(newest: Verdict, why: string): Verdict {
   return { ...newest, status: 'held', hold: 'wave', reason: `${newest.reason}, ${why}` };
-}
-
-function undefinedIfDeleted(error: unknown): undefined {
-  if (error instanceof ServiceError && error.code === 'registry-not-found') return undefined;
-  throw error;
 }

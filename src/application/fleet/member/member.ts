@@ -1,4 +1,4 @@
-import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
+import type { EngineInfo, EngineReader } from '../../../domain/outside/engine-reader.ts';
 import type { Engine } from '../../../domain/outside/outside.ts';
 import type { Swarm } from '../../../domain/outside/swarm.ts';
 import type { EngineApplication } from '../../application.ts';
@@ -26,7 +26,7 @@ export type Reachability = {
   readonly sinceMs: () => number | undefined;
   /** Why it is unreachable; undefined while it answers. */
   readonly failure: () => unknown;
-  readonly about: () => { readonly kind: string; readonly version: string } | undefined;
+  readonly about: () => Pick<EngineInfo, 'kind' | 'version'> | undefined;
   /** Notes the result of an attempt; undefined means an answer. */
   readonly note: (failure: unknown) => void;
 };

@@ -107,7 +107,8 @@ async function readMember(
     tagMovedFrom: transaction.tagsBefore.get(member.oldId),
     missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),
     rivals:
-      oldFacts?.place === 'name' && newFacts?.place === 'new' && memory.direction === 'forward'
+      newFacts?.place === 'new' &&
+      (oldFacts === undefined || (oldFacts.place === 'name' && memory.direction === 'forward'))
         ? await rivalsOf(outside, member.name, [newFacts.id, spare?.id], replacedBy(original))
         : [],
     taggedImageId:

@@ -1,6 +1,6 @@
 import { putNewest } from '../../text/maps.ts';
 import type { Message } from '../message.ts';
-import type { Hold, OutboxRecord } from './record.ts';
+import type { MessageHold, OutboxRecord } from './record.ts';
 
 /** A message on its way to one target. */
 export type OutboxEntry = {
@@ -11,7 +11,7 @@ export type OutboxEntry = {
   /** The earliest time of the next attempt, in Unix milliseconds. */
   readonly dueAtMs: number;
   /** On hold: it is sent together with others. */
-  readonly hold?: Hold;
+  readonly hold?: MessageHold;
   /** An attempt has begun and has no answer yet. */
   readonly isUnanswered: boolean;
   /** The reason of the last failed attempt; empty: none. */

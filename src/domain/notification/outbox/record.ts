@@ -11,7 +11,7 @@ import {
 import { isJsonObject, type JsonObject, parseJson } from '../../text/json-value.ts';
 
 /** Why a message is on hold, to be sent together with others. */
-export type Hold = 'quiet' | 'digest';
+export type MessageHold = 'quiet' | 'digest';
 
 /** The end of an entry: `merged` into another message, or `lost` because the outbox was full or the target is gone. */
 export type EntryEnd = 'sent' | 'failed' | 'merged' | 'lost';
@@ -23,7 +23,7 @@ export type OutboxRecord =
       readonly target: string;
       readonly message: Message;
       readonly dueAtMs: number;
-      readonly hold?: Hold;
+      readonly hold?: MessageHold;
     }
   /** Written before an attempt: after a crash, the attempt counts as unanswered. */
   | { readonly kind: 'try'; readonly target: string; readonly id: string }

@@ -1,9 +1,9 @@
 import type { MessageLevel } from '../message.ts';
-import type { Hold } from './record.ts';
+import type { MessageHold } from './record.ts';
 import type { NotificationSettings, QuietHours } from '../notification-settings.ts';
 
 /** When a message may be sent. `hold`: together with all others that wait for the same time. */
-export type ReleaseTime = { readonly dueAtMs: number; readonly hold?: Hold };
+export type ReleaseTime = { readonly dueAtMs: number; readonly hold?: MessageHold };
 
 /**
  * Failures are sent at once. Other messages wait for the digest if there is one, else for the delay, and for the end of

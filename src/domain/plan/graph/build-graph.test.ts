@@ -205,7 +205,7 @@ test('the graph does not depend on the order of the list', () => {
   expect(build(...containers.toReversed()).warnings).toEqual(build(...containers).warnings);
 });
 
-test('movedWith() adds all that hold on, directly or through others, and no target', () => {
+test('replacedTogetherWith() adds all that hold on, directly or through others, and no target', () => {
   const holding = (name: string, target: string) => one(name, { host: { NetworkMode: `container:${id(target)}` } });
   const graph = build(one('root'), holding('vpn', 'root'), holding('app', 'vpn'), holding('side', 'app'), one('other'));
   expect([...replacedTogetherWith(graph, [id('vpn')])].map((each) => graph.containers.get(each)?.name)).toEqual([

@@ -99,6 +99,10 @@ function failForward(
   failure: string,
 ): Learned {
   if (outcome.kind === 'refused') {
+    if (outcome.status === 409 && step.kind === 'rename' && parseTransactionName(step.to) === undefined)
+      return {
+        memory: beginRollback(memory, { reason: `another container has taken the name "${step.to}"`, busy: true }),
+      };
     const isTaken = outcome.status === 409 && step.kind === 'create';
     return {
       memory: beginRollback(memory, { reason: failure, busy: isTaken }),

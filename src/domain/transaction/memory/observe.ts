@@ -1,4 +1,4 @@
-import type { MemberFacts, Place, TransactionFacts } from '../facts.ts';
+import { isParked, type MemberFacts, type TransactionFacts } from '../facts.ts';
 import { noteFailure, type TransactionMemory, withEntry, withOne } from './transaction-memory.ts';
 
 /** Learns from facts that were just read. `autoRemoveReplicas`: ids of the replicas by the old container's id. */
@@ -28,10 +28,6 @@ function observeMember(
   if (autoRemoveReplica !== undefined && created !== 'all') created = withOne(created, autoRemoveReplica);
   if (autoRemoveReplica !== undefined && parked !== 'any') parked = withOne(parked, autoRemoveReplica);
   return { ...memory, created, parked, seenParked, endedAt, startedAt, successorIds };
-}
-
-function isParked(place: Place): boolean {
-  return place === 'old' || place === 'drop' || place === 'kept';
 }
 
 /**

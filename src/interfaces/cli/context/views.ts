@@ -2,6 +2,7 @@ import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
+import type { ConfiguredOption } from '../../json/configuration.ts';
 
 /** An answer as typed data for people, and as the document of the API. */
 export type Answer<View> = { readonly view: View; readonly document: JsonObject };
@@ -86,13 +87,7 @@ export type PastOutcome = {
 };
 
 export type ConfigView = {
-  readonly options: readonly {
-    readonly name: string;
-    readonly value: string;
-    readonly source: string;
-    /** Whether a user has set it. */
-    readonly given: boolean;
-  }[];
+  readonly options: readonly Omit<ConfiguredOption, 'meaning'>[];
   /** A sentence that describes the watched containers; may be empty. */
   readonly watched: string;
 };

@@ -22,18 +22,18 @@ async function bannerOf(follows: boolean) {
   return scene.logged.map(([level, message]) => `${level} ${message}`);
 }
 
-test('logBanner() names version, engine and containers, a line each', async () => {
+test('logStart() names version, engine and containers, a line each', async () => {
   expect(await bannerOf(false)).toEqual([
     expect.stringMatching(/^info Upkeep 1\.2\.3 with (?:Docker|Podman) \d\S*$/),
     'info 2 containers on the engine',
   ]);
 });
 
-test('logBanner() says how many are watched where that is known already', async () => {
+test('logStart() says how many are watched where that is known already', async () => {
   expect((await bannerOf(true)).at(-1)).toBe('info 1 container watched, 1 not watched');
 });
 
-test('logBanner() names each engine of several, and says which is away', async () => {
+test('logStart() names each engine of several, and says which is away', async () => {
   const scene = createCommandScene(['run']);
   const state = {
     address: '',
@@ -44,9 +44,9 @@ test('logBanner() names each engine of several, and says which is away', async (
     updatesAvailable: 0,
   };
   const engines = () => [
-    { ...state, name: 'nas', kind: 'docker', version: '27.3.1', reachable: true },
-    { ...state, name: 'pi', kind: 'podman', version: '4.9.4', reachable: true },
-    { ...state, name: 'vps', kind: 'docker', version: '27.3.1', reachable: false },
+    { ...state, name: 'nas', kind: 'docker' as const, version: '27.3.1', reachable: true },
+    { ...state, name: 'pi', kind: 'podman' as const, version: '4.9.4', reachable: true },
+    { ...state, name: 'vps', kind: 'docker' as const, version: '27.3.1', reachable: false },
     { ...state, name: 'new', kind: undefined, version: undefined, reachable: true },
   ];
   const { outside } = createSandboxScene().startProcess();
@@ -58,7 +58,7 @@ test('logBanner() names each engine of several, and says which is away', async (
   );
 });
 
-test('logBanner() keeps silent about an engine that does not answer', async () => {
+test('logStart() keeps silent about an engine that does not answer', async () => {
   const scene = createCommandScene(['run']);
   const engine = () => Promise.reject(new ServiceError('engine-unreachable', 'Cannot reach the engine'));
   await logStart({ ...scene.context, about: { version: '1', engine } });

@@ -1,4 +1,5 @@
 import { describeError, ServiceError } from '../../../domain/errors.ts';
+import type { EngineKind } from '../../../domain/fleet/engine-state.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
 import { countOf } from '../words/wording.ts';
@@ -17,9 +18,11 @@ export async function logStart({ about, application, log, signal }: CommandConte
   }
 }
 
-function engineWords({ kind, version }: { readonly kind: string; readonly version: string }): string {
-  return `${kind === 'podman' ? 'Podman' : 'Docker'} ${printable(version, 60)}`;
+function engineWords({ kind, version }: { readonly kind: EngineKind; readonly version: string }): string {
+  return `${products[kind]} ${printable(version, 60)}`;
 }
+
+const products: Readonly<Record<EngineKind, string>> = { docker: 'Docker', podman: 'Podman' };
 
 type Engines = ReturnType<NonNullable<CommandContext['application']['engines']>>;
 

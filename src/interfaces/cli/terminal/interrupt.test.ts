@@ -3,7 +3,7 @@ import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { containerOutcome } from '../../../../test/support/scene/fake-application.ts';
 import { createInterrupt, createUpdateTracker, type InterruptOptions, type SignalName } from './interrupt.ts';
 
-test('createUnderWay() names what has been begun in the engine and is not over', () => {
+test('createUpdateTracker() names what has been begun in the engine and is not over', () => {
   const { hear, names } = createUpdateTracker();
   const enter = (container: string, phase: 'pulling' | 'preparing' | 'stopping') =>
     hear({ kind: 'phase_entered', runId: '1', container, phase });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createClientReader } from './client-address.ts';
 
-describe('createCallerReader()', () => {
+describe('createClientReader()', () => {
   test.each([
     ['nothing is trusted: the peer', [], {}, '203.0.113.9', '203.0.113.9'],
     ['nothing is trusted: no header counts', [], { 'x-forwarded-for': '1.1.1.1' }, '203.0.113.9', '203.0.113.9'],

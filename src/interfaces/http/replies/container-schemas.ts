@@ -1,4 +1,8 @@
-import { holds } from '../../../domain/decision/hold.ts';
+import { heldBecause, unknownBecause } from '../../../domain/decision/hold.ts';
+import { engineRunResults } from '../../../domain/fleet/engine-run.ts';
+import { candidateKinds } from '../../../domain/decision/approval.ts';
+import { versionChanges } from '../../../domain/container/image-labels.ts';
+import { entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
 import { array, oneOf, type Fields, integer, map, object, text, time } from './schemas.ts';
 
 /** The running version and the newer one; all may be absent. */
@@ -9,11 +13,11 @@ export const versionFields: Fields = {
   latest_version: text('Version of the newer image, from the same sources; absent without a newer image'),
   candidate: text('Reference of the newer image: the same, or one with a higher tag; absent without a newer image'),
   candidate_kind: oneOf(
-    ['digest', 'patch', 'minor', 'major'],
+    candidateKinds,
     'Difference between its tag and the tag of the newer image; digest: the same tag',
   ),
   change: oneOf(
-    ['major', 'minor', 'patch', 'build'],
+    versionChanges,
     'Size of the version change; build: the same version in a newer image; absent if the versions cannot be compared',
   ),
   released_at: time('When the newer image was built'),
@@ -25,7 +29,7 @@ export const versionFields: Fields = {
 
 /** Present with `--swarm`. */
 export const kindField: Fields = {
-  kind: oneOf(['container', 'service'], 'With --swarm: a container, or a service of the swarm'),
+  kind: oneOf(entryKinds, 'With --swarm: a container, or a service of the swarm'),
 };
 
 /** Present with several engines. */
@@ -35,23 +39,12 @@ export const engineField: Fields = { engine: text('Name of its engine, with seve
 export const holdFields: Fields = {
   candidate_digest: text('Version that an update would apply, if it is not the newest one'),
   hold: oneOf(
-    holds,
-    'Kind of reason. If held: failed (this version was rolled back here), cooldown, monitor-only, unsigned, skipped, snoozed, approval, window, wave. If unknown: no-pull, rate-limited, unreachable, unauthorised, not-found, other',
+    [...heldBecause, ...unknownBecause],
+    `Kind of reason. If held: ${heldBecause.join(', ')}; failed means that this version was rolled back here. If unknown: ${unknownBecause.join(', ')}`,
   ),
   eligible_at: time('If held: the end of the hold'),
   retry_at: time('If unknown: when the registry may be asked again'),
 };
-
-export const outcomeKinds = [
-  'updated',
-  'fresh',
-  'failed',
-  'rolled_back',
-  'restarted',
-  'skipped',
-  'deferred',
-  'unknown',
-] as const;
 
 /** Further fields of an outcome; all may be absent. */
 export const outcomeFields: Fields = {
@@ -91,10 +84,7 @@ export const enginesField: Fields = {
     object(
       {
         name: text('Name of the engine'),
-        result: oneOf(
-          ['ran', 'busy', 'unreachable', 'failed'],
-          'Whether the run included it, or the kind of reason why not',
-        ),
+        result: oneOf(engineRunResults, 'Whether the run included it, or the kind of reason why not'),
         duration_ms: integer('How long it took, in milliseconds'),
       },
       { error: text('Why the run did not include it') },

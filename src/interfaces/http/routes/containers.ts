@@ -1,17 +1,15 @@
+import { stalenesses } from '../../../domain/check/verdict.ts';
+import { containerStatuses, healthStatuses } from '../../../domain/container/container.ts';
+import { outcomeKinds } from '../../../domain/run/session.ts';
+import { serviceModes, swarmUpdateStatuses } from '../../../domain/swarm/swarm-service.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 import { unfinishedField } from '../../json/entries.ts';
-import {
-  engineField,
-  holdFields,
-  kindField,
-  outcomeFields,
-  outcomeKinds,
-  versionFields,
-} from '../replies/container-schemas.ts';
+import { engineField, holdFields, kindField, outcomeFields, versionFields } from '../replies/container-schemas.ts';
 import {
   array,
   oneOf,
   integer,
+  type Fields,
   type JsonSchema,
   map,
   object,
@@ -82,41 +80,23 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
   ];
 }
 
+const listedFields: Fields = {
+  name: text('Name of the container'),
+  image: text('Image reference with tag'),
+  image_id: text('Local image config id'),
+  digest: text('Registry digest of the image; empty for a locally built image'),
+};
+
 const listSchema = stamped({
-  containers: array(
-    object(
-      {
-        name: text('Name of the container'),
-        image: text('Image reference with tag'),
-        image_id: text('Local image config id'),
-        digest: text('Registry digest of the image; empty for a locally built image'),
-      },
-      { ...engineField, ...kindField },
-    ),
-  ),
+  containers: array(object(listedFields, { ...engineField, ...kindField })),
   count: integer('Number of entries'),
 });
-
-const states = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
-
-const modes = ['replicated', 'global', 'replicated-job', 'global-job'] as const;
-
-const updateWords = [
-  'updating',
-  'paused',
-  'completed',
-  'rollback_started',
-  'rollback_paused',
-  'rollback_completed',
-] as const;
 
 const settingSchema = object({
   name: text('Name of the option, or of the label if there is no option'),
   value: text('Its value for this container'),
   source: text('The label that sets it'),
 });
-
-const verdicts = ['fresh', 'stale', 'held', 'pinned', 'local', 'unknown'] as const;
 
 const lastSchema = object(
   {
@@ -130,10 +110,7 @@ const lastSchema = object(
 
 const detailsSchema = object(
   {
-    name: text('Name of the container'),
-    image: text('Image reference with tag'),
-    image_id: text('Local image config id'),
-    digest: text('Registry digest of the image; empty for a locally built image'),
+    ...listedFields,
     running: booleanField('Whether it runs'),
     watchtower: booleanField('Whether it is this service itself'),
     self: booleanField('Whether it is this service itself'),
@@ -144,8 +121,8 @@ const detailsSchema = object(
     scope: text('Its scope; empty when it has none'),
     id: text('Container id'),
     created: time('When the container was created'),
-    status: oneOf(states, 'State of the container'),
-    health: oneOf(['none', 'starting', 'healthy', 'unhealthy'], 'Result of its HEALTHCHECK'),
+    status: oneOf(containerStatuses, 'State of the container'),
+    health: oneOf(healthStatuses, 'Result of its HEALTHCHECK'),
     update_available: booleanField('A newer image is available'),
     latest_digest: text('Newest registry digest, when known'),
     reason: text('Result of the last check'),
@@ -158,14 +135,14 @@ const detailsSchema = object(
     started_at: time('Start of its process; absent without a process, or if unknown'),
     checked_at: time('When it was last checked; absent before the first check'),
     project: text('Its Compose project'),
-    verdict: oneOf(verdicts, 'Result of the last check; absent before the first'),
+    verdict: oneOf(stalenesses, 'Result of the last check; absent before the first'),
     ...versionFields,
     ...holdFields,
     ...engineField,
     ...kindField,
-    mode: oneOf(modes, 'Of a service: its mode'),
+    mode: oneOf(serviceModes, 'Of a service: its mode'),
     replicas: object({ wanted: integer('Tasks that should run'), running: integer('Tasks that run') }),
-    update_state: oneOf(updateWords, 'Of a service: the state of its last update in the swarm'),
+    update_state: oneOf(swarmUpdateStatuses, 'Of a service: the state of its last update in the swarm'),
     last: lastSchema,
   },
 );

@@ -1,4 +1,4 @@
-import type { DecisionFault, DecisionKind } from '../../../domain/decision/decisions.ts';
+import { type DecisionFault, type DecisionKind, decisionKinds } from '../../../domain/decision/decisions.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
 import { decisionEntry } from '../../json/entries.ts';
@@ -10,12 +10,10 @@ import { engineField } from '../replies/container-schemas.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
-const kinds: readonly DecisionKind[] = ['approve', 'skip', 'snooze'];
-
 const fields = {
   id: text('Id of the decision'),
   container: text('Name of the container'),
-  decision: oneOf(kinds, 'The decision'),
+  decision: oneOf(decisionKinds, 'The decision'),
   digest: text('Digest of the new version; the decision applies to no other'),
   by: text('Origin of the decision: the name of a token, API token if it has no name, or command line'),
   at: time('When'),
@@ -61,7 +59,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     body: object(
       {
         container: text('Name of the container'),
-        decision: oneOf(kinds, 'The decision about the version'),
+        decision: oneOf(decisionKinds, 'The decision about the version'),
         digest: text('Digest of the version that the client has seen'),
       },
       { until: time('When the decision ends; needed for snooze'), ...engineField },
@@ -75,8 +73,8 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     answer: async ({ request }, reply) => {
       const body = bufferedObject(request.raw);
       const container = textIn(body, 'container').replace(/^\//, '');
-      const kind = kinds.find((each) => each === body['decision']);
-      if (kind === undefined) throw invalid('decision', `expected one of ${kinds.join(', ')}`);
+      const kind = decisionKinds.find((each) => each === body['decision']);
+      if (kind === undefined) throw invalid('decision', `expected one of ${decisionKinds.join(', ')}`);
       const engine = body['engine'] === undefined ? undefined : engineIn(body, service);
       const decided = await service.decisions.take({
         kind,

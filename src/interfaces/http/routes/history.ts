@@ -1,3 +1,4 @@
+import { triggers } from '../../../domain/run/session.ts';
 import { HttpError } from '../replies/errors.ts';
 import type { HttpParts, HistoryEntry } from '../service/parts.ts';
 import { count, moment } from '../requests/query.ts';
@@ -48,7 +49,7 @@ const listSchema = stamped({
         skipped: integer('Containers skipped'),
         rolled_back: integer('Containers that were rolled back'),
         run_id: text('Id of the run'),
-        trigger: oneOf(['command', 'schedule', 'start', 'http'], 'The origin of the run'),
+        trigger: oneOf(triggers, 'The origin of the run'),
         duration_ms: integer('How long it took, in milliseconds'),
         failures: array(
           object(

@@ -6,6 +6,7 @@ import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
 import { kindField } from '../replies/container-schemas.ts';
 import { array, oneOf, integer, object, stamped, summarySchema, text, time, booleanField } from '../replies/schemas.ts';
+import { triggers, updatePhases } from '../../../domain/run/session.ts';
 import { countUnwatched } from '../../../domain/check/unwatched.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { internalError, problemOf } from '../replies/errors.ts';
@@ -121,28 +122,17 @@ const notifiedSchema = object(
   },
 );
 
-const phases = [
-  'waiting',
-  'pulling',
-  'preparing',
-  'stopping',
-  'starting',
-  'checking health',
-  'committing',
-  'rolling back',
-] as const;
-
 /** The update under way. */
 const runSchema = object(
   {
     run_id: text('Id of the run in history and events'),
-    trigger: oneOf(['command', 'schedule', 'start', 'http'], 'The origin of the run'),
+    trigger: oneOf(triggers, 'The origin of the run'),
     started_at: time('When it began'),
     containers: array(
       object(
         {
           name: text('Name of a container whose update has begun'),
-          phase: oneOf(phases, 'The current step of its update'),
+          phase: oneOf(['waiting', ...updatePhases], 'The current step of its update'),
         },
         {
           ...kindField,

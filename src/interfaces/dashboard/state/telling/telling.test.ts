@@ -221,7 +221,7 @@ test('the words about an update under way are true for a rollback too, whose new
   }
 });
 
-describe('orderFleet()', () => {
+describe('groupContainers()', () => {
   const entries = [
     { verdict: 'fresh', name: 'b10', project: 'x' },
     { verdict: 'fresh', name: 'b2', project: 'x' },

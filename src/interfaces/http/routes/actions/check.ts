@@ -1,3 +1,4 @@
+import { stalenesses } from '../../../../domain/check/verdict.ts';
 import { ServiceError } from '../../../../domain/errors.ts';
 import { checkedEntry, enginesField as enginesEntry } from '../../../json/entries.ts';
 import { startDeadline } from '../../requests/deadline.ts';
@@ -52,7 +53,7 @@ const entrySchema = object(
     update_available: booleanField('Whether a newer image is available'),
     latest_image_id: text('Local id of the newer image, when known'),
     latest_digest: text('Newest registry digest, when known'),
-    status: oneOf(['fresh', 'stale', 'pinned', 'held', 'local', 'unknown'], 'Result of the check'),
+    status: oneOf(stalenesses, 'Result of the check'),
     reason: text('Reason for the status'),
     timestamp: time('When the container was checked'),
   },
