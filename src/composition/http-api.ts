@@ -76,7 +76,7 @@ function pageOf(address: string, groups: readonly string[]): string {
   return groups.includes('dashboard') ? `${address}/` : `${address}/swagger/index.html`;
 }
 
-type ApiParts = Omit<ProcessContext, 'terminal'> & {
+type ApiParts = Pick<ProcessContext, 'clock' | 'log' | 'program'> & {
   readonly application: Application;
   readonly notifications?: () => readonly TargetStatus[];
 };

@@ -52,10 +52,12 @@ export async function openNotifications(
       await state?.close();
     },
     announceStart: async (start: ServiceStart) => {
-      const engineApiVersion = await engine.info(AbortSignal.timeout(2000)).then(
+      const soon = AbortSignal.any([signal, AbortSignal.timeout(2000)]);
+      const engineApiVersion = await engine.info(soon).then(
         ({ apiVersion }) => apiVersion,
         () => '',
       );
+      if (signal.aborted) return;
       notifications.started({
         ...start,
         engineApiVersion,

@@ -1,4 +1,3 @@
-import type { Settings } from '../config/read/process-settings.ts';
 import type { Clock, Log } from '../domain/outside/outside.ts';
 import type { Interrupt, createUpdateTracker } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
@@ -21,9 +20,14 @@ export type ProcessContext = {
   readonly clock: Clock;
   readonly log: Log;
   readonly program: Program;
+  /** Standard error has log lines for programs only, because the log of the service is not for a terminal. */
+  readonly isLogOnly: boolean;
 };
 
-export async function openProcessContext(settings: Settings, program: Program): Promise<ProcessContext> {
+export async function openProcessContext(
+  { command, settings }: Pick<Command, 'command' | 'settings'>,
+  program: Program,
+): Promise<ProcessContext> {
   const { setProcessTimeZone } = await import('../config/schedule/local-time-zone.ts');
   setProcessTimeZone(settings.service.timeZone);
   const { createTerminal } = await import('../interfaces/cli/terminal/terminal.ts');
@@ -31,6 +35,8 @@ export async function openProcessContext(settings: Settings, program: Program): 
   const { createLog } = await import('../adapters/process/log.ts');
   const terminal = createTerminal(process.stdout, process.stderr);
   const clock = createSystemClock();
+  const { format } = settings.log;
+  const isForPeople = format === 'pretty' || (format === 'auto' && terminal.err.isTerminal);
   const log = createLog({
     ...settings.log,
     colour: settings.log.colour && terminal.err.isTerminal,
@@ -45,25 +51,27 @@ export async function openProcessContext(settings: Settings, program: Program): 
     ].filter((secret) => secret !== undefined),
     nowMs: clock.nowMs,
   });
-  return { terminal, clock, log, program };
+  const isLogOnly = command === 'run' && !settings.run.healthCheck && !isForPeople;
+  return { terminal, clock, log, program, isLogOnly };
 }
 
 type ProcessInterrupt = Interrupt & { readonly underWay: ReturnType<typeof createUpdateTracker> };
 
 export async function hearSignals(
-  { terminal, clock }: ProcessContext,
+  { terminal, clock, log, isLogOnly }: ProcessContext,
   hasSafePoints: boolean,
 ): Promise<ProcessInterrupt> {
   const { createInterrupt, createUpdateTracker } = await import('../interfaces/cli/terminal/interrupt.ts');
   const underWay = createUpdateTracker();
-  const say = (line: string) => terminal.err.write(`${line}\n`);
+  const say = (line: string, level: 'info' | 'warn' = 'info') =>
+    isLogOnly ? log[level](line) : terminal.err.write(`${line}\n`);
   const interrupt = createInterrupt({
     hasSafePoints,
     say,
     monotonicMs: clock.monotonicMs,
     underWay: underWay.names,
     quit: (code, lastWords) => {
-      if (lastWords !== '') say(lastWords);
+      if (lastWords !== '') say(lastWords, 'warn');
       process.exit(code);
     },
   });

@@ -11,7 +11,7 @@ import type { ServiceEvent } from '../domain/run/event.ts';
 export async function runCommand(configuration: Command, program: Program): Promise<number> {
   const { command, settings, aliases, alarms, warnings } = configuration;
   const { runReportingFailures, tellFailure } = await import('../interfaces/cli/cli.ts');
-  const surroundings = await openProcessContext(settings, program);
+  const surroundings = await openProcessContext(configuration, program);
   const { terminal, log } = surroundings;
   const reportFailure = (error: unknown) => tellFailure(error, { settings, ...surroundings });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)

@@ -80,14 +80,17 @@ describeInBrowser('the page while things happen', () => {
 
 describeInBrowser('the page without its service', () => {
   test('says from when the data is, switches actions off, and comes back by itself', async () => {
-    const stage = await startStage(home.slice(0, 6));
+    const stage = await startStage(home.slice(0, 6), { service: { gateWindowMs: 2000 } });
     await stage.service.ask('/v1/check', { method: 'POST' });
     const page = await stage.open();
     await page.locator('#live[data-state="live"]').waitFor();
+    await stage.service.ask('/v1/update?async=true&container=immich-server', { method: 'POST' });
+    await page.locator('#runbar').waitFor();
     await stage.context.setOffline(true);
     stage.service.http.server.closeAllConnections();
     await page.getByText('Upkeep does not answer.').waitFor({ timeout: 20_000 });
     expect(await page.locator('#verdict').textContent()).toMatch(/^At \d\d:\d\d, /);
+    expect(await page.locator('#runbar').isVisible()).toBe(false);
     expect(await page.getByRole('button', { name: 'Check now' }).isDisabled()).toBe(true);
     await stage.context.setOffline(false);
     await page.getByRole('button', { name: 'Try now' }).click();

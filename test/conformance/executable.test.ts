@@ -82,6 +82,25 @@ describe('upkeep run where the engine is away', () => {
     expect((await service.ended).code).toBe(0);
   });
 
+  test.each(['json', 'logfmt'])(
+    'all lines of a log in %s have that format, also about a stop and a failure',
+    async (format) => {
+      const args = ['run', '--host', `unix://${join(folder, 'no.sock')}`, '--log-format', format, '--http-api-port'];
+      const env = { UPKEEP_HTTP_API_ENDPOINTS: 'health' };
+      const isLine = (line: string) => (format === 'json' ? line.startsWith('{"time":"') : line.startsWith('time='));
+      const service = startUpkeep([...args, '0'], { env });
+      const { port } = new URL(await addressOf(service));
+      const failed = await runUpkeep([...args, port], { env });
+      service.child.kill('SIGTERM');
+      const stopped = await service.ended;
+      expect([stopped.code, failed.code]).toEqual([0, 1]);
+      const lines = `${stopped.stderr}${failed.stderr}`.trimEnd().split('\n');
+      expect(lines.filter((line) => !isLine(line))).toEqual([]);
+      expect(stopped.stderr).toContain('Stopping at the next safe point');
+      expect(failed.stderr).toContain('Cannot listen on');
+    },
+  );
+
   test('and serves the groups that the switches of old name', async () => {
     const service = startUpkeep(['run', '--host', `unix://${join(folder, 'no.sock')}`, '--http-api-metrics'], {
       env: { WATCHTOWER_HTTP_API_CONTAINERS: 'true', WATCHTOWER_HTTP_API_TOKEN: 'old', UPKEEP_HTTP_API_PORT: '0' },
@@ -209,8 +228,8 @@ describe('upkeep demo', () => {
 });
 
 async function addressOf(service: UpkeepProcess): Promise<string> {
-  await service.seen('"listening"');
-  return /"address":"([^"]+)"/.exec(service.output())?.[1] ?? '';
+  await service.seen('listening');
+  return /\baddress"?[:=]"?([^"\s]+)/.exec(service.output())?.[1] ?? '';
 }
 
 async function startDemo(

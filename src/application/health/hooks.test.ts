@@ -235,6 +235,16 @@ describe('the pre-update hook', () => {
     expect((await scene.sandbox.engine.inspectImage('web:1'))?.id).toBe(session.containers[0]?.oldImageId);
   });
 
+  test('fails when its label is too long to be read', async () => {
+    const scene = createSandboxScene();
+    const id = await stale(scene, 'web', { 'pre-update': `good ${'x'.repeat(40_000)}` });
+    const reason = 'the pre-update hook of "web" could not be run: its label is too long';
+    const { containers } = await service(scene).application.update(full);
+    expect(containers).toMatchObject([{ name: 'web', outcome: 'failed', reason }]);
+    await untouched(scene, id);
+    expect(ran(scene)).toEqual([]);
+  });
+
   test('puts off also the update of a container that the engine removes when it stops', async () => {
     const scene = createSandboxScene();
     const host = { HostConfig: { AutoRemove: true } };

@@ -29,7 +29,8 @@ export async function runHook(
   if (command === undefined || container.state.status !== 'running') return { kind: 'passed' };
   const about = { container: container.name, hook: hookTitles[hook] };
   log.debug('Running a lifecycle hook', about);
-  const outcome = await engine.runCommand(container.id, command, signal);
+  const isTooLong = command.command.at(-1) === '';
+  const outcome = isTooLong ? tooLong : await engine.runCommand(container.id, command, signal);
   if ('output' in outcome)
     for (const line of outputLines(outcome.output)) log.info('Output of a lifecycle hook', { ...about, line });
   const end = judgeHook(outcome, command);
@@ -38,6 +39,8 @@ export async function runHook(
   else if (hook !== 'preUpdate') log.warn(`The ${titleOf(hook, container)} ${end.reason}`);
   return end;
 }
+
+const tooLong = { kind: 'refused', status: 0, message: 'its label is too long' } as const;
 
 /** Name of the hook, as the subject of a reason: `pre-check hook of "web"`. */
 export function titleOf(hook: HookName, { name }: Pick<Container, 'name'>): string {

@@ -38,6 +38,7 @@ export function createRunProgress(): RunProgress {
       if (run === undefined || !('runId' in event) || event.runId !== run.runId) return;
       switch (event.kind) {
         case 'update_started':
+          if (event.isRollback) run = { ...run, isRollback: true };
           return show(event, { phase: 'waiting' });
         case 'phase_entered': {
           const { phase, tasks } = event;

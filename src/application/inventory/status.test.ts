@@ -47,6 +47,12 @@ test('the run under way is told with the phases of its containers, until it ends
   expect(read()).toBeUndefined();
 });
 
+test('a rollback is told as one', () => {
+  const { hear, read } = createRunProgress();
+  for (const event of [started, { ...updating('web'), isRollback: true } as const]) hear(event);
+  expect(read()).toMatchObject({ isRollback: true, containers: [{ name: 'web' }] });
+});
+
 test('a check is no run', () => {
   const { hear, read } = createRunProgress();
   hear({ ...started, purpose: 'check' });

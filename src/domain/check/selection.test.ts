@@ -70,6 +70,7 @@ describe('selectContainers()', () => {
     ['restarting', { includeStopped: true }, { status: 'restarting' }, 'is restarting, and include-restarting is off'],
     ['restarting, included', { includeRestarting: true }, { status: 'restarting' }, undefined],
     ['paused', {}, { status: 'paused' }, undefined],
+    ['without an image', {}, { image: '', imageId: '' }, 'has no image (podman run --rootfs)'],
     ['dead', { includeStopped: true }, { status: 'dead' }, 'is being removed'],
     ['removing', { includeStopped: true }, { status: 'removing' }, 'is being removed'],
     [
@@ -90,6 +91,9 @@ describe('selectContainers()', () => {
   test.each<readonly [scope: string, label: string | undefined, watched: boolean]>([
     ['', undefined, true],
     ['', 'blue', false],
+    ['', 'x'.repeat(256), false],
+    ['', 'x'.repeat(40_000), false],
+    ['', 'a\u202eb', false],
     ['', 'none', true],
     ['blue', 'blue', true],
     ['blue', 'green', false],

@@ -15,7 +15,7 @@ const remedies = {
 
 /**
  * `reason` follows the container's name. Without a kind the container cannot be watched at all: it is part of an
- * update, or it is being removed.
+ * update, it has no image, or it is being removed.
  */
 export type UnwatchedReason = { readonly reason: string; readonly kind?: UnwatchedKind };
 

@@ -55,6 +55,7 @@ export function whyUnwatched(
   if (container.labels[swarmTaskLabel] !== undefined) {
     return { kind: 'swarm task', reason: 'is a task of a Swarm service, and Swarm replaces those itself' };
   }
+  if (container.image === '' && container.imageId === '') return { reason: 'has no image (podman run --rootfs)' };
   const disabled = whyDisabled(container, wishes, rules);
   if (disabled !== undefined) return disabled;
   const scope = wishes.scope ?? '';

@@ -24,6 +24,8 @@ export type RunUnderWay = {
   readonly runId: string;
   readonly trigger: Trigger;
   readonly startedAtMs: number;
+  /** Its containers return to their previous version on request. */
+  readonly isRollback?: true;
   /** Containers whose update has begun and not ended. */
   readonly containers: readonly ContainerUnderWay[];
 };

@@ -15,7 +15,7 @@ type Row = {
   readonly dropIn?: unknown;
 };
 
-const command: Pick<Row, 'text' | 'expected' | 'bad'> = { text: ' /run.sh ', expected: '/run.sh', bad: '' };
+const command: Omit<Row, 'of'> = { text: ' /run.sh ', expected: '/run.sh', bad: '', tooLong: '' };
 const timeout: Pick<Row, 'text' | 'expected' | 'bad'> = { text: '2', expected: 120_000, bad: 'soon' };
 
 const unreadable = { kind: 'unreadable', text: '…', fault: 'the label is too long' };
@@ -31,7 +31,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'keep-old': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.keepOldMs, bad: 'long' },
   'update-auto-remove': { text: 'T', expected: true, of: (wishes) => wishes.updateAutoRemove, bad: 'yes' },
   'depends-on': { text: 'db, /cache', expected: ['db', 'cache'], of: (wishes) => wishes.dependsOn, bad: 'a b' },
-  scope: { text: 'blue', expected: 'blue', of: (wishes) => wishes.scope, bad: 'a\u0007' },
+  scope: { text: 'blue', expected: 'blue', of: (wishes) => wishes.scope, tooLong: '…' },
   'stop-signal': { text: 'sighup', expected: 'SIGHUP', of: (wishes) => wishes.stopSignal, bad: 'SIGNONE' },
   'stop-timeout': { text: '1m30s', expected: 90_000, of: (wishes) => wishes.stopTimeoutMs, bad: '-1' },
   'cooldown-delay': {

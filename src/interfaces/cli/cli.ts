@@ -1,7 +1,9 @@
+import { describeError } from '../../domain/errors.ts';
+import { defined } from '../../domain/text/defined.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type ReadCommand } from './context/context.ts';
 import { failureDocument } from './context/documents.ts';
 import type { Sources } from './context/views.ts';
-import { failureLines, printDocument, printLines, styleFor } from './render/print.ts';
+import { failureLines, remedyOf, printDocument, printLines, styleFor } from './render/print.ts';
 
 /** The commands that work without a running service. Each loads its modules when it is used. */
 export const changeCommands = {
@@ -33,14 +35,18 @@ export async function runReportingFailures<Context extends Listeners>(
   }
 }
 
-type Listeners = Pick<CommandContext, 'terminal' | 'settings' | 'log' | 'clock'>;
+type Listeners = Pick<CommandContext, 'terminal' | 'settings' | 'log' | 'clock'> & {
+  /** Standard error has log lines for programs only. */
+  readonly isLogOnly?: boolean;
+};
 
 /**
- * Reports a failure: on standard error for people, as the document on standard output for machines, with the stack in
+ * Reports a failure: on standard error for people or in the log, as the document on standard output for machines, with the stack in
  * the debug log.
  */
-export function tellFailure(error: unknown, { terminal, settings, log, clock }: Listeners): void {
-  printLines(terminal.err, failureLines(error, styleFor(terminal.err, settings)));
+export function tellFailure(error: unknown, { terminal, settings, log, clock, isLogOnly }: Listeners): void {
+  if (isLogOnly) log.error(describeError(error), defined({ remedy: remedyOf(error) }));
+  else printLines(terminal.err, failureLines(error, styleFor(terminal.err, settings)));
   if (settings.output.json) printDocument(terminal, failureDocument(error, clock.nowMs()));
   if (error instanceof Error) log.debug('The command failed', { stack: error.stack, cause: error.cause });
 }

@@ -65,7 +65,7 @@ export function createActions({
       const one = fleet.named(name);
       if (one === undefined) return;
       const start = (): void =>
-        begin([name], 'v1/rollback?async=true', containerParameters([one]), `Cannot roll back ${name}`);
+        begin([name], 'v1/rollback?async=true', containerParameters([one]), `Cannot roll back ${name}`, 'rollback');
       confirmRollBack(one, start);
     },
   };
@@ -98,8 +98,14 @@ export function createActions({
     return { plan: steps };
   }
 
-  function begin(names: readonly string[], path: string, scopes: readonly string[], what: string): void {
-    fleet.ask(names);
+  function begin(
+    names: readonly string[],
+    path: string,
+    scopes: readonly string[],
+    what: string,
+    rollback?: 'rollback',
+  ): void {
+    fleet.ask(names, rollback);
     onAsked();
     for (const scope of scopes) {
       void ask(`${path}${scope}`, { method: 'POST', timeoutMs: updateTimeoutMs }).then((reply) => {

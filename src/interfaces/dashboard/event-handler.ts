@@ -34,8 +34,8 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
   const { fleet } = context;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let rolledBack = 0;
-  /** Whether the run has updated a container, as opposed to a check. */
-  let isUpdate = false;
+  /** Undefined until the run has begun to change a container. */
+  let doing: 'update' | 'rollback' | undefined;
 
   function hear(text: string): void {
     const event = readEvent(text);
@@ -60,17 +60,19 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
       case 'scan_started':
         if (isOfCheck(data)) return refresh();
         rolledBack = 0;
-        isUpdate = false;
+        doing = undefined;
         return refresh();
       case 'update_started':
-        isUpdate = true;
-        return announce(`${name} is being ${data['rollback'] === true ? 'rolled back' : 'updated'}`);
+        doing = data['rollback'] === true ? 'rollback' : 'update';
+        return announce(`${name} is being ${past[doing]}`);
       case 'update_completed':
+        if (doing === 'rollback') return announce(`${name} was rolled back`);
         return announce(`${name} was updated to ${fleet.named(name)?.version ?? 'a newer image'}`);
       case 'update_failed': {
         const isBack = data['rolled_back'] === true;
         if (isBack) rolledBack += 1;
-        return announce(`${name} ${isBack ? 'was rolled back' : 'could not be updated'}: ${textOf(data['error'])}`);
+        const failed = isBack && doing !== 'rollback' ? 'was rolled back' : `could not be ${past[doing ?? 'update']}`;
+        return announce(`${name} ${failed}: ${textOf(data['error'])}`);
       }
       case 'engine_unreachable':
       case 'engine_reachable':
@@ -79,7 +81,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
         notice(withPeriod(`The ${isOfCheck(data) ? 'check' : 'run'} failed: ${textOf(data['error'])}`));
         return endRun();
       case 'scan_completed':
-        if (isUpdate && !isOfCheck(data)) notice(doneWords(data, rolledBack));
+        if (doing !== undefined && !isOfCheck(data)) notice(doneWords(data, doing, rolledBack));
         return endRun();
       default:
         return undefined;
@@ -113,10 +115,18 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
   return { hear, refresh, readPages };
 }
 
+const past = { update: 'updated', rollback: 'rolled back' } as const;
+
 const refreshMs = 250;
 const settledMs = 3000;
 
-function doneWords(data: StreamEvent['data'], rolledBack: number): string {
-  const words = didWords({ ...readSummary(data), rolledBack });
+function doneWords(data: StreamEvent['data'], doing: keyof typeof past, rolledBack: number): string {
+  const counts = readSummary(data);
+  const { updated, failed } = counts;
+  const words = didWords(
+    doing === 'update'
+      ? { ...counts, rolledBack }
+      : { ...counts, updated: 0, rolledBack: updated, failed: failed + updated },
+  );
   return words.length === 0 ? 'Done: nothing new.' : `Done: ${joinedWords(words)}.`;
 }

@@ -19,10 +19,7 @@ const podmansOwn: Readonly<Record<string, readonly string[]>> = {
     'listContainers() shows a bare id for an image whose tag has moved on',
   ],
   'Podman does not list network modes': ['listContainers() tells what selection and staleness need'],
-  'Podman lists no health': [
-    'listContainers() shows health while it runs, and none when it has ended',
-    'events() tells health, and nothing of the probes',
-  ],
+  'Podman tells of probes, and not of health': ['events() tells health, and nothing of the probes'],
   'Podman knows no networks "host" and "none"': [
     "listNetworks() shows the engine's own and a person's",
     "endpoints are none for the host's network but its name",

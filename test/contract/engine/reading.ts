@@ -96,6 +96,7 @@ export function readingRows(fixture: GetFixture): void {
     test('shows health while it runs, and none when it has ended', async () => {
       const { engine } = fixture();
       const id = await run(fixture(), 'well', 'healthy');
+      await engine.probeHealth(id);
       const health = async () => (await engine.listContainers())[0]?.health;
       await eventually(fixture(), async () => (await health()) === 'healthy');
       await engine.stopContainer(id, { timeoutSeconds: 1 });

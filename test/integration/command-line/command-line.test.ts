@@ -31,10 +31,8 @@ describe('the executable', () => {
     const api = ['--http-api-host', '127.0.0.1', '--http-api-port', `${port}`, '--http-api-endpoints', 'health'];
     const { code, stderr } = await runUpkeep(['run', ...api], { socket: '/nonexistent/docker.sock' });
     other.close();
-    expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([
-      1,
-      `upkeep: Cannot listen on "127.0.0.1 port ${port}": another process listens there already`,
-    ]);
+    const msg = `Cannot listen on "127.0.0.1 port ${port}": another process listens there already`;
+    expect([code, JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '')]).toMatchObject([1, { level: 'error', msg }]);
   });
 
   test('a system without file descriptors for more engines is reported like engines that do not answer', () => {
@@ -132,7 +130,7 @@ describe('the executable', () => {
     ],
     [
       'a bad address',
-      ['run', '--run-once'],
+      ['update'],
       { DOCKER_HOST: 'tcp://a/b' },
       1,
       'Cannot use "tcp://a/b" as the address of a container engine',
@@ -182,10 +180,11 @@ describe('the executable', () => {
   test('a variable that is not known, and those of the Watchtower family, are told at the start', async () => {
     const env = { DOCKER_HOST: 'unix:///nowhere', UPKEEP_CLEENUP: '1', WATCHTOWER_TIMEOUT: '10s' };
     const { stderr: err } = await runUpkeep(['run', '--run-once'], { env });
-    const lines = err.split('\n').filter((line) => line.startsWith('{'));
+    const lines = err.trimEnd().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
       'Variable UPKEEP_CLEENUP is not known and has no effect; did you mean UPKEEP_CLEANUP?',
       'Variables of the Watchtower family are in effect: WATCHTOWER_TIMEOUT',
+      expect.stringContaining('Cannot reach the container engine'),
     ]);
   });
 

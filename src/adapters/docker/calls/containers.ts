@@ -5,6 +5,7 @@ import { capabilitiesOf, namePattern } from '../translate/capabilities.ts';
 import type { Client } from '../transport/client.ts';
 import { readList } from '../reading/lists.ts';
 import { completeContainer } from '../podman/container.ts';
+import { withHealth } from '../podman/list-health.ts';
 import { readInspected } from '../reading/reads.ts';
 import { readContainer, readContainerSummary } from '../translate/translate.ts';
 import { isDefined, pathSegment } from '../transport/json-fields.ts';
@@ -23,12 +24,11 @@ export async function listContainers(
     ...(namePrefix !== undefined && { name: [namePattern(namePrefix)] }),
     ...(label !== undefined && { label: [label] }),
   };
-  const entries = await readList(client, {
-    thing: 'container',
-    path: '/containers/json',
-    query: { all: '1', filters: JSON.stringify(filters) },
-    signal,
-  });
+  const query = { all: '1', filters: JSON.stringify(filters) };
+  const list = { thing: 'container', path: '/containers/json', query, signal } as const;
+  const answer = await readList(client, list);
+  const { dockerWords } = capabilitiesOf(await client.version(signal));
+  const entries = dockerWords ? answer : await withHealth(client, list, answer);
   return entries.map(readContainerSummary).filter(isDefined).filter(matching(filter));
 }
 

@@ -6,7 +6,7 @@ import { acceptedTypes } from '../manifests/manifest.ts';
 import { requireFound, verify } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { nextQuery } from '../tags/next-page.ts';
+import { nextQuery } from '../client/next-page.ts';
 import { signatureArtifact, signatureLayersIn, signatureManifestsIn } from './signature-manifest.ts';
 
 /**

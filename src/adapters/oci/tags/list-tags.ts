@@ -7,7 +7,7 @@ import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { requireFound } from '../transport/answer.ts';
 import { parseJsonObject } from '../../../domain/text/json-value.ts';
-import { nextQuery } from './next-page.ts';
+import { nextQuery } from '../client/next-page.ts';
 
 /** A page with its ETag. `next` is the query of the page after it. */
 export type Page = {

@@ -87,10 +87,14 @@ export const containerNames: ValueKind<readonly string[]> = {
   parse: parseNames,
 };
 
-/** Any short printable text. `none` and an empty value mean unscoped, which is an empty string here. */
+/**
+ * Any text, because one that no instance can have as its scope keeps all of them away. `none` and an empty value mean
+ * unscoped, which is an empty string here.
+ */
 export const scope: ValueKind<string> = {
-  accepted: 'a name of at most 255 printable characters',
-  parse: (text) => (text.length <= 255 && !/\p{C}/u.test(text) ? text.replace(/^none$/, '') : undefined),
+  accepted: 'a name',
+  parse: (text) => text.replace(/^none$/, ''),
+  tooLong: '…',
 };
 
 /** A signal that the engine accepts: `SIGTERM`, `SIGRTMIN+3`, or a number. */
@@ -99,9 +103,11 @@ export const stopSignal: ValueKind<string> = {
   parse: parseSignal,
 };
 
+/** Too long: an empty command, which fails. */
 export const command: ValueKind<string> = {
   accepted: 'a command',
   parse: (text) => (text === '' || text.includes('\0') ? undefined : text),
+  tooLong: '',
 };
 
 /** A value in the notation of the user. */

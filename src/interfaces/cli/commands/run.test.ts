@@ -158,6 +158,19 @@ describe('run()', () => {
     expect(scene.clock.sleepers()).toBe(0);
   });
 
+  test('asked to stop while it reads the version of the engine, it ends with 0, and tells of no start', async () => {
+    const scene = createCommandScene(['run']);
+    const announced: unknown[] = [];
+    const announceStart = (start: unknown) => Promise.resolve(void announced.push(start));
+    const engine = () => {
+      scene.interrupt.abort();
+      return Promise.reject(new ServiceError('cancelled', 'Cannot inspect the engine: stopped'));
+    };
+    expect(await run({ ...scene.context, about: { version: '1', engine }, announceStart })).toBe(0);
+    expect(announced).toEqual([]);
+    expect(scene.logged.filter(([level]) => level !== 'debug')).toEqual([]);
+  });
+
   test('says what is scheduled: an interval, a calendar', async () => {
     expect(await firstWords([])).toEqual(['Updates every 1d', 'Next update in 1d']);
     expect(await firstWords(['--schedule', 'TZ=UTC 0 4 * * *'])).toEqual([

@@ -21,9 +21,9 @@ export async function run(context: CommandContext): Promise<number> {
   signal.addEventListener('abort', () => void api?.stop(), { once: true });
   try {
     const repaired = settings.run.once ? await recoverFirst(context) : await recoverWhenReachable(context);
-    if (!settings.run.once && signal.aborted) return exitCodes.done;
     if (!settings.run.once) await logStart(context);
     const strayCount = await warnOfUnmatchedNames(context);
+    if (!settings.run.once && signal.aborted) return exitCodes.done;
     const stray = strayCount > 0 ? exitCodes.incomplete : exitCodes.done;
     const { updateOnStart } = settings.run;
     const about = { updateOnStart, servesApi: api !== undefined, runOnce: settings.run.once };

@@ -35,11 +35,15 @@ export function failureLines(error: unknown, style: Style): readonly string[] {
   const message = describeError(error)
     .split('\n')
     .map((line) => printable(line, longestLine));
-  const remedy = error instanceof ServiceError ? error.remedy : bugRemedy;
+  const remedy = remedyOf(error);
   return [
     ...message.map((line) => `${style.red('upkeep:')} ${line}`),
     ...(remedy === undefined ? [] : [`  ${printable(remedy, longestLine)}`]),
   ];
+}
+
+export function remedyOf(error: unknown): string | undefined {
+  return error instanceof ServiceError ? error.remedy : bugRemedy;
 }
 
 const bugRemedy = 'This is a bug in Upkeep. Run the command again with --log-level debug and report its output';

@@ -5,7 +5,7 @@ import { displayWidth, wrapText } from './width.ts';
 
 /**
  * Lines of a table for people, titles first. Sentences are below their row. So are cells without room: a whole column
- * if the rows are too narrow for it, else the last cell of one row.
+ * if the rows are too narrow for it, else the last cell of one row. Following rows with the same text share it.
  */
 export function flowTable(
   columns: readonly Column[],
@@ -15,12 +15,28 @@ export function flowTable(
 ): readonly string[] {
   const inRow = columnsInRow(columns, rows, width);
   const widths = new Map(inRow.map((index) => [index, naturalWidth(rows, index)]));
-  return rows.flatMap((cells, line) => {
+  let sharing = 1;
+  const laid = rows.map((cells) => {
     const shown = inRow.filter((index) => hasRoom(index, cells, inRow, widths, width));
     const below = columns.flatMap((_, index) => (shown.includes(index) ? [] : (cells[index] ?? [])));
-    const row = rowLines(shown, cells, widths, width, style);
-    return line === 0 ? row.slice(0, 1) : [...row, ...below.flatMap((cell) => belowLines(cell, width, style))];
+    return { row: rowLines(shown, cells, widths, width, style), below: below.filter(({ text }) => text !== '') };
   });
+  return laid.flatMap(({ row, below }, line) => {
+    if (line === 0) return row.slice(0, 1);
+    if (isSame(below, laid[line + 1]?.below)) {
+      sharing += 1;
+      return row;
+    }
+    const last = below.at(-1);
+    const shared = last && { ...last, text: `${last.text} (the ${sharing} above)` };
+    const told = sharing > 1 && shared ? [...below.slice(0, -1), shared] : below;
+    sharing = 1;
+    return [...row, ...told.flatMap((cell) => belowLines(cell, width, style))];
+  });
+}
+
+function isSame(below: readonly Cell[], next: readonly Cell[] | undefined): boolean {
+  return below.length > 0 && JSON.stringify(below) === JSON.stringify(next);
 }
 
 /** The columns within the rows. All but the last have their full width. */
@@ -92,7 +108,6 @@ function rowLines(
 }
 
 function belowLines({ text, style: name }: Cell, width: number, style: Style): readonly string[] {
-  if (text === '') return [];
   const indent = width < leastIndented ? '' : '  ';
   return wrapText(text, width - indent.length).map((line) => indent + style[name](line));
 }

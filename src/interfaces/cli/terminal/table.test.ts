@@ -75,6 +75,20 @@ describe('layoutTable()', () => {
     ]);
   });
 
+  test('for people, following rows with the same sentence share it', () => {
+    const why = (name: string, reason: string) => [name, 'skipped', '', '', '', reason].map(cell);
+    const names = Array.from({ length: 200 }, (_, number) => `web-${number}`);
+    const cells = [why('db', 'Monitored only'), ...names.map((name) => why(name, 'Cancelled')), why('z', '')];
+    const [, ...laid] = layoutTable({ columns: containerColumns, rows: cells }, { width: 80, overflow: 'flow', style });
+    expect(laid).toHaveLength(204);
+    expect(laid.slice(0, 3).map((line) => line.trim())).toEqual([
+      'db         skipped',
+      'Monitored only',
+      'web-0      skipped',
+    ]);
+    expect(laid.slice(-3)).toEqual(['web-199    skipped', '  Cancelled (the 200 above)', 'z          skipped']);
+  });
+
   test('at 60 columns nothing is lost and no word is broken', () => {
     expect(lines(60, 'flow')).toEqual([
       'CONTAINER                   STATUS        VERSION',

@@ -81,8 +81,8 @@ function notifiedEntry({ name, service, pending, sent, failed, lost, lastSentAtM
   };
 }
 
-function runEntry({ runId, trigger, startedAtMs, containers }: RunUnderWay) {
-  return { run_id: runId, trigger, started_at: toTimestamp(startedAtMs), containers };
+function runEntry({ runId, trigger, startedAtMs, isRollback: rollback, containers }: RunUnderWay) {
+  return { run_id: runId, trigger, started_at: toTimestamp(startedAtMs), rollback, containers };
 }
 
 function watchEntry({
@@ -123,27 +123,30 @@ const notifiedSchema = object(
 );
 
 /** The update under way. */
-const runSchema = object({
-  run_id: text('Id of the run in history and events'),
-  trigger: oneOf(triggers, 'The origin of the run'),
-  started_at: time('When it began'),
-  containers: array(
-    object(
-      {
-        name: text('Name of a container whose update has begun'),
-        phase: oneOf(['waiting', ...updatePhases], 'The current step of its update'),
-      },
-      {
-        ...kindField,
-        percent: integer('Pulled part of its image, from 0 to 100'),
-        tasks: object({
-          running: integer('Tasks of a service that run the target version of this phase'),
-          wanted: integer('Tasks that should run it'),
-        }),
-      },
+const runSchema = object(
+  {
+    run_id: text('Id of the run in history and events'),
+    trigger: oneOf(triggers, 'The origin of the run'),
+    started_at: time('When it began'),
+    containers: array(
+      object(
+        {
+          name: text('Name of a container whose update has begun'),
+          phase: oneOf(['waiting', ...updatePhases], 'The current step of its update'),
+        },
+        {
+          ...kindField,
+          percent: integer('Pulled part of its image, from 0 to 100'),
+          tasks: object({
+            running: integer('Tasks of a service that run the target version of this phase'),
+            wanted: integer('Tasks that should run it'),
+          }),
+        },
+      ),
     ),
-  ),
-});
+  },
+  { rollback: booleanField('Whether it is a requested rollback; absent for an update') },
+);
 
 /** Containers that are not watched, by reason. */
 const unwatchedSchema = object({

@@ -62,6 +62,14 @@ describe('hear()', () => {
     });
   });
 
+  test('a rollback that has ended shows no version before the details are read', () => {
+    const fleet = fleetOf('web');
+    fleet.hear(heard('update_started', { container: 'web', rollback: true }), 0);
+    const before = fleet.named('web');
+    expect(fleet.hear(heard('update_completed', { container: 'web' }), 1)).toEqual(['web']);
+    expect([fleet.named('web'), fleet.updateOf('web')]).toEqual([before, undefined]);
+  });
+
   test('the end of a check leaves an update under way as it is', () => {
     const fleet = fleetOf('web', 'db');
     fleet.ask(['db']);

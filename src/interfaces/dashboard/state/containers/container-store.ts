@@ -13,13 +13,15 @@ export type ContainerStore = {
   /** Names of the containers in the run under way, in the order of their events. Empty without a run. */
   readonly inRun: () => readonly string[];
   readonly isRunning: () => boolean;
+  /** Whether the run under way is a rollback that a person has requested. */
+  readonly isRollback: () => boolean;
   readonly status: () => Status;
   /** Applies documents. Returns the names of changed containers. */
   readonly take: (containers: readonly WatchedContainer[], status: Status | undefined, nowMs: number) => StoreChanges;
   /** Applies an event. Returns the names of changed containers. */
   readonly hear: (event: StreamEvent, nowMs: number) => readonly string[];
-  /** Notes that an update was requested. */
-  readonly ask: (names: readonly string[]) => void;
+  /** Notes that an update, or a rollback, was requested. */
+  readonly ask: (names: readonly string[], rollback?: 'rollback') => void;
   /** Notes that the request was refused: containers without a step no longer wait. */
   readonly withdraw: (names: readonly string[]) => void;
 };
@@ -36,6 +38,7 @@ export function createContainerStore(): ContainerStore {
   const names = new Set<string>();
   let status = noStatus;
   let isRunning = false;
+  let isRollback = false;
 
   function begin(name: string): UpdateProgress {
     isRunning = true;
@@ -50,6 +53,7 @@ export function createContainerStore(): ContainerStore {
     underWay.clear();
     names.clear();
     isRunning = false;
+    isRollback = false;
     return ended;
   }
 
@@ -64,14 +68,15 @@ export function createContainerStore(): ContainerStore {
   function isUnderWay(name: string, newer: Status | undefined): boolean {
     if (!underWay.has(name)) return false;
     if (newer?.run === undefined) return newer === undefined || newer.running;
-    return newer.run.some((one) => one.name === name && phaseNamed(one.phase) !== undefined);
+    return newer.run.containers.some((one) => one.name === name && phaseNamed(one.phase) !== undefined);
   }
 
   /** Applies the run of a status, if its begin or end had no event. */
   function takeRun({ run, running }: Status, nowMs: number): readonly string[] {
     if (run === undefined) return running ? [] : end();
+    isRollback ||= run.isRollback;
     const touched: string[] = [];
-    for (const { name, phase: word, percent, tasks } of run) {
+    for (const { name, phase: word, percent, tasks } of run.containers) {
       const phase = phaseNamed(word);
       if (phase === undefined) {
         // The container's update has ended, but the run continues.
@@ -99,6 +104,7 @@ export function createContainerStore(): ContainerStore {
     updateOf: (name) => underWay.get(name),
     inRun: () => [...names],
     isRunning: () => isRunning,
+    isRollback: () => isRollback,
     status: () => status,
     take(read, newStatus, nowMs) {
       const changed = new Set<string>();
@@ -129,6 +135,7 @@ export function createContainerStore(): ContainerStore {
       const at = atMs ?? nowMs;
       switch (kind) {
         case 'update_started':
+          isRollback = data['rollback'] === true;
           underWay.set(name, enterPhase(begin(name), 'pulling', nowMs));
           return [name];
         case 'phase_entered': {
@@ -142,7 +149,8 @@ export function createContainerStore(): ContainerStore {
           return [name];
         case 'update_completed':
           underWay.delete(name);
-          return change(name, (one) => updated(one, data, at));
+          // The events do not tell the version that came back.
+          return change(name, (one) => (isRollback ? one : updated(one, data, at)));
         case 'update_failed':
           underWay.delete(name);
           return change(name, (one) => failed(one, data, at));
@@ -158,7 +166,8 @@ export function createContainerStore(): ContainerStore {
           return [];
       }
     },
-    ask(asked) {
+    ask(asked, rollback) {
+      isRollback = rollback !== undefined;
       for (const name of asked) begin(name);
     },
     withdraw(refused) {

@@ -130,6 +130,11 @@ test('history is newest first, and has failures where a service lists no contain
   expect(runs.map(({ containers }) => containers.map(({ name }) => name))).toEqual([['db'], ['web']]);
 });
 
+test('a run that ended after the clock of the service was set back is the newest', () => {
+  const entries = [{ timestamp: '2026-11-20T04:00:00Z' }, { timestamp: '2026-11-19T23:00:00Z', run_id: 'last' }];
+  expect(readHistory({ entries }).map(({ runId }) => runId)).toEqual(['last', '']);
+});
+
 test.each([
   [{ percent: 64 }, 64],
   [{ percent: 640 }, 100],

@@ -50,10 +50,10 @@ const outcomeKinds = [
 ] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
 
-/** The runs, newest first. */
+/** The runs, newest first. The service lists them in the order of their ends, also after its clock was set back. */
 export function readHistory(document: unknown): readonly PastRun[] {
   const { entries } = objectOf(document);
-  const runs = objectsOf(entries).map((entry): PastRun => {
+  const oldestFirst = objectsOf(entries).map((entry): PastRun => {
     const atMs = timeOf(entry['timestamp']) ?? 0;
     const rows = objectsOf(entry['containers'] ?? entry['failures']);
     return {
@@ -66,7 +66,7 @@ export function readHistory(document: unknown): readonly PastRun[] {
       containers: rows.map((row) => ({ ...readOutcome(row), atMs })),
     };
   });
-  return runs.toSorted((one, other) => other.atMs - one.atMs);
+  return oldestFirst.toReversed();
 }
 
 /** An outcome of a container from history or details. An unknown kind becomes `unknown`, because it is not a success. */

@@ -7,8 +7,8 @@ export type Status = {
   readonly schedule: string;
   /** The reason why no run is scheduled. */
   readonly scheduleOff: string;
-  /** The containers of the run under way; undefined without a run. */
-  readonly run: readonly ContainerInRun[] | undefined;
+  /** The run under way; undefined without one. */
+  readonly run: { readonly isRollback: boolean; readonly containers: readonly ContainerInRun[] } | undefined;
   /** An update is under way; its details may be unknown. */
   readonly running: boolean;
   /** An interrupted update is being repaired. */
@@ -68,14 +68,18 @@ export function readStatus(document: unknown): Status {
   };
 }
 
-function readRun({ run_id: runId, containers }: Json): readonly ContainerInRun[] | undefined {
+function readRun({ run_id: runId, rollback, containers }: Json): Status['run'] {
   if (textOf(runId) === '') return undefined;
-  return objectsOf(containers).map((entry) => ({
+  return { isRollback: rollback === true, containers: objectsOf(containers).map(readContainer) };
+}
+
+function readContainer(entry: Json): ContainerInRun {
+  return {
     name: nameIn(entry),
     phase: textOf(entry['phase']),
     percent: numberOf(entry['percent']),
     tasks: tasksIn(entry),
-  }));
+  };
 }
 
 export function readSummary(json: Json): Summary {

@@ -73,17 +73,27 @@ export type Circumstances = {
   readonly nowMs: number;
 };
 
-const stays = 'If the new version does not come up healthy, the old one comes back.';
+/**
+ * The durations of the steps of an update that has failed, by name of the phase. Undefined after a requested rollback,
+ * which holds the version before as a failed one, too.
+ */
+export function failedTimesOf({ hold, last }: WatchedContainer): Readonly<Record<string, number>> | undefined {
+  const hasFailed = hold === 'failed' && last !== undefined && last.outcome !== 'updated';
+  return hasFailed && Object.keys(last.phasesMs).length > 0 ? last.phasesMs : undefined;
+}
 
+const stays = 'If the new container does not come up healthy, the old one comes back.';
+
+/** The words are about containers, because in a rollback the new one has the older version. */
 const underWay = {
   waiting: 'It runs as before until its turn has come.',
-  pulling: 'The old version keeps running until the new one is ready.',
-  preparing: 'The old version keeps running until the new one is ready.',
+  pulling: 'The old container keeps running until the new one is ready.',
+  preparing: 'The old container keeps running until the new one is ready.',
   stopping: stays,
   starting: stays,
   'checking health': stays,
-  committing: 'The new version has proven itself.',
-  'rolling back': 'The new version failed. The old container is coming back.',
+  committing: 'The new container has proven itself.',
+  'rolling back': 'The new container failed. The old one is coming back.',
 } as const;
 
 function serviceUnderWay({ phase }: UpdateProgress): string {

@@ -97,12 +97,13 @@ function tabOf({ wrong, ready }: Counts): string {
 function busy(fleet: ContainerStore): Headline {
   const names = fleet.inRun();
   const ended = names.filter((name) => fleet.updateOf(name) === undefined).length;
-  const title = names.length === 1 ? `Updating ${names[0]}` : `Updating: ${ended} of ${names.length} done`;
-  const doing = names.flatMap((name) => {
+  const doing = fleet.isRollback() ? 'Rolling back' : 'Updating';
+  const title = names.length === 1 ? `${doing} ${names[0]}` : `${doing}: ${ended} of ${names.length} done`;
+  const steps = names.flatMap((name) => {
     const update = fleet.updateOf(name);
     return update === undefined || update.phase === 'waiting' ? [] : [`${name} is ${phaseVerbs[update.phase]}`];
   });
-  const sentence = firstOf(doing);
+  const sentence = firstOf(steps);
   const back = names.filter((name) => {
     const one = fleet.named(name);
     return fleet.updateOf(name) === undefined && one?.hold === 'failed';

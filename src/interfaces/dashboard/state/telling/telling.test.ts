@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { readDetails } from '../documents/details.ts';
 import { readStatus } from '../documents/status.ts';
-import { createContainerStore } from '../containers/container-store.ts';
-import { waiting } from '../containers/update-progress.ts';
+import { type ContainerStore, createContainerStore } from '../containers/container-store.ts';
+import { phases, waiting } from '../containers/update-progress.ts';
 import { countContainers, countWords } from './count.ts';
 import { filterFor, factsOf } from './row-filter.ts';
 import { headlineOf } from './headline.ts';
 import { groupContainers } from './order.ts';
 import { startAddress } from '../address.ts';
 import { describeState } from './describe-state.ts';
+import { explain, failedTimesOf } from './explain.ts';
 import { rowContent } from './row.ts';
 import { scheduleWords } from './runs.ts';
 import { pullReference, shortImage, versionsOf } from './versions.ts';
@@ -180,6 +181,44 @@ describe('headlineOf()', () => {
       parts: [{ text: 'c0 is proving its health. ' }],
     });
   });
+
+  const run = { run_id: 'r', rollback: true, containers: [{ name: 'c0', phase: 'stopping' }] };
+  test.each<[string, (fleet: ContainerStore) => unknown]>([
+    ['requested on the page', (fleet) => fleet.ask(['c0'], 'rollback')],
+    [
+      'of an event',
+      (fleet) => fleet.hear({ kind: 'update_started', data: { container: 'c0', rollback: true }, atMs: now }, now),
+    ],
+    ['of a status', (fleet) => fleet.take(fleet.all(), readStatus({ run }), now)],
+  ])('a rollback %s is told as one, until it ends', (_origin, begin) => {
+    const fleet = fleetOf([{ verdict: 'fresh' }]);
+    const title = () => headlineOf(fleet, countContainers(fleet, now), undefined).title;
+    begin(fleet);
+    expect(title()).toBe('Rolling back c0');
+    fleet.hear({ kind: 'scan_completed', data: {}, atMs: now }, now);
+    fleet.ask(['c0']);
+    expect(title()).toBe('Updating c0');
+  });
+});
+
+test('steps are shown of an update that has failed, and not of a rollback that a person has requested', () => {
+  const timesAfter = (outcome: string) => {
+    const [one] = readDetails({
+      containers: [{ name: 'web', verdict: 'held', hold: 'failed', last: { outcome, phases_ms: { starting: 5 } } }],
+    });
+    return one && failedTimesOf(one);
+  };
+  expect([timesAfter('rolled_back'), timesAfter('updated')]).toEqual([{ starting: 5 }, undefined]);
+});
+
+test('the words about an update under way are true for a rollback too, whose new container has the older version', () => {
+  const [one] = readDetails({ containers: [{ name: 'web' }] });
+  const circumstances = { nextRunAtMs: undefined, canDecide: true, nowMs: now };
+  for (const phase of phases) {
+    const update = { ...waiting, phase };
+    if (one)
+      expect(explain(one, describeState(one, update, now), { ...circumstances, update }).join()).not.toMatch(/version/);
+  }
 });
 
 describe('groupContainers()', () => {

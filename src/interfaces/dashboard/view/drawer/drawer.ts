@@ -1,5 +1,5 @@
 import type { WatchedContainer } from '../../state/documents/container.ts';
-import { explain } from '../../state/telling/explain.ts';
+import { explain, failedTimesOf } from '../../state/telling/explain.ts';
 import { describeState, type DescribedState } from '../../state/telling/describe-state.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { button, byId, type Child, forceRepaint, h, repaint } from '../parts/node.ts';
@@ -89,7 +89,7 @@ function stateNodes(
   words: readonly string[],
 ): Child {
   const update = context.fleet.updateOf(one.name);
-  const pastMs = update === undefined && one.hold === 'failed' ? one.last?.phasesMs : undefined;
+  const pastMs = update === undefined ? failedTimesOf(one) : undefined;
   return h(
     'div',
     { class: `tell is-${told.tone}` },
@@ -97,7 +97,7 @@ function stateNodes(
     h('span', { class: `word is-${told.tone}` }, told.word),
     words.map((text) => h('p', {}, text)),
     update !== undefined && update.phase !== 'waiting' && !one.isService && steps(update),
-    pastMs !== undefined && Object.keys(pastMs).length > 0 && failedSteps(pastMs),
+    pastMs !== undefined && failedSteps(pastMs),
   );
 }
 

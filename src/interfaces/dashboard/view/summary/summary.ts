@@ -36,7 +36,7 @@ export function paintSummary(context: PageContext): void {
   paintActions(context, counts.updatable);
   paintMarks(counts);
   paintCounts(context, counts);
-  paintRunBar(fleet);
+  paintRunBar(fleet, headline.tone === 'busy');
 }
 
 const signs: Readonly<Record<Headline['tone'], string>> = { fine: 'check', bad: 'fail', busy: 'run', past: 'clock' };
@@ -74,10 +74,10 @@ function paintActions(context: PageContext, updatable: readonly string[]): void 
 }
 
 /** The progress of a run, as the lower edge of the top bar. */
-function paintRunBar(fleet: ContainerStore): void {
+function paintRunBar(fleet: ContainerStore, isBusy: boolean): void {
   const node = byId('runbar');
-  node.hidden = !fleet.isRunning() || fleet.inRun().length === 0;
-  if (node.hidden) return;
+  node.hidden = !isBusy;
+  if (!isBusy) return;
   const done = progressOf(fleet);
   node.setAttribute('aria-valuenow', String(Math.round(done * 100)));
   if (node.firstElementChild instanceof HTMLElement) node.firstElementChild.style.transform = `scaleX(${done})`;

@@ -1,11 +1,11 @@
-import type { RepositoryEndpoint } from '../manifests/manifests.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
+import type { Endpoint } from './endpoints.ts';
 
-/** The query of the page after this one of a repository's list, such as `tags/list`. Undefined on the last page. */
+/** The query of the page after this one of a repository's list: of its tags, or of referrers. Undefined on the last page. */
 export function nextQuery(
   { headers, elsewhere }: WireAnswer,
-  { endpoint, repository }: RepositoryEndpoint,
+  { endpoint, repository }: { readonly endpoint: Endpoint; readonly repository: string },
   list: string,
 ): string | undefined {
   const link: unknown = headers['link'];
