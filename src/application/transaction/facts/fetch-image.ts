@@ -1,6 +1,6 @@
 import { defined } from '../../../domain/text/defined.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
-import type { Image } from '../../../domain/container/container.ts';
+import type { Container, Image } from '../../../domain/container/container.ts';
 import { formatReference, parseImageReference, withDigest } from '../../../domain/reference/image-reference.ts';
 import { type Platform, sameArchitecture } from '../../../domain/reference/platform.ts';
 import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
@@ -43,9 +43,14 @@ export async function fetchImage(
   return engine.inspectImage(exact, signal);
 }
 
-/** A container of another architecture than the engine's keeps its own. */
-export function foreignPlatform(oldImage: Image | undefined, { platform }: EngineInfo): Platform | undefined {
-  if (oldImage === undefined || sameArchitecture(oldImage, platform)) return undefined;
-  const { os, architecture, variant } = oldImage;
+/** A container of another architecture than the engine's keeps its own. An image may have several in the engine. */
+export function foreignPlatform(
+  container: Pick<Container, 'platform'>,
+  oldImage: Image | undefined,
+  { platform }: EngineInfo,
+): Platform | undefined {
+  const own = container.platform ?? oldImage;
+  if (own === undefined || sameArchitecture(own, platform)) return undefined;
+  const { os, architecture, variant } = own;
   return { os, architecture, variant };
 }

@@ -89,7 +89,9 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
   const tag = reference !== undefined && reference.digest === undefined ? engineReference(reference) : undefined;
   if (planned.digest !== undefined) onPull(container.name);
   const image =
-    planned.cause === 'linked' ? oldImage : await fetchImage(preparing, planned, foreignPlatform(oldImage, info));
+    planned.cause === 'linked'
+      ? oldImage
+      : await fetchImage(preparing, planned, foreignPlatform(container, oldImage, info));
   if (image === undefined) {
     throw new ServiceError('not-found', `Cannot re-create "${container.name}": its image is no longer in the engine`, {
       remedy: `pull "${planned.reference}" again`,
