@@ -41,8 +41,8 @@ type Listeners = Pick<CommandContext, 'terminal' | 'settings' | 'log' | 'clock'>
 };
 
 /**
- * Reports a failure: on standard error for people or in the log, as the document on standard output for machines, with the stack in
- * the debug log.
+ * Reports a failure: on standard error for people or in the log, as the document on standard output for machines, with
+ * the stack in the debug log.
  */
 export function tellFailure(error: unknown, { terminal, settings, log, clock, isLogOnly }: Listeners): void {
   if (isLogOnly) log.error(describeError(error), defined({ remedy: remedyOf(error) }));
