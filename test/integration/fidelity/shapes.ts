@@ -34,7 +34,14 @@ const front = (endpoint: object, more: object = {}) => ({
   ...more,
 });
 const networks = ({ NetworkSettings }: Inspected) => NetworkSettings.Networks;
-const ports = ({ NetworkSettings }: Inspected) => NetworkSettings['Ports'];
+/** The bindings of each port are sorted, because Podman shows them in no order. */
+const ports = ({ NetworkSettings }: Inspected) =>
+  new Map(
+    Object.entries(NetworkSettings['Ports'] ?? {}).map(([port, bindings]) => [
+      port,
+      (bindings as readonly object[] | null)?.map((one) => JSON.stringify(one)).toSorted(),
+    ]),
+  );
 
 const process: readonly Shape[] = [
   { name: 'nothing of its own', body: {} },
