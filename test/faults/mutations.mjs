@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The file contains `find` exactly once. */
-const mutations = [
+export const mutations = [
   {
     name: 'old containers are not parked before they are stopped',
     file: 'src/domain/transaction/forward.ts',
@@ -114,8 +114,8 @@ const mutations = [
   {
     name: 'rivals are not searched after the successor is created',
     file: 'src/domain/transaction/forward.ts',
-    find: `  const rival = member.rivals[0];`,
-    replace: `  const rival = member.rivals[member.rivals.length];`,
+    find: `  const [rival] = member.rivals;`,
+    replace: `  const [rival] = member.rivals.slice(member.rivals.length);`,
   },
   {
     name: 'containers of a rival are changed too',
