@@ -91,9 +91,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     const state = restored ? 'the old container is back, but not fully restored' : 'the container is not back yet';
     return failed(`${state}, the next run or start of Upkeep tries again`);
   }
-  // Another updater may have stopped the container.
-  const ranInstead = facts.wasRunning && result.startedAt.has(id);
-  const wasTried = result.stopped || ranInstead || (facts.startsFirst && result.hasStarted);
+  const wasTried = result.stopped || (facts.startsFirst && result.hasStarted);
   if (!wasTried) return untried;
   return { ...base, outcome: 'rolled_back', reason, ...outage(facts.old?.startedAt) };
 
