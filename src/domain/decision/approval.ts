@@ -1,8 +1,10 @@
+import { versionKinds } from '../tags/tag-policy.ts';
+
 /**
  * The differences between a candidate and the current tag, the smallest first. `digest` means the same tag with other
  * content.
  */
-export const candidateKinds = ['digest', 'patch', 'minor', 'major'] as const;
+export const candidateKinds = ['digest', ...versionKinds] as const;
 
 export type CandidateKind = (typeof candidateKinds)[number];
 

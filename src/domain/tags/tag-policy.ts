@@ -1,7 +1,9 @@
 import { type BoundedPattern, boundedPattern } from '../text/name-pattern.ts';
 
-/** The kind of a version step: in the first number, the second, or a later one. */
-export type VersionKind = 'patch' | 'minor' | 'major';
+/** The kinds of a version step, the smallest first: in a later number, the second, or the first one. */
+export const versionKinds = ['patch', 'minor', 'major'] as const;
+
+export type VersionKind = (typeof versionKinds)[number];
 
 /**
  * The tags that a container may move to. `digest`: none, only new content of its own tag. `patch`, `minor`, `major`:
