@@ -125,9 +125,12 @@ describe('making the new container', () => {
     expect(stage.harm()).toEqual(['"vpn" is lost']);
   });
 
-  test.each([1, 2])(
-    'failure 14: rename %i is refused: nothing has been stopped, the names come back',
-    async (which) => {
+  test.each([
+    { which: 1, outcome: 'failed', reason: 'the name is in use' },
+    { which: 2, outcome: 'deferred', reason: 'another container has taken the name "web"' },
+  ])(
+    'failure 14: rename $which is refused because of its name: $outcome, nothing has been stopped, the names come back',
+    async ({ which, outcome, reason }) => {
       const stage = await setStage({ web: { body: unlessStopped } });
       let renames = 0;
       const { outcomes, of, connection } = await stage.update({
@@ -138,8 +141,8 @@ describe('making the new container', () => {
           },
         ],
       });
-      expect(outcomes).toEqual({ web: 'failed' });
-      expect(of('web').reason).toContain('the name is in use');
+      expect(outcomes).toEqual({ web: outcome });
+      expect(of('web').reason).toContain(reason);
       expect(connection.calls.map(({ kind }) => kind)).not.toContain('stopContainer');
       expect(stage.harm()).toEqual([]);
     },
@@ -159,7 +162,10 @@ describe('making the new container', () => {
       ],
     });
     const first = reportOf(life, await life.application.update(everything));
-    expect(first.of('web')).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('already in use') });
+    expect(first.of('web')).toMatchObject({
+      outcome: 'failed',
+      reason: expect.stringContaining('another container has taken the name "web"'),
+    });
     expect(stage.now('web').settings.Config.Image).toBe('other:1');
     expect(stage.now('web.upkeep-old-u')).toMatchObject({ id: stage.before.get('web')!.id, running: true });
     control.removeContainer('web');
