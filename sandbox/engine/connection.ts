@@ -11,7 +11,7 @@ import { inspectImage, listImages, removeImage, tagImage } from '../images/image
 import { restartContainer, startContainer, stopContainer, updateRestartPolicy } from '../containers/lifecycle.ts';
 import { findContainer, findImage, getContainer } from '../world/lookup.ts';
 import { renameContainer } from '../world/names.ts';
-import { connectNetwork } from '../networks/networks.ts';
+import { connectNetwork, recreateNetwork } from '../networks/networks.ts';
 import { hasPruned, pastEvents } from '../world/past-events.ts';
 import { pullImage } from '../images/pull.ts';
 import { Refusal } from '../base/refusal.ts';
@@ -55,7 +55,9 @@ export function createConnection(world: World, calls: Calls): Engine {
         return stored && inspectImage(world, stored);
       }),
     listNetworks: () =>
-      calls.read(() => [...world.networks.values()].map(({ id, name, driver }) => ({ id, name, driver }))),
+      calls.read(() =>
+        [...world.networks.values()].map(({ id, name, driver, recipe }) => ({ id, name, driver, recipe })),
+      ),
     containerLogs: (id, { tail }) => calls.read(() => lastLines(getContainer(world, id), tail)),
     hasPruned: (time) => calls.read(() => hasPruned(world, time)),
     pastEvents: (query) => calls.read(() => pastEvents(world, query)),
@@ -86,6 +88,12 @@ export function createConnection(world: World, calls: Calls): Engine {
       calls.change({ kind: 'createContainer', target: name, detail: imageOf(recipe.body) }, () => {
         writeSettings();
         return { kind: 'done' as const, id: createContainer(world, name, recipe).id };
+      }),
+    createNetwork: (network) =>
+      calls.change<CallOutcome>({ kind: 'createNetwork', target: network.name, detail: '' }, () => {
+        if (world.networks.has(network.name)) return { kind: 'noop' };
+        recreateNetwork(world, network);
+        return { kind: 'done' };
       }),
     connectNetwork: ({ containerId, networkId, endpoint }) =>
       onContainer('connectNetwork', containerId, networkId, (container) => {

@@ -6,7 +6,7 @@ import { startContainer, stopContainer } from '../containers/lifecycle.ts';
 import { getContainer } from '../world/lookup.ts';
 import { renameContainer } from '../world/names.ts';
 import { isBuiltIn } from '../networks/endpoints.ts';
-import { createNetwork } from '../networks/networks.ts';
+import { createNetwork, pruneNetworks } from '../networks/networks.ts';
 import { endProcess } from '../containers/processes.ts';
 import { buildRelease, type Release, type SandboxImage } from '../registry/release.ts';
 import { pruneContainers, removeContainer } from '../containers/remove.ts';
@@ -35,6 +35,8 @@ export type SandboxControl = {
   readonly removeContainer: (idOrName: string, options?: { readonly withVolumes: boolean }) => void;
   /** `docker container prune`. */
   readonly pruneContainers: () => void;
+  /** `docker network prune`. */
+  readonly pruneNetworks: () => void;
   readonly tagImage: (idOrReference: string, reference: string) => void;
   /** `docker rmi -f`: containers of the image stay, and can still be started. */
   readonly removeImageByForce: (imageId: string) => void;
@@ -87,6 +89,7 @@ export function createControl(world: World): SandboxControl {
     removeContainer: (idOrName, { withVolumes } = { withVolumes: false }) =>
       removeContainer(world, getContainer(world, idOrName), { withVolumes }),
     pruneContainers: () => pruneContainers(world),
+    pruneNetworks: () => pruneNetworks(world),
     tagImage: (idOrReference, reference) => tagImage(world, idOrReference, reference),
     removeImageByForce: (imageId) => {
       for (const [tag, id] of world.tags) if (id === imageId) world.tags.delete(tag);

@@ -70,6 +70,7 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   tagImage: 2,
   removeImage: 20,
   createContainer: 12,
+  createNetwork: 60,
   connectNetwork: 5,
   renameContainer: 2,
   updateRestartPolicy: 2,

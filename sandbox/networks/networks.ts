@@ -1,6 +1,7 @@
 import type { ContainerConfig, Endpoint, HostConfig } from '../../src/domain/container/container-settings.ts';
-import { getNetwork } from '../world/lookup.ts';
-import { blankEndpoint, checkEndpoint, joinEndpoint, leaveEndpoint, withOwnNames } from './endpoints.ts';
+import type { Network } from '../../src/domain/container/container.ts';
+import { findNetwork, getNetwork } from '../world/lookup.ts';
+import { blankEndpoint, checkEndpoint, isBuiltIn, joinEndpoint, leaveEndpoint, withOwnNames } from './endpoints.ts';
 import { Refusal } from '../base/refusal.ts';
 import { emitEvent, type SandboxContainer, type SandboxNetwork, type World } from '../world/world.ts';
 
@@ -18,12 +19,28 @@ export function createNetwork(
     driver,
     subnet: address.split('.').slice(0, 3).join('.'),
     prefixLength: Number(length),
+    recipe: { Name: name, Driver: driver, IPAM: { Config: [{ Subnet: `${address}/${length}` }] } },
     subnetChosen: subnet !== undefined,
     addresses: new Set(),
   };
   world.networks.set(name, network);
   emitEvent(world, 'network', 'create', network.id, { name, type: driver });
   return network;
+}
+
+/** Makes a network by its recipe, under a new id. */
+export function recreateNetwork(world: World, { name, driver, recipe }: Network): void {
+  const { IPAM } = recipe as { readonly IPAM: { readonly Config: readonly [{ readonly Subnet: string }] } };
+  createNetwork(world, name, { driver, subnet: IPAM.Config[0].Subnet });
+}
+
+/** Removes the networks in which no container runs, as `docker network prune` does. */
+export function pruneNetworks(world: World): void {
+  for (const network of world.networks.values()) {
+    if (isBuiltIn(network) || network.addresses.size > 0) continue;
+    world.networks.delete(network.name);
+    emitEvent(world, 'network', 'destroy', network.id, { name: network.name, type: network.driver });
+  }
 }
 
 /** The endpoints of a new container: the requested ones, or else the network of its network mode. */
@@ -40,10 +57,15 @@ export function plannedEndpoints(
 
 /** Assigns the container its addresses. */
 export function joinNetworks(world: World, container: SandboxContainer): void {
-  for (const [name, endpoint] of container.endpoints) checkEndpoint(getNetwork(world, name), endpoint);
+  for (const [name, endpoint] of container.endpoints) checkEndpoint(networkOf(world, name, endpoint), endpoint);
   for (const [name, endpoint] of container.endpoints) {
-    container.endpoints.set(name, joinEndpoint(world, container, getNetwork(world, name), endpoint));
+    container.endpoints.set(name, joinEndpoint(world, container, networkOf(world, name, endpoint), endpoint));
   }
+}
+
+/** After the first start a container follows the id of its network, and does not find another of the same name. */
+function networkOf(world: World, name: string, { NetworkID = '' }: Endpoint): SandboxNetwork {
+  return getNetwork(world, NetworkID === '' ? name : NetworkID);
 }
 
 /** Releases the addresses; the configured values stay. */
@@ -55,12 +77,20 @@ export function leaveNetworks(world: World, container: SandboxContainer): void {
   }
 }
 
-/** Refused for a running container that is already connected; for a stopped one it succeeds without a change. */
-export function connectNetwork(world: World, container: SandboxContainer, networkId: string, asked: Endpoint): void {
-  const network = getNetwork(world, networkId);
-  checkCompany(container, network);
+/**
+ * Refused for a running container that is already connected. For a stopped one it succeeds without a change, unless its
+ * network was removed. A stopped one can also be connected to a network that does not exist yet.
+ */
+export function connectNetwork(world: World, container: SandboxContainer, idOrName: string, asked: Endpoint): void {
   const running = container.process !== undefined;
-  if (container.endpoints.has(network.name)) {
+  if (!running && findNetwork(world, idOrName) === undefined) {
+    container.endpoints.set(idOrName, blankEndpoint(world.profile, asked));
+    return;
+  }
+  const network = getNetwork(world, idOrName);
+  checkCompany(container, network);
+  const present = container.endpoints.get(network.name);
+  if (present !== undefined && !isLost(world, present)) {
     if (!running) return;
     throw new Refusal(403, `endpoint with name ${container.name} already exists in network ${network.name}`);
   }
@@ -68,6 +98,10 @@ export function connectNetwork(world: World, container: SandboxContainer, networ
   const endpoint = withOwnNames(world.profile, container, network, blankEndpoint(world.profile, asked));
   checkEndpoint(network, endpoint);
   container.endpoints.set(network.name, running ? joinEndpoint(world, container, network, endpoint) : endpoint);
+}
+
+function isLost({ networks }: World, { NetworkID = '' }: Endpoint): boolean {
+  return NetworkID !== '' && [...networks.values()].every(({ id }) => id !== NetworkID);
 }
 
 /** The host's network, another container's network and `none` exclude every other network. */

@@ -35,9 +35,12 @@ export function getImage(world: World, idOrReference: string): StoredImage {
 }
 
 /** Finds by id or name. */
+export function findNetwork(world: World, idOrName: string): SandboxNetwork | undefined {
+  return world.networks.get(idOrName) ?? [...world.networks.values()].find(({ id }) => id === idOrName);
+}
+
 export function getNetwork(world: World, idOrName: string): SandboxNetwork {
-  const byId = [...world.networks.values()].find(({ id }) => id === idOrName);
-  const network = world.networks.get(idOrName) ?? byId;
+  const network = findNetwork(world, idOrName);
   if (network === undefined) throw new Refusal(404, `network ${idOrName} not found`);
   return network;
 }

@@ -145,6 +145,7 @@ export type SandboxNetwork = {
   /** The first three numbers of its addresses, e.g. `172.18.0`. */
   readonly subnet: string;
   readonly prefixLength: number;
+  readonly recipe: object;
   /** A static address needs a subnet from a request. */
   readonly subnetChosen: boolean;
   /** The addresses in use. */

@@ -11,7 +11,7 @@ import { engineEvents } from './events/events.ts';
 import { createImageLabels, inspectImage, listImages, removeImage, tagImage } from './calls/images.ts';
 import { engineInfo } from './reading/info.ts';
 import { containerLogs } from './calls/logs.ts';
-import { connectNetwork, listNetworks } from './calls/networks.ts';
+import { connectNetwork, createNetwork, listNetworks } from './calls/networks.ts';
 import { hasPruned, pastEvents } from './events/past-events.ts';
 import { ping } from './reading/reads.ts';
 import { probeHealth } from './podman/probe-health.ts';
@@ -95,6 +95,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     tagImage: (imageId, reference) => tagImage(client, imageId, reference),
     removeImage: (idOrReference) => removeImage(client, idOrReference),
     createContainer: (name, recipe) => createContainer(client, name, recipe),
+    createNetwork: (network) => createNetwork(client, network),
     connectNetwork: (request) => connectNetwork(client, request),
     renameContainer: (id, name) => renameContainer(client, id, name),
     updateRestartPolicy: (id, policy) => updateRestartPolicy(client, id, policy),

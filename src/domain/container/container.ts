@@ -99,4 +99,10 @@ export function shortId(id: string): string {
   return id.replace(/^sha256:/, '').slice(0, 12);
 }
 
-export type Network = { readonly id: string; readonly name: string; readonly driver: string };
+/** `recipe`: the body of the request that creates the network again. */
+export type Network = {
+  readonly id: string;
+  readonly name: string;
+  readonly driver: string;
+  readonly recipe: object;
+};

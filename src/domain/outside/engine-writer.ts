@@ -1,3 +1,4 @@
+import type { Network } from '../container/container.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
 import type { ContainerRecipe } from '../container/recipe/request/request.ts';
 import type { Platform } from '../reference/platform.ts';
@@ -17,6 +18,8 @@ export type EngineWriter = {
   readonly removeImage: (idOrReference: string) => Promise<CallOutcome>;
   /** Refused with 409 when the name is taken, on every engine. */
   readonly createContainer: (name: string, recipe: ContainerRecipe) => Promise<CreateOutcome>;
+  /** Creates a network by its `recipe`, with a new id. `noop` when the name is taken. */
+  readonly createNetwork: (network: Network) => Promise<CallOutcome>;
   /** `noop` when it is already connected. */
   readonly connectNetwork: (request: ConnectRequest) => Promise<CallOutcome>;
   readonly renameContainer: (id: string, name: string) => Promise<CallOutcome>;
@@ -86,6 +89,7 @@ export type PullRequest = {
   readonly onProgress?: (progress: PullProgress) => void;
 };
 
+/** `networkId`: the network's id or name. */
 export type ConnectRequest = { readonly containerId: string; readonly networkId: string; readonly endpoint: object };
 
 export type StopOptions = { readonly timeoutSeconds?: number; readonly signal?: string };

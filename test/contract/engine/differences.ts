@@ -66,6 +66,7 @@ const podmansOwn: Readonly<Record<string, readonly string[]>> = {
     'endpoints are refused a static address that another has, until that one stops',
     'endpoints on the default bridge may not have aliases',
     'endpoints of a network that is gone are refused at the start',
+    'connectNetwork() of a created container takes the text for the name of a network that is still to be created',
     'runCommand() is refused with 409 where nothing runs, and with 404 where there is nothing',
   ],
   'Podman 4 cannot change a restart policy': [
@@ -78,6 +79,9 @@ const podmansOwn: Readonly<Record<string, readonly string[]>> = {
     'updateRestartPolicy() refuses a policy for a container that removes itself: 409',
     'stopContainer() lets rename and update through while it lasts',
     'events() tells a change of the restart policy',
+  ],
+  'Podman does not prune the network of a stopped container': [
+    'createNetwork() and connectNetwork() let a container start whose network was removed',
   ],
   'Podman queues a start behind a stop that is under way': ['stopContainer() goes on when the caller is gone'],
   'Podman restarts without a pause': [

@@ -89,6 +89,7 @@ export async function dockerFixture(
     },
     volumes,
     prune: async () => void (await raw.call('POST', '/containers/prune')),
+    pruneNetworks: async () => void (await raw.call('POST', '/networks/prune')),
     reset: async () => {
       const { body } = await raw.call('GET', '/containers/json?all=1');
       for (const { Id } of body as readonly { Id: string }[]) await raw.call('DELETE', `/containers/${Id}?force=1&v=1`);

@@ -21,6 +21,8 @@ export type EngineFixture = {
   readonly volumes: () => Promise<readonly string[]>;
   /** Removes all stopped containers, as `docker container prune` does. */
   readonly prune: () => Promise<void>;
+  /** Removes all networks without a running container, as `docker network prune` does. */
+  readonly pruneNetworks: () => Promise<void>;
   /** Removes containers, networks and volumes; the images of `image()` stay. */
   readonly reset: () => Promise<void>;
   readonly close: () => Promise<void>;

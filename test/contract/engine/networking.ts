@@ -101,6 +101,55 @@ export function networkingRows(fixture: GetFixture): void {
     });
   });
 
+  describe('createNetwork()', () => {
+    async function networkCalled(wanted: string) {
+      return (await fixture().engine.listNetworks()).find(({ name }) => name === wanted);
+    }
+
+    test('makes a removed network again, with another id; a name that is taken is a noop', async () => {
+      const { engine, addNetwork, pruneNetworks } = fixture();
+      await addNetwork('blue', '10.77.0.0/24');
+      await addNetwork('green');
+      for (const name of ['blue', 'green']) {
+        const before = (await networkCalled(name))!;
+        expect(await engine.createNetwork(before)).toEqual({ kind: 'noop' });
+        await pruneNetworks();
+        expect(await networkCalled(name)).toBeUndefined();
+        expect(await engine.createNetwork(before)).toEqual({ kind: 'done' });
+        const { id, ...after } = (await networkCalled(name))!;
+        expect({ id: before.id, ...after }).toEqual(before);
+        expect(id).not.toBe(before.id);
+        await addNetwork('green');
+      }
+    });
+
+    test('and connectNetwork() let a container start whose network was removed', async () => {
+      const { engine, addNetwork, pruneNetworks } = fixture();
+      await addNetwork('blue', '10.77.0.0/24');
+      const asked = { Aliases: ['web'], IPAMConfig: { IPv4Address: '10.77.0.10' } };
+      const containerId = await run(fixture(), 'one', 'service', {
+        HostConfig: { NetworkMode: 'blue' },
+        NetworkingConfig: { EndpointsConfig: { blue: asked } },
+      });
+      const network = (await networkCalled('blue'))!;
+      await engine.stopContainer(containerId, { timeoutSeconds: 5 });
+      await pruneNetworks();
+      expect(statusOf(await engine.startContainer(containerId))).toBe('refused 404');
+      await engine.createNetwork(network);
+      expect(statusOf(await engine.startContainer(containerId))).toBe('refused 404');
+      expect(await engine.connectNetwork({ containerId, networkId: 'blue', endpoint: asked })).toEqual({
+        kind: 'done',
+      });
+      expect(await engine.startContainer(containerId)).toEqual({ kind: 'done' });
+      expect(await endpoint('one', 'blue')).toMatchObject({
+        IPAMConfig: asked.IPAMConfig,
+        IPAddress: '10.77.0.10',
+        NetworkID: (await networkCalled('blue'))?.id,
+      });
+      expect((await endpoint('one', 'blue'))?.Aliases).toContain('web');
+    });
+  });
+
   describe('connectNetwork()', () => {
     test('gives a created container a further endpoint, which it joins at its start', async () => {
       const { engine, addNetwork } = fixture();
@@ -134,6 +183,16 @@ export function networkingRows(fixture: GetFixture): void {
         (await engine.connectNetwork({ containerId, networkId, endpoint: { Aliases: ['second'] } })).kind,
       );
       expect(await endpoint('one', 'blue')).toEqual(before);
+    });
+
+    test('of a created container takes the text for the name of a network that is still to be created', async () => {
+      const { engine, addNetwork } = fixture();
+      const containerId = await create(fixture(), 'one', 'service');
+      expect(await engine.connectNetwork({ containerId, networkId: 'later', endpoint: {} })).toEqual({ kind: 'done' });
+      expect(statusOf(await engine.startContainer(containerId))).toBe('refused 404');
+      await addNetwork('later');
+      expect(await engine.startContainer(containerId)).toEqual({ kind: 'done' });
+      expect((await endpoint('one', 'later'))?.IPAddress).not.toBe('');
     });
 
     test("is refused for networks and containers that do not exist, and for the host's network", async () => {

@@ -81,6 +81,7 @@ export function sandboxFixture(options: Partial<SandboxEngineOptions> = {}): Boo
     restart: (kind) => control.restartEngine(kind, 100),
     volumes: () => Promise.resolve(Object.keys(control.snapshot().volumes)),
     prune: () => Promise.resolve(control.pruneContainers()),
+    pruneNetworks: () => Promise.resolve(control.pruneNetworks()),
     reset: () => {
       control.reset();
       for (const id of control.snapshot().imageIds) if (!programImages.has(id)) control.removeImageByForce(id);

@@ -112,11 +112,14 @@ export const campaigns: Readonly<Record<string, Campaign>> = {
     title: 'Somebody else interferes',
     incidents: [
       thirdParty('stopped containers pruned', (engine) => engine.call('POST', '/containers/prune')),
+      thirdParty('unused networks pruned', (engine) => engine.call('POST', '/networks/prune')),
+      thirdParty('everything unused pruned', async (engine) => {
+        for (const what of ['containers', 'networks']) await engine.call('POST', `/${what}/prune`);
+        await pruneImages(engine);
+      }),
       thirdParty('the old container removed', (engine) => removeLike(engine, /\.upkeep-(?:old|drop)/)),
       thirdParty('the new container removed', (engine) => removeLike(engine, /\.upkeep-new/)),
-      thirdParty('unused images pruned', (engine) =>
-        engine.call('POST', `/images/prune?filters=${encodeURIComponent('{"dangling":["false"]}')}`),
-      ),
+      thirdParty('unused images pruned', pruneImages),
     ],
     isMeddledWith: true,
   },
@@ -132,6 +135,10 @@ async function removeLike(engine: LabEngine, name: RegExp): Promise<void> {
   const { body } = await engine.call('GET', '/containers/json?all=1');
   for (const { Id, Names } of body as { Id: string; Names: readonly string[] }[])
     if (Names.some((each) => name.test(each))) await engine.call('DELETE', `/containers/${Id}?force=1`);
+}
+
+function pruneImages(engine: LabEngine): Promise<unknown> {
+  return engine.call('POST', `/images/prune?filters=${encodeURIComponent('{"dangling":["false"]}')}`);
 }
 
 const filler = (engine: LabEngine): string => join(engine.dir, 'data/filler');

@@ -20,7 +20,7 @@ export function imageOf(name: string, config: ImageConfig = {}): Image {
 }
 
 export function networkOf(name: string, driver = 'bridge'): Network {
-  return { id: idOf(`network ${name}`), name, driver };
+  return { id: idOf(`network ${name}`), name, driver, recipe: { Name: name, Driver: driver } };
 }
 
 /** One engine of a version, on which containers are created, updated and compared. */

@@ -22,6 +22,7 @@ const calls: Readonly<Record<string, (engine: Engine) => Promise<{ readonly kind
   startContainer: (engine) => engine.startContainer('id'),
   stopContainer: (engine) => engine.stopContainer('id', { timeoutSeconds: 0 }),
   removeContainer: (engine) => engine.removeContainer('id'),
+  createNetwork: (engine) => engine.createNetwork({ id: '1', name: 'net', driver: 'bridge', recipe: { Name: 'net' } }),
   connectNetwork: (engine) => engine.connectNetwork({ containerId: 'id', networkId: 'net', endpoint: {} }),
   tagImage: (engine) => engine.tagImage('sha256:1', 'app:1'),
   removeImage: (engine) => engine.removeImage('app:1'),

@@ -27,12 +27,32 @@ describe('connectNetwork()', () => {
 });
 
 describe('listNetworks()', () => {
-  test('tells id, name and driver', async () => {
-    const networks = [{ Id: '1', Name: 'bridge', Driver: 'bridge', Scope: 'local' }, { Name: 'odd' }, { Id: '2' }];
+  test('tells id, name, driver, and what creates it again', async () => {
+    const recipe = { Name: 'blue', Driver: 'bridge', Labels: { a: 'b' }, Unknown: [1] };
+    const assigned = { Id: '1', Created: '2026-01-01T00:00:00Z', Scope: 'local', Containers: {} };
+    const networks = [{ ...recipe, ...assigned }, { Name: 'odd' }, { Id: '2' }];
     const { engine } = await connectedEngine({ script: { 'GET /networks': networks } });
     expect(await engine.listNetworks()).toEqual([
-      { id: '1', name: 'bridge', driver: 'bridge' },
-      { id: '2', name: '', driver: '' },
+      { id: '1', name: 'blue', driver: 'bridge', recipe },
+      { id: '2', name: '', driver: '', recipe: {} },
     ]);
+  });
+});
+
+describe('createNetwork()', () => {
+  const network = { id: '1', name: 'blue', driver: 'bridge', recipe: { Name: 'blue', Driver: 'bridge' } };
+
+  test('sends the recipe, and asks for a unique name', async () => {
+    const { engine, server } = await connectedEngine({ script: { '*': { Id: '2' } } });
+    expect(await engine.createNetwork(network)).toEqual({ kind: 'done' });
+    expect(server.requests).toMatchObject([
+      { path: '/networks/create', body: { Name: 'blue', Driver: 'bridge', CheckDuplicate: true } },
+    ]);
+  });
+
+  test('is a noop if the name is taken', async () => {
+    const taken: Answer = (_, response) => refuse(response, 409, 'network with name blue already exists');
+    const { engine } = await connectedEngine({ script: { '*': taken } });
+    expect(await engine.createNetwork(network)).toEqual({ kind: 'noop' });
   });
 });

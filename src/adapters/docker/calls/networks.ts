@@ -13,6 +13,16 @@ export async function listNetworks(client: Client, signal?: AbortSignal): Promis
   return entries.map(readNetwork).filter(isDefined);
 }
 
+/**
+ * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Network/operation/NetworkCreate: below API 1.44 a name
+ * is unique only on request.
+ */
+export async function createNetwork(client: Client, { recipe }: Network): Promise<CallOutcome> {
+  const outcome = await change(client, { path: '/networks/create', body: { ...recipe, CheckDuplicate: true } });
+  const isTaken = outcome.kind === 'refused' && errorPatterns.networkTaken.test(outcome.message);
+  return isTaken ? { kind: 'noop' } : outcome;
+}
+
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Network/operation/NetworkConnect */
 export async function connectNetwork(client: Client, request: ConnectRequest): Promise<CallOutcome> {
   const outcome = await change(client, {

@@ -74,8 +74,10 @@ export function readImage(answer: unknown): Image {
 
 /** One entry of `GET /networks`; undefined without an id. */
 export function readNetwork(entry: unknown): Network | undefined {
-  const { Id, Name, Driver } = fields(entry);
-  return text(Id) === '' ? undefined : { id: text(Id), name: text(Name), driver: text(Driver) };
+  const { Id, Created, Scope, Containers, Services, Peers, Status, ...recipe } = fields(entry);
+  return text(Id) === ''
+    ? undefined
+    : { id: text(Id), name: text(recipe['Name']), driver: text(recipe['Driver']), recipe };
 }
 
 /** One line of `GET /events`; undefined for an irrelevant event. */

@@ -1,7 +1,16 @@
 import { defined } from '../../../domain/text/defined.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import type { Container, Image } from '../../../domain/container/container.ts';
-import { formatReference, parseImageReference, withDigest } from '../../../domain/reference/image-reference.ts';
+import { isDigest } from '../../../domain/reference/digest.ts';
+import {
+  formatReference,
+  type ImageReference,
+  parseImageReference,
+  tryParseImageReference,
+  withDigest,
+} from '../../../domain/reference/image-reference.ts';
+import type { PullRequest } from '../../../domain/outside/engine-writer.ts';
+import type { PullProgress } from '../../../domain/run/event.ts';
 import { type Platform, sameArchitecture } from '../../../domain/reference/platform.ts';
 import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
@@ -21,7 +30,7 @@ export async function fetchImage(
   planned: PlannedMember,
   platform: Platform | undefined,
 ): Promise<Image | undefined> {
-  const { engine, registry, publish } = outside;
+  const { engine, publish } = outside;
   const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, signal);
   if (held !== undefined) return held;
   if (planned.digest === undefined) return engine.inspectImage(planned.reference, signal);
@@ -30,16 +39,40 @@ export async function fetchImage(
   const present = await engine.inspectImage(exact, signal);
   // An index has one digest for all platforms.
   if (present !== undefined && sameArchitecture(present, platform ?? info.platform)) return present;
+  const onProgress = (progress: PullProgress) =>
+    publish({ kind: 'pull_progress', runId, container: planned.container.name, progress });
+  return pull({ outside, settings, signal }, reference, { platform, onProgress });
+}
+
+/** An image that the engine had, by its `reference` and `digest`: `docker system prune` removes the one of a moved tag. */
+export async function fetchAgain(
+  context: Pick<FetchContext, 'outside' | 'settings'>,
+  { id }: Image,
+  {
+    reference: text,
+    digest,
+    platform,
+  }: Pick<PlannedMember, 'reference'> & {
+    readonly digest: string;
+    readonly platform: Platform | undefined;
+  },
+): Promise<Image | undefined> {
+  const held = await context.outside.engine.inspectImage(id);
+  const reference = tryParseImageReference(text);
+  if (held !== undefined || reference === undefined || !isDigest(digest)) return held;
+  const pulled = await pull({ ...context, signal: undefined }, withDigest(reference, digest), { platform });
+  return pulled?.id === id ? pulled : undefined;
+}
+
+async function pull(
+  { outside: { engine, registry }, settings, signal }: Pick<FetchContext, 'outside' | 'settings' | 'signal'>,
+  reference: ImageReference,
+  { platform, onProgress }: Pick<PullRequest, 'onProgress'> & { readonly platform: Platform | undefined },
+): Promise<Image | undefined> {
+  const exact = formatReference(reference);
   const credentials = await registry.credentialsFor(reference, signal);
-  await engine.pullImage(
-    {
-      reference: exact,
-      idleTimeoutMs: settings.pullTimeoutMs,
-      ...defined({ platform, credentials }),
-      onProgress: (progress) => publish({ kind: 'pull_progress', runId, container: planned.container.name, progress }),
-    },
-    signal,
-  );
+  const request = { reference: exact, idleTimeoutMs: settings.pullTimeoutMs };
+  await engine.pullImage({ ...request, ...defined({ platform, credentials, onProgress }) }, signal);
   return engine.inspectImage(exact, signal);
 }
 

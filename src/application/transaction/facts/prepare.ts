@@ -6,7 +6,9 @@ import { supportsApi } from '../../../domain/container/api-version.ts';
 import { type Container, type Image, isAlive, type Network } from '../../../domain/container/container.ts';
 import type { Endpoint } from '../../../domain/container/container-settings.ts';
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
+import { endpointsOf } from '../../../domain/container/recipe/network/endpoints.ts';
 import { labelsToBe } from '../../../domain/container/recipe/own-config.ts';
+import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { HealthProbe } from '../../../domain/settings/values/health-probe.ts';
 import {
@@ -39,11 +41,9 @@ export type PreparedMember = {
   readonly image: Image;
   /** `repository:tag` that must point at the image when the successor is created; undefined for a bare id. */
   readonly tag: string | undefined;
-  readonly laterEndpoints: readonly {
-    readonly networkId: string;
-    readonly networkName: string;
-    readonly endpoint: Endpoint;
-  }[];
+  readonly laterEndpoints: ContainerRecipe['laterEndpoints'];
+  /** All its endpoints, by network name. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>;
 };
 
 /** Thrown when one member prevents the update of its group. */
@@ -126,6 +126,7 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
     image,
     tag,
     laterEndpoints: recipe.laterEndpoints,
+    endpoints: endpointsOf(recipe),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { autoRemoveReplicaName } from '../../../domain/transaction/transaction-names.ts';
+import { fetchAgain, foreignPlatform } from '../facts/fetch-image.ts';
 import { memberAsItWas, partsAsTheyWere, recipeOf } from './recipe-of.ts';
 import { nothingPrepared, type StepContext } from './step-context.ts';
 import { createUnderTag } from './create.ts';
@@ -23,7 +24,13 @@ export async function createAutoRemoveReplica(
     role: 'standin',
     replaced,
   });
-  const order = { image: parts.oldImage, parts: former, keepsTag: true };
+  const image = await fetchAgain(context, parts.oldImage, {
+    reference: former.planned.reference,
+    digest: parts.oldDigest,
+    platform: foreignPlatform(parts.planned.container, parts.oldImage, prepared.info),
+  });
+  if (image === undefined) return { kind: 'refused', status: 404, message: 'its image was removed' };
+  const order = { image, parts: former, keepsTag: true };
   const outcome = await createUnderTag(context, order, autoRemoveReplicaName(member.name), recipe);
   if (outcome.kind === 'done') transaction.autoRemoveReplicas.set(member.oldId, outcome.id);
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;

@@ -39,10 +39,7 @@ const performers: { readonly [K in StepKind]: (context: StepContext, step: StepO
   unmark: removeMark,
   create: createSuccessor,
   autoRemoveReplica: createAutoRemoveReplica,
-  connect: ({ outside, prepared }, { id, networkId, member }) => {
-    const later = prepared?.members[member]?.laterEndpoints.find((candidate) => candidate.networkId === networkId);
-    return outside.engine.connectNetwork({ containerId: id, networkId, endpoint: later?.endpoint ?? {} });
-  },
+  connect: connectNetwork,
   compare: compareCreated,
   rename: renameContainer,
   policy: async ({ outside }, { id, policy, afterPause }) => {
@@ -68,6 +65,20 @@ const performers: { readonly [K in StepKind]: (context: StepContext, step: StepO
   remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
   keep: keepOld,
 };
+
+/**
+ * Connects by name, as the create does. Docker takes the id of a removed network for the name of one that is still to be
+ * created, and the container cannot start then.
+ */
+async function connectNetwork(
+  { outside, prepared }: StepContext,
+  { id, networkId, member }: StepOf<'connect'>,
+): Promise<StepOutcome> {
+  const later = prepared?.members[member]?.laterEndpoints.find((candidate) => candidate.networkId === networkId);
+  if (later === undefined) return nothingPrepared;
+  const { networkName, endpoint } = later;
+  return outside.engine.connectNetwork({ containerId: id, networkId: networkName, endpoint });
+}
 
 /**
  * Renames a container. Docker 20.10 answers 404 for a container that has crashed since the facts were read; the next

@@ -1,5 +1,6 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
+import { restoreNetworks } from './restore-networks.ts';
 import { memberOf, type StepContext } from './step-context.ts';
 import { parseTransactionName } from '../../../domain/transaction/transaction-names.ts';
 import { parseLink } from '../../../domain/container/recipe/other-containers.ts';
@@ -11,12 +12,10 @@ import { firstToEnd, outcomeOfEnd } from '../facts/first-to-end.ts';
  * Starts a container. A refusal because of the command is the image's fault. Others, such as a used port or a full
  * disk, are the host's.
  */
-export async function startContainer(
-  { outside, transaction }: StepContext,
-  { id }: StepOf<'start'>,
-): Promise<StepOutcome> {
+export async function startContainer(context: StepContext, { id }: StepOf<'start'>): Promise<StepOutcome> {
+  const { outside, transaction } = context;
   const { engine } = outside;
-  const outcome = await startWithoutStrayLinks(engine, id);
+  const outcome = await startInItsNetworks(context, id);
   if (outcome.kind !== 'refused') return outcome;
   const isSuccessor = memberOf(id, transaction) !== undefined;
   const first = isSuccessor ? await firstToEnd(outside, transaction) : undefined;
@@ -25,6 +24,13 @@ export async function startContainer(
   const isNoted = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
   const message = `it cannot be started: ${outcome.message}`;
   return isNoted || outcome.commandUnusable === true ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
+}
+
+async function startInItsNetworks(context: StepContext, id: string): Promise<CallOutcome> {
+  const outcome = await startWithoutStrayLinks(context.outside.engine, id);
+  if (outcome.kind !== 'refused') return outcome;
+  const restored = await restoreNetworks(context, id, outcome);
+  return restored.kind === 'done' ? startWithoutStrayLinks(context.outside.engine, id) : restored;
 }
 
 /**

@@ -35,6 +35,13 @@ export function endpointsFor(request: KnownRequest): Endpoints {
   };
 }
 
+/** All endpoints of a recipe, by network name. */
+export function endpointsOf({ body, laterEndpoints }: ContainerRecipe): ReadonlyMap<string, Endpoint> {
+  const { EndpointsConfig } = body['NetworkingConfig'] as { readonly EndpointsConfig: Endpoints['atCreate'] };
+  const later = laterEndpoints.map(({ networkName, endpoint }) => [networkName, endpoint] as const);
+  return new Map([...Object.entries(EndpointsConfig), ...later]);
+}
+
 type Connection = ContainerRecipe['laterEndpoints'][number] & { readonly isMain: boolean };
 
 function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint): Connection {
