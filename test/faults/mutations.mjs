@@ -211,6 +211,30 @@ export const mutations = [
     find: `  return status === nameIsTaken ||`,
     replace: `  return status > 0 ||`,
   },
+  {
+    name: 'networks that were removed are not created again',
+    file: 'src/application/transaction/steps/restore-networks.ts',
+    find: `  return lost.length > 0 ? { kind: 'done' } : outcome;`,
+    replace: `  return outcome;`,
+  },
+  {
+    name: 'networks of containers that are gone are created again',
+    file: 'src/application/transaction/steps/restore-networks.ts',
+    find: `  if ((await engine.inspectContainer(containerId)) === undefined) return outcome;`,
+    replace: ``,
+  },
+  {
+    name: 'networks are connected by id',
+    file: 'src/application/transaction/steps/perform.ts',
+    find: `networkId: networkName, endpoint`,
+    replace: `networkId, endpoint`,
+  },
+  {
+    name: 'an image that a prune has removed is not pulled again',
+    file: 'src/application/transaction/facts/fetch-image.ts',
+    find: `  if (held !== undefined || reference === undefined || !isDigest(digest)) return held;`,
+    replace: `  if (held === undefined || held !== undefined) return held;`,
+  },
 ];
 
 /** Runs the mutations with one of the words in their name, and prints a line for each. `keep` also gets the known rows of the others. */

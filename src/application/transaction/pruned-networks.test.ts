@@ -89,6 +89,17 @@ describe('networks that are pruned while the container is down', () => {
     expect(Object.keys(container?.settings.Networks ?? {}).toSorted()).toEqual(['back', 'front']);
   });
 
+  test('networks of containers that a person has removed too stay removed', async () => {
+    const web = await createWebInNetworks();
+    const { control } = web.scene.sandbox;
+    const row = await updateAndPrune(web, () => {
+      for (const { id } of Object.values(control.snapshot().containers)) control.removeContainer(id);
+      control.pruneNetworks();
+    });
+    expect(row).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('must be created anew') });
+    expect((await web.networks()).map(({ name }) => name)).toEqual(['bridge', 'host', 'none']);
+  });
+
   test('a network that somebody has created again meanwhile is used', async () => {
     const web = await createWebInNetworks();
     const { control, engine } = web.scene.sandbox;
