@@ -220,8 +220,13 @@ export const mutations = [
   {
     name: 'networks of containers that are gone are created again',
     file: 'src/application/transaction/steps/restore-networks.ts',
-    find: `  if ((await engine.inspectContainer(containerId)) === undefined) return outcome;`,
-    replace: ``,
+    find: `  if (container === undefined) return outcome;
+  const present = await engine.listNetworks();
+  const lost = lostEndpoints(container, present);
+  const parts = partsOf(context, containerId);`,
+    replace: `  const present = await engine.listNetworks();
+  const parts = partsOf(context, containerId);
+  const lost = lostEndpoints(container ?? parts!.planned.container, present);`,
   },
   {
     name: 'networks are connected by id',

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { applicationWith, updateAll } from '../../../test/support/scene/race-scene.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { recoverTransactions } from '../recovery/recover.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
 
 const front = { Aliases: ['shop'], IPAMConfig: { IPv4Address: '10.77.0.10' } };
@@ -22,14 +24,14 @@ async function createWebInNetworks(next: Behaviour = {}) {
   await engine.connectNetwork({ containerId: old, networkId, endpoint: { Aliases: ['stock'] } });
   scene.registry.store.publish('app:1', { version: '2', behaviour: next });
   const networks = () => engine.listNetworks();
-  return { scene, old, networks, before: await networks() };
+  return { scene, process: scene.startProcess(), old, networks, before: await networks() };
 }
 
 type Web = Awaited<ReturnType<typeof createWebInNetworks>>;
 
 /** Updates with a prune as soon as `web` is stopped. */
-async function updateAndPrune({ scene, old }: Web, prune: () => void, calls: Partial<Engine> = {}) {
-  const { outside } = scene.startProcess();
+async function updateAndPrune({ scene, process, old }: Web, prune: () => void, calls: Partial<Engine> = {}) {
+  const { outside } = process;
   const application = applicationWith(outside, {
     stopContainer: async (id, options) => {
       const outcome = await outside.engine.stopContainer(id, options);
@@ -112,7 +114,7 @@ describe('networks that are pruned while the container is down', () => {
     expect((await engine.inspectContainer('web'))?.settings.Networks['back']?.NetworkID).toBe(id);
   });
 
-  test('one that the engine cannot create again is told by its name, and the next start of Upkeep repairs', async () => {
+  test('one that the engine cannot create again is told by its name; once somebody has, the next start of Upkeep connects the container', async () => {
     const web = await createWebInNetworks();
     const { control, engine } = web.scene.sandbox;
     const message = 'Pool overlaps with other one on this address space';
@@ -121,8 +123,20 @@ describe('networks that are pruned while the container is down', () => {
     });
     expect(row).toMatchObject({
       outcome: 'failed',
-      reason: expect.stringContaining(`its network "front" was removed, and cannot be created again: ${message}`),
+      reason: expect.stringMatching(
+        new RegExp(`^starting "web" failed: its network "front" was removed, and cannot be created again: ${message};`),
+      ),
     });
-    expect((await engine.inspectContainer('web'))?.id).toBe(web.old);
+    expect(await engine.inspectContainer('web')).toMatchObject({ id: web.old, state: { status: 'exited' } });
+    control.addNetwork('front', { subnet: '10.77.0.0/24' });
+    control.addNetwork('back');
+    web.process.connection.crash();
+    await web.scene.clock.run(() => recoverTransactions(web.scene.startProcess().outside, defaultSettings));
+    const container = await engine.inspectContainer('web');
+    expect(container).toMatchObject({ id: web.old, state: { status: 'running' } });
+    expect(container?.settings.Networks).toMatchObject({
+      front: { IPAMConfig: front.IPAMConfig, IPAddress: '10.77.0.10', Aliases: expect.arrayContaining(['shop']) },
+      back: { Aliases: expect.arrayContaining(['stock']) },
+    });
   });
 });

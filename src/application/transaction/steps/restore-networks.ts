@@ -1,52 +1,68 @@
-import type { Network } from '../../../domain/container/container.ts';
+import type { Endpoint } from '../../../domain/container/container-settings.ts';
+import type { Container, Network } from '../../../domain/container/container.ts';
+import { withoutAssigned } from '../../../domain/container/recipe/network/endpoints.ts';
 import { defaultBridge } from '../../../domain/container/recipe/network/network-mode.ts';
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import type { PreparedMember, PreparedTransaction } from '../facts/prepare.ts';
+import type { PreparedMember } from '../facts/prepare.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * Creates the removed networks of a container again, and connects the container to them. `docker network prune` removes
- * a network in which nothing runs: between the stop of the old container and the start of the new one, this can be
- * theirs. Returns the `outcome` that the engine gave, unless it is a 404 for that reason.
+ * Connects a container to networks that were removed and exist again. `docker network prune` removes a network in which
+ * nothing runs: between the stop of the old container and the start of the new one, this can be theirs. An update knows
+ * the networks and creates them; a recovery waits until somebody has. Returns the `outcome` that the engine gave, unless
+ * it is a 404 for that reason.
  */
 export async function restoreNetworks(
-  { outside: { engine, log }, transaction, prepared }: StepContext,
+  context: StepContext,
   containerId: string,
   outcome: CallOutcome,
 ): Promise<CallOutcome> {
-  const { members, successors, autoRemoveReplicas } = transaction;
-  const index = members.findIndex(({ oldId }) =>
-    [oldId, successors.get(oldId), autoRemoveReplicas.get(oldId)].includes(containerId),
-  );
-  const parts = prepared?.members[index];
-  const isNotFound = outcome.kind === 'refused' && outcome.status === 404;
-  if (!isNotFound || prepared === undefined || parts === undefined) return outcome;
-  if ((await engine.inspectContainer(containerId)) === undefined) return outcome;
+  if (outcome.kind !== 'refused' || outcome.status !== 404) return outcome;
+  const { engine, log } = context.outside;
+  const container = await engine.inspectContainer(containerId);
+  if (container === undefined) return outcome;
   const present = await engine.listNetworks();
-  const lost = networksOf(prepared, parts).filter(({ id }) => present.every((network) => network.id !== id));
-  for (const network of lost) {
-    const created = await engine.createNetwork(network);
-    if (created.kind === 'refused' || created.kind === 'unknown')
-      return {
-        ...created,
-        message: `its network ${quoted(network.name)} was removed, and cannot be created again: ${created.message}`,
-      };
-    if (created.kind === 'done')
-      log.warn('A network was removed during an update, and is created again', { network: network.name });
-    const endpoint = parts.endpoints.get(network.name) ?? {};
-    const connected = await engine.connectNetwork({ containerId, networkId: network.name, endpoint });
+  const lost = lostEndpoints(container, present);
+  const parts = partsOf(context, containerId);
+  for (const [name, endpoint] of lost) {
+    if (present.every((network) => network.name !== name)) {
+      const network = parts && networkBefore(context, parts, name);
+      if (network === undefined) return outcome;
+      const created = await engine.createNetwork(network);
+      if (created.kind === 'refused' || created.kind === 'unknown') {
+        const message = `its network ${quoted(name)} was removed, and cannot be created again: ${created.message}`;
+        return { ...created, message };
+      }
+      log.warn('A network was removed during an update, and is created again', { network: name });
+    }
+    const wanted = parts?.endpoints.get(name) ?? withoutAssigned(endpoint);
+    const connected = await engine.connectNetwork({ containerId, networkId: name, endpoint: wanted });
     if (connected.kind === 'refused' || connected.kind === 'unknown') return connected;
   }
   return lost.length > 0 ? { kind: 'done' } : outcome;
 }
 
-/** The default bridge cannot be removed, and has a new id after each start of the engine. */
-function networksOf({ networks }: PreparedTransaction, { planned, endpoints }: PreparedMember): Network[] {
-  const { Networks } = planned.container.settings;
-  return [...endpoints.keys()].flatMap((name) => {
-    const id = Networks[name]?.NetworkID ?? '';
-    const network = networks.find((candidate) => (id === '' ? candidate.name === name : candidate.id === id));
-    return network === undefined || name === defaultBridge ? [] : [network];
+/**
+ * The endpoints whose network does not exist. A container follows the id of its network after its first start, and the
+ * name before. Podman gives the name as the id. The default bridge has a new id after each start of the engine.
+ */
+function lostEndpoints({ settings }: Container, present: readonly Network[]): (readonly [string, Endpoint])[] {
+  return Object.entries(settings.Networks).filter(([name, { NetworkID = '' }]) => {
+    const followed = NetworkID === '' ? name : NetworkID;
+    return name !== defaultBridge && present.every((network) => network.id !== followed && network.name !== followed);
   });
+}
+
+function partsOf({ transaction, prepared }: StepContext, containerId: string): PreparedMember | undefined {
+  const { members, successors, autoRemoveReplicas } = transaction;
+  const index = members.findIndex(({ oldId }) =>
+    [oldId, successors.get(oldId), autoRemoveReplicas.get(oldId)].includes(containerId),
+  );
+  return prepared?.members[index];
+}
+
+function networkBefore({ prepared }: StepContext, { planned }: PreparedMember, name: string): Network | undefined {
+  const { NetworkID = '' } = planned.container.settings.Networks[name] ?? {};
+  return prepared?.networks.find((network) => (NetworkID === '' ? network.name === name : network.id === NetworkID));
 }

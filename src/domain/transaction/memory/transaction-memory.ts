@@ -103,8 +103,10 @@ export function beginRollback(
   return { ...memory, direction: 'back', busy, isRehearsed, wasTagMoved, reason: first };
 }
 
+/** Old and new container may fail for the same reason, which is then told once. */
 export function addReason(memory: TransactionMemory, why: string): TransactionMemory {
-  return { ...memory, reason: memory.reason === '' ? why : `${memory.reason}; then ${why}` };
+  const { reason } = memory;
+  return reason === why ? memory : { ...memory, reason: reason === '' ? why : `${reason}; then ${why}` };
 }
 
 /** Ignores a member that is re-created from its present image: its version is not the reason. */

@@ -84,6 +84,11 @@ function configured(request: KnownRequest, name: string, endpoint: Endpoint): En
   return Object.fromEntries(asked.filter(([field, value]) => !operational.has(field) && canonical(value) !== ''));
 }
 
+/** The endpoint without what its network assigned. */
+export function withoutAssigned(endpoint: Endpoint): Endpoint {
+  return Object.fromEntries(Object.entries(endpoint).filter(([field]) => !operational.has(field)));
+}
+
 /** https://docs.docker.com/reference/api/engine/#tag/Container/operation/ContainerInspect */
 const operational: ReadonlySet<string> = new Set([
   'NetworkID',
