@@ -44,7 +44,7 @@ async function updateAndPrune({ scene, process, old }: Web, prune: () => void, c
   return containers[0];
 }
 
-const visible = ({ name, driver }: Awaited<ReturnType<Web['networks']>>[number]) => ({ name, driver });
+const visible = ({ name, driver }: Awaited<ReturnType<Web['networks']>>[number]) => `${driver} ${name}`;
 
 describe('networks that are pruned while the container is down', () => {
   test.each([
