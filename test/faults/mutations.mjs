@@ -214,8 +214,8 @@ export const mutations = [
   {
     name: 'networks that were removed are not created again',
     file: 'src/application/transaction/steps/restore-networks.ts',
-    find: `  return lost.length > 0 ? { kind: 'done' } : outcome;`,
-    replace: `  return outcome;`,
+    find: `  if (outcome.kind !== 'refused' || outcome.status !== 404) return outcome;`,
+    replace: `  if (outcome.kind !== 'done') return outcome;`,
   },
   {
     name: 'networks of containers that are gone are created again',

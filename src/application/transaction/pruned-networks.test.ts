@@ -93,10 +93,13 @@ describe('networks that are pruned while the container is down', () => {
 
   test('networks of containers that a person has removed too stay removed', async () => {
     const web = await createWebInNetworks();
-    const { control } = web.scene.sandbox;
-    const row = await updateAndPrune(web, () => {
-      for (const { id } of Object.values(control.snapshot().containers)) control.removeContainer(id);
-      control.pruneNetworks();
+    const { control, engine } = web.scene.sandbox;
+    const row = await updateAndPrune(web, () => {}, {
+      startContainer: (id) => {
+        for (const one of Object.values(control.snapshot().containers)) control.removeContainer(one.id);
+        control.pruneNetworks();
+        return engine.startContainer(id);
+      },
     });
     expect(row).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('must be created anew') });
     expect((await web.networks()).map(({ name }) => name)).toEqual(['bridge', 'host', 'none']);
