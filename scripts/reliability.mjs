@@ -44,7 +44,7 @@ Some campaigns have other points:
 | campaign | a point is | and must show |
 | --- | --- | --- |
 | G | a race: two to five instances (updaters, services, recoveries) start together or at a call of the first one, which is killed in one race of three | without a kill exactly one instance reports the update, otherwise at most one; no other reports a failure; nothing is left to repair |
-| J | another tool that interferes: \`docker container prune\`, for example, removes both containers between stop and start | the old container [is recreated](how-an-update-is-made.md#its-limits) |
+| J | another tool that interferes: \`docker system prune --all\`, for example, removes both containers, their networks and the old image between stop and start | the old container [is recreated](how-an-update-is-made.md#its-limits) |
 | K | a clock that is wrong by an hour or ten years, at some moment | the rule above |
 | L | one update of a soak: containers of all policies, with volumes, ports and networks, over five releases. One process of the service runs three of them; during the other two, the service is killed every few seconds, and the engine sometimes | heap, memory and descriptors do not grow; after each release, each setting and a file in each volume is right |
 | M | a kill after a call, and a change by a person before the next start: stop, new policy, rename, remove, recreate, prune, compose down and up, another updater | the person's change stays; nothing is lost or runs twice; the report is true |
