@@ -6,7 +6,7 @@ import { buildImage } from '../../lab/registry/image.ts';
 import type { ImageSpec } from '../../lab/registry/image.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { pushImage, pushIndex } from '../../lab/registry/push.ts';
-import { programConfigs, type EngineFixture, type Program, type PublishedImage } from './fixture.ts';
+import { eventually, programConfigs, type EngineFixture, type Program, type PublishedImage } from './fixture.ts';
 
 const service = "trap 'exit 0' TERM; sleep 1000000 & wait";
 
@@ -91,8 +91,12 @@ export async function dockerFixture(
     prune: async () => void (await raw.call('POST', '/containers/prune')),
     pruneNetworks: async () => void (await raw.call('POST', '/networks/prune')),
     reset: async () => {
-      const { body } = await raw.call('GET', '/containers/json?all=1');
-      for (const { Id } of body as readonly { Id: string }[]) await raw.call('DELETE', `/containers/${Id}?force=1&v=1`);
+      await eventually({ clock }, async () => {
+        const { body } = await raw.call('GET', '/containers/json?all=1');
+        for (const { Id } of body as readonly { Id: string }[])
+          await raw.call('DELETE', `/containers/${Id}?force=1&v=1`);
+        return (body as readonly unknown[]).length === 0;
+      });
       for (const volume of await volumes()) await raw.call('DELETE', `/volumes/${volume}?force=1`);
       for (const { id, name } of await engine.listNetworks()) {
         if (!['bridge', 'host', 'none'].includes(name)) await raw.call('DELETE', `/networks/${id}`);

@@ -41,3 +41,21 @@ test('ping() is answered as soon as the engine is back, whatever still waits fro
   stop.abort();
   await Promise.all(waiting);
 });
+
+test.each([
+  [1, undefined],
+  [2, 'engine-refused'],
+])('a read is repeated once if a process ended in the middle of it: %i times', async (times, code) => {
+  let left = times;
+  const { engine } = await connectedEngine({
+    script: {
+      'GET /images/app/json': (_request, response) => {
+        if (left === 0) return void response.end('{"Id":"sha256:1"}');
+        left -= 1;
+        refuse(response, 500, 'read /proc/18744/cgroup: no such process');
+      },
+    },
+  });
+  const read = engine.inspectImage('app').catch((error: unknown) => error);
+  expect(await read).toMatchObject(code === undefined ? { id: 'sha256:1' } : { code });
+});

@@ -27,7 +27,9 @@ export async function get(
   send = client.send,
 ): Promise<EngineResponse['body'] | undefined> {
   const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
-  const reply = await send({ method: 'GET', path, query, socket: 'shared', patience, signal });
+  const ask = () => send({ method: 'GET', path, query, socket: 'shared', patience, signal });
+  let reply = await ask();
+  if (reply.kind === 'error' && errorPatterns.processEnded.test(reply.message)) reply = await ask();
   if (reply.kind === 'ok') return reply.body;
   if (isNotFound(reply)) return undefined;
   throw refusal(doing, reply);

@@ -64,6 +64,8 @@ export const errorPatterns = {
   severalTags: /by ID with more than one tag/i,
   /** Docker: 403 "endpoint with name … already exists in network …". Podman: "… is already connected to network …". */
   alreadyConnected: /already (?:exists in|connected to) network/i,
+  /** Podman: 500 "read /proc/18744/cgroup: no such process", for a process that ends during the inspection. */
+  processEnded: /^\w+ \/proc\/\d+\/\w+: no such (?:process|file or directory)/i,
   /** Docker: 409 "network with name … already exists". Podman: 500 "network name … already used: …". */
   networkTaken: /network (?:with )?name .{0,300} already (?:exists|used)/i,
   /** Docker: 409 "removal of container … is already in progress". */
