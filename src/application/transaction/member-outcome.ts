@@ -5,6 +5,7 @@ import { composeFileRemark } from '../../domain/plan/compose-file.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
 import { downtimeOf } from '../../domain/run/downtime.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
+import { stepKey } from '../../domain/transaction/step.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import type { OpenTransaction } from './facts/open-transaction.ts';
 import { PreparationError, type PreparedMember } from './facts/prepare.ts';
@@ -86,7 +87,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name')
     return failed('the old container was removed meanwhile, so the new version stays');
   if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody')
-    return failed('somebody removed the old container and the new one meanwhile, so it must be created anew');
+    return failed(whyGone(result.refusals.get(stepKey({ kind: 'autoRemoveReplica', member: index }))));
   if (result.result === 'stuck' || !restored) {
     const state = restored ? 'the old container is back, but not fully restored' : 'the container is not back yet';
     return failed(`${state}, the next run or start of Upkeep tries again`);
@@ -100,6 +101,13 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     if (!isAlive(member.planned.container.state.status)) return {};
     return downtimeOf({ stopSentAtMs: transaction.stopTimes.sentAtMs(id), endedAt: result.endedAt.get(id), startedAt });
   }
+}
+
+/** `refusal`: why the old container cannot be created again. Undefined if a person removed it, which is not undone. */
+function whyGone(refusal: string | undefined): string {
+  return refusal === undefined
+    ? 'somebody removed the old container and the new one meanwhile, so it must be created anew'
+    : `a prune removed the old container and the new one, so it must be created anew; Upkeep failed to: ${refusal}`;
 }
 
 /** The old container may also have been removed by a restarted engine because of --rm. */

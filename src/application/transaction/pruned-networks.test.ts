@@ -91,6 +91,20 @@ describe('networks that are pruned while the container is down', () => {
     expect(Object.keys(container?.settings.Networks ?? {}).toSorted()).toEqual(['back', 'front']);
   });
 
+  test('a container whose image cannot be pulled again is told as gone, with the reason', async () => {
+    const web = await createWebInNetworks();
+    const { sandbox, registry } = web.scene;
+    const { control, engine } = sandbox;
+    const imageId = (await engine.inspectContainer(web.old))?.imageId ?? '';
+    const row = await updateAndPrune(web, () => {
+      control.pruneContainers();
+      control.removeImageByForce(imageId);
+      registry.store.misbehave('docker.io', { kind: 'denied' });
+    });
+    const reason = /so it must be created anew; Upkeep failed to: Cannot pull "app@sha256:.*denied/;
+    expect(row).toMatchObject({ outcome: 'failed', reason: expect.stringMatching(reason) });
+  });
+
   test('networks of containers that a person has removed too stay removed', async () => {
     const web = await createWebInNetworks();
     const { control, engine } = web.scene.sandbox;

@@ -29,6 +29,7 @@ export type TransactResult = Pick<
   | 'startedAt'
   | 'failedImages'
   | 'warnings'
+  | 'refusals'
 > & {
   /** `aside`: the next step would stop our own container, so a helper must perform it. */
   readonly result: 'committed' | 'undone' | 'stuck' | 'aside';

@@ -29,7 +29,7 @@ export async function createAutoRemoveReplica(
     digest: parts.oldDigest,
     platform: foreignPlatform(parts.planned.container, parts.oldImage, prepared.info),
   });
-  if (image === undefined) return { kind: 'refused', status: 404, message: 'its image was removed' };
+  if (image === undefined) return { kind: 'refused', status: 404, message: 'its image was removed too' };
   const order = { image, parts: former, keepsTag: true };
   const outcome = await createUnderTag(context, order, autoRemoveReplicaName(member.name), recipe);
   if (outcome.kind === 'done') transaction.autoRemoveReplicas.set(member.oldId, outcome.id);
