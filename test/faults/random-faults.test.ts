@@ -42,3 +42,35 @@ describe.each(shapes)('an update of a container: $name', (shape) => {
     );
   });
 });
+
+const inNetworks = shapes.filter(({ networks }) => networks !== undefined);
+
+/** A call may fail or be lost, and the next one succeeds. The process lives on. */
+const failure = fc.oneof(
+  fc.record({ kind: fc.constant('refuse' as const), status: fc.constantFrom(404, 409, 500) }),
+  fc.record({ kind: fc.constantFrom('lose-request' as const, 'lose-answer' as const, 'send-twice' as const) }),
+);
+
+describe.each(inNetworks)('a prune in the middle of an update of a container: $name', (shape) => {
+  test.each(['networks', 'everything'])('of %s, with failing calls: it runs, and is in its networks', async (what) => {
+    const at = fc.integer({ min: 1, max: 24 });
+    const failures = fc.array(fc.record({ at, fault: failure }), { maxLength: 3 });
+    const prune = fc.record({ at, when: fc.constantFrom('before' as const, 'after' as const) });
+    await fc.assert(
+      fc.asyncProperty(prune, failures, async ({ at: pruneAt, when }, others) => {
+        const stage = await setStage(shape);
+        const { control } = stage.scene.sandbox;
+        const act = () => {
+          if (what === 'everything') control.pruneContainers();
+          control.pruneNetworks();
+        };
+        const ofPrune = { at: pruneAt, fault: { kind: 'third-party', when, act } } as const;
+        await runKilled(stage, [ofPrune, ...others.filter((other) => other.at !== pruneAt)]);
+        await startAgain(stage);
+        expect(faultsIn(stage, shape)).toEqual([]);
+        expect((await startAgain(stage)).changes).toBe(0);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -28,6 +28,8 @@ export type Shape = {
   readonly selfRemoving?: boolean;
   /** True if the replaced container is kept. */
   readonly keeps?: boolean;
+  /** User networks that it is in. Nobody else uses them. */
+  readonly networks?: readonly string[];
   /** Of the old image, and of the new one. */
   readonly imageLabels?: Readonly<Partial<Record<'old' | 'next', Readonly<Record<string, string>>>>>;
 };
@@ -47,6 +49,13 @@ export const shapes: readonly Shape[] = [
     body: { Volumes: { '/scratch': {} }, HostConfig: { ...restart('always'), Binds: ['kept:/data'] } },
   },
   { name: 'without a policy', next: {}, good: true, body: {} },
+  {
+    name: 'in two networks',
+    next: {},
+    good: true,
+    body: { HostConfig: { ...restart('unless-stopped'), NetworkMode: 'front' } },
+    networks: ['front', 'back'],
+  },
   {
     name: 'started before the old one is stopped, with volumes',
     next: {},
@@ -202,10 +211,13 @@ export async function setStage(shape: Shape): Promise<Stage> {
   const behaviour = { stopMs: 500, commands: { hook: { tookMs: 1000 } } };
   registry.store.publish(image, { version: '1', config: { Labels: oldLabels }, behaviour });
   await engine.pullImage({ reference: image });
+  const networks = (shape.networks ?? []).map((name) => sandbox.control.addNetwork(name));
   const webId = sandbox.control[shape.stopped ? 'addContainer' : 'runContainer']('web', {
     Image: image,
     ...shape.body,
   });
+  for (const networkId of networks.slice(1))
+    await engine.connectNetwork({ containerId: webId, networkId, endpoint: {} });
   if (shape.dependent)
     sandbox.control.runContainer('app', {
       Image: image,
@@ -271,6 +283,8 @@ export function faultsIn(
     if (now.imageId === newImageId && !shape.good) faults.push(`"${name}" stayed on a bad version`);
     const policy = (container: Container) => container.settings.HostConfig.RestartPolicy?.Name || 'no';
     if (policy(now) !== policy(old)) faults.push(`the policy of "${name}" is ${policy(now)}`);
+    const networks = ({ settings: { Networks } }: Container) => Object.keys(Networks).sort().join();
+    if (networks(now) !== networks(old)) faults.push(`"${name}" is in the networks ${networks(now)}`);
     const mounts = (container: Container) =>
       container.settings.Mounts.map((mount) => `${mount.Name}:${mount.Destination}`)
         .sort()
