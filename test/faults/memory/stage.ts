@@ -104,6 +104,14 @@ export const shapes: readonly Shape[] = [
     selfRemoving: true,
   },
   {
+    name: 'removes itself (--rm), in two networks',
+    next: {},
+    good: true,
+    body: { HostConfig: { AutoRemove: true, NetworkMode: 'front' } },
+    selfRemoving: true,
+    networks: ['front', 'back'],
+  },
+  {
     name: 'removes itself, and the new version ends at once',
     next: { exitsAfterMs: 1, exitCode: 3 },
     good: false,

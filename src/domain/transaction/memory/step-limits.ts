@@ -5,7 +5,7 @@ export const limits: { readonly [K in StepKind]: { readonly inVain: number; read
   mark: { inVain: 2, failures: 3 },
   unmark: { inVain: 2, failures: 5 },
   create: { inVain: 2, failures: 3 },
-  autoRemoveReplica: { inVain: 2, failures: 3 },
+  autoRemoveReplica: { inVain: 2, failures: 8 },
   connect: { inVain: 3, failures: 3 },
   compare: { inVain: 2, failures: 3 },
   rename: { inVain: 3, failures: 8 },
