@@ -240,6 +240,25 @@ export const mutations = [
     find: `  if (held !== undefined || reference === undefined || !isDigest(digest)) return held;`,
     replace: `  if (held === undefined || held !== undefined) return held;`,
   },
+  {
+    name: 'a successor is committed unproven once its old container is gone',
+    file: 'src/domain/transaction/decide.ts',
+    find: `  if (length > 1 || isRecovery || reopens || desiredEndState === 'stopped') return false;`,
+    replace: `  if (length > 0 || isRecovery || reopens || desiredEndState === 'stopped') return false;`,
+  },
+  {
+    name: 'a pruned container does not return if its successor fails',
+    file: 'src/application/transaction/prune-watch.ts',
+    find: `  if (successor === undefined) return nameHeldBy === 'nobody';`,
+    replace: `  if (successor === undefined || !wasRunning) return nameHeldBy === 'nobody';
+  if (wasRunning) return false;`,
+  },
+  {
+    name: 'a lost answer to the creation of a pruned container is not looked up',
+    file: 'src/application/transaction/facts/facts.ts',
+    find: `  const needsReplica = needsAutoRemoveReplica || pruned.has(oldId);`,
+    replace: `  const needsReplica = needsAutoRemoveReplica || pruned.has('');`,
+  },
 ];
 
 /** Runs the mutations with one of the words in their name, and prints a line for each. `keep` also gets the known rows of the others. */

@@ -115,7 +115,7 @@ function copied(facts: MemberFacts | undefined): string {
   if (facts?.isReplica !== true) return '';
   return facts.autoRemoves
     ? '; it runs again as a copy without --rm, until its next update'
-    : '; it was pruned together with its successor, and was created again with the same settings';
+    : '; a prune had removed it, so it was created again with the same settings';
 }
 
 /**

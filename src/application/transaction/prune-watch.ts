@@ -11,7 +11,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 export function createPruneWatch({ engine, clock, log }: Outside) {
   const pruned = new Set<string>();
   const asked = new Set<string>();
-  const seenAtMs = new Map<string, number>();
+  const seenAtMs = new Map<string, SeenAtMs>();
 
   async function hasPruned(sinceMs: number): Promise<boolean> {
     try {
@@ -26,12 +26,21 @@ export function createPruneWatch({ engine, clock, log }: Outside) {
     }
   }
 
-  return async ({ members }: TransactionFacts, readAtMs: number): Promise<ReadonlySet<string> | undefined> => {
-    for (const member of members) if (!isLost(member)) seenAtMs.set(member.oldId, readAtMs);
-    const lost = members.filter(isLost).flatMap(({ oldId }) => {
-      const atMs = seenAtMs.get(oldId);
-      return atMs === undefined || asked.has(oldId) ? [] : [{ oldId, atMs }];
-    });
+  function noteSeen({ oldId, old, new: successor, spare }: MemberFacts, readAtMs: number): void {
+    const before = seenAtMs.get(oldId);
+    const isOldSeen = old !== undefined || spare !== undefined;
+    const any = isOldSeen || successor !== undefined ? readAtMs : before?.any;
+    seenAtMs.set(oldId, { any, old: isOldSeen ? readAtMs : before?.old });
+  }
+
+  return async (facts: TransactionFacts, readAtMs: number): Promise<ReadonlySet<string> | undefined> => {
+    for (const member of facts.members) noteSeen(member, readAtMs);
+    const lost = facts.members
+      .filter((member) => isLost(member, facts))
+      .flatMap(({ oldId, new: successor }) => {
+        const atMs = seenAtMs.get(oldId)?.[successor === undefined ? 'any' : 'old'];
+        return atMs === undefined || asked.has(oldId) ? [] : [{ oldId, atMs }];
+      });
     if (lost.length === 0) return undefined;
     for (const { oldId } of lost) asked.add(oldId);
     if (!(await hasPruned(Math.min(...lost.map(({ atMs }) => atMs))))) return undefined;
@@ -40,10 +49,22 @@ export function createPruneWatch({ engine, clock, log }: Outside) {
   };
 }
 
-/** A prune removes stopped containers, so only a container that ran counts as lost. */
-function isLost({ old, new: successor, spare, nameHeldBy, wasRunning }: MemberFacts): boolean {
-  const isGone = old === undefined && successor === undefined && spare === undefined;
-  return isGone && nameHeldBy === 'nobody' && wasRunning;
+/** When the old container, and any container of a member, was seen last. */
+type SeenAtMs = { readonly old: number | undefined; readonly any: number | undefined };
+
+/**
+ * Whether a member needs its old container, which is gone: its successor is gone too, or has failed. In a group the
+ * successor stays then, because others already depend on it. A prune removes stopped containers, so only a container
+ * that ran counts as lost.
+ */
+function isLost(
+  { old, new: successor, spare, nameHeldBy, wasRunning }: MemberFacts,
+  { members, memory: { direction, proven } }: TransactionFacts,
+): boolean {
+  if (old !== undefined || spare !== undefined || !wasRunning) return false;
+  if (successor === undefined) return nameHeldBy === 'nobody';
+  const hasFailed = direction === 'back' && !proven.has(successor.id) && members.length === 1;
+  return hasFailed && (nameHeldBy === 'new' || nameHeldBy === 'nobody');
 }
 
 /** The engine announces a prune at its end, after some hundred containers. */

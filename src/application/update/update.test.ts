@@ -262,7 +262,7 @@ describe('an update', () => {
       const [{ sandbox }, session] = await updateWith(({ sandbox: { control } }) => control.pruneContainers());
       expect(outcomes(session)).toEqual({ app: 'rolled_back' });
       expect(reasonFor(session, 'app')).toMatch(
-        /; it was pruned together with its successor, and was created again with the same settings$/,
+        /; a prune had removed it, so it was created again with the same settings$/,
       );
       const [app, ...others] = await sandbox.engine.listContainers();
       expect(others).toEqual([]);

@@ -3,7 +3,7 @@ import type { UpdatePhase } from '../run/session.ts';
 import { rollBack } from './roll-back.ts';
 import { choicesIn, stepOf } from './choose-step.ts';
 import { commit } from './commit.ts';
-import type { MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
+import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
 import { forward } from './forward.ts';
 import { isInTransaction, needsStart, remove } from './member.ts';
 import { type Decision, type Step, stepKey } from './step.ts';
@@ -86,10 +86,21 @@ function recreateReplica(
 }
 
 /** The leader's name decides for the whole group. */
-function isCommitted({ members }: TransactionFacts): boolean {
+function isCommitted({ members, memory }: TransactionFacts): boolean {
   const leader = members.find((member) => member.old !== undefined || member.new !== undefined);
   if (leader === undefined || leader.nameHeldBy === 'rival') return false;
-  return leader.old === undefined ? leader.new?.place === 'name' : leader.old.place === 'drop';
+  if (leader.old !== undefined) return leader.old.place === 'drop';
+  return leader.new?.place === 'name' && !mustProveItself(leader, members, memory);
+}
+
+/** If somebody removes the old container of an update, the successor of a single container still has to prove itself. */
+function mustProveItself(
+  { new: successor, desiredEndState }: MemberFacts,
+  { length }: readonly MemberFacts[],
+  { isRecovery, reopens, proven }: ExecutionMemory,
+): boolean {
+  if (length > 1 || isRecovery || reopens || desiredEndState === 'stopped') return false;
+  return successor !== undefined && !proven.has(successor.id);
 }
 
 function onlyProofIsMissing(member: MemberFacts): boolean {

@@ -140,7 +140,7 @@ export type ExecutionMemory = {
   readonly stopsInDoubt: 'any' | ReadonlySet<string>;
   /** Ids of old containers that were watched for the longest duration of a pending stop. */
   readonly outwaited: ReadonlySet<string>;
-  /** Ids of old containers that a prune removed together with their successors. */
+  /** Ids of old containers that a prune has removed, and that must come back. */
   readonly pruned: ReadonlySet<string>;
   /** `stepKey`s of steps that failed too often to be tried again now. */
   readonly givenUp: ReadonlySet<string>;

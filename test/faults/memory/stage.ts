@@ -104,6 +104,20 @@ export const shapes: readonly Shape[] = [
     selfRemoving: true,
   },
   {
+    name: 'in two networks, and the new version ends later',
+    next: { exitsAfterMs: 5000, exitCode: 4 },
+    good: false,
+    body: { HostConfig: { ...restart('always'), NetworkMode: 'front' } },
+    networks: ['front', 'back'],
+  },
+  {
+    name: 'in two networks, and the new version is never healthy',
+    next: { sick: true },
+    good: false,
+    body: { HostConfig: { ...restart('unless-stopped'), NetworkMode: 'front' } },
+    networks: ['front', 'back'],
+  },
+  {
     name: 'removes itself (--rm), in two networks',
     next: {},
     good: true,

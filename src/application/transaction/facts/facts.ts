@@ -31,7 +31,7 @@ export async function readFacts(context: FactsContext, memory: TransactionMemory
   const { outside, transaction } = context;
   // A recovery knows its containers. Others may have copied the label since.
   const mayBeNew = memory.mayHaveCreated && !memory.isRecovery && transaction.id !== '';
-  if (mayBeNew && transaction.members.some((member) => isUnknown(member, transaction))) {
+  if (mayBeNew && transaction.members.some((member) => isUnknown(member, memory, transaction))) {
     await findSuccessors(outside, transaction);
   }
   const members = await Promise.all(transaction.members.map((member) => readMember(context, member, memory)));
@@ -40,9 +40,11 @@ export async function readFacts(context: FactsContext, memory: TransactionMemory
 
 function isUnknown(
   { oldId, needsAutoRemoveReplica }: Member,
+  { pruned }: TransactionMemory,
   { successors, autoRemoveReplicas }: OpenTransaction,
 ): boolean {
-  return !successors.has(oldId) || (needsAutoRemoveReplica && !autoRemoveReplicas.has(oldId));
+  const needsReplica = needsAutoRemoveReplica || pruned.has(oldId);
+  return !successors.has(oldId) || (needsReplica && !autoRemoveReplicas.has(oldId));
 }
 
 async function findSuccessors(
