@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Engine } from '../../domain/outside/outside.ts';
 import { applicationWith, createStaleWeb, updateAll } from '../../../test/support/scene/race-scene.ts';
 
 const bad = [
@@ -18,6 +19,7 @@ const bad = [
 async function updateWithoutWayBack(
   { scene, old }: Awaited<ReturnType<typeof createStaleWeb>>,
   remove: (old: string) => void,
+  calls: (engine: Engine) => Partial<Engine> = () => ({}),
 ) {
   const { outside } = scene.startProcess();
   let hasStarted = false;
@@ -28,6 +30,7 @@ async function updateWithoutWayBack(
       hasStarted = true;
       return outcome;
     },
+    ...calls(outside.engine),
   });
   const { containers } = await scene.clock.run(() => application.update(updateAll));
   return { row: containers[0], left: scene.sandbox.control.snapshot().containers };
@@ -54,6 +57,19 @@ test.each(bad)('a version that %s stays if a person removed the old container, a
     outcome: 'failed',
     reason: expect.stringContaining('the old container was removed meanwhile, so the new version stays'),
   });
+  expect(Object.keys(left)).toEqual(['web']);
+});
+
+test('a pruned container is found if the answer to its creation is lost', async () => {
+  const web = await createStaleWeb(policy);
+  web.scene.registry.store.publish('app:1', bad[0][1]);
+  const { row, left } = await updateWithoutWayBack(web, web.scene.sandbox.control.pruneContainers, (engine) => ({
+    createContainer: async (name, recipe) => {
+      const outcome = await engine.createContainer(name, recipe);
+      return name === 'web.upkeep-standin' ? { kind: 'unknown', message: 'the connection broke off' } : outcome;
+    },
+  }));
+  expect(row).toMatchObject({ outcome: 'rolled_back' });
   expect(Object.keys(left)).toEqual(['web']);
 });
 
