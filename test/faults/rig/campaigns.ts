@@ -8,6 +8,8 @@ import type { Updater } from './stage.ts';
 export type Incident = {
   readonly name: string;
   readonly fault: (scene: IncidentScene) => Fault;
+  /** It removes the way back, so that a bad version may have to stay. */
+  readonly needsGoodVersion?: boolean;
   /** After the end of the updater: removes the obstacles to the next start. */
   readonly desiredEndState?: (engine: LabEngine) => Promise<void> | void;
 };
@@ -27,8 +29,8 @@ export type Campaign = {
   /** Size of the disk of the engine. */
   readonly dataMiB?: number;
   /**
-   * Other programs remove containers: only for shapes with a good new version, and without stopped containers, which a
-   * prune removes.
+   * Other programs remove containers: only for shapes without stopped containers, which a prune removes. After a prune,
+   * a group stays on a bad version.
    */
   readonly isMeddledWith?: boolean;
   /**
@@ -117,7 +119,10 @@ export const campaigns: Readonly<Record<string, Campaign>> = {
         for (const what of ['containers', 'networks']) await engine.call('POST', `/${what}/prune`);
         await pruneImages(engine);
       }),
-      thirdParty('the old container removed', (engine) => removeLike(engine, /\.upkeep-(?:old|drop)/)),
+      {
+        ...thirdParty('the old container removed', (engine) => removeLike(engine, /\.upkeep-(?:old|drop)/)),
+        needsGoodVersion: true,
+      },
       thirdParty('the new container removed', (engine) => removeLike(engine, /\.upkeep-new/)),
       thirdParty('unused images pruned', pruneImages),
     ],

@@ -47,7 +47,8 @@ export function describeCampaign(
 
 /** A person who prunes removes stopped containers, kept ones too, and means to. */
 function mayBeMeddledWith({ good, keeps = false, containers }: Shape): boolean {
-  return good && !keeps && Object.values(containers).every((state) => state === 'running');
+  const states = Object.values(containers);
+  return (good || states.length === 1) && !keeps && states.every((state) => state === 'running');
 }
 
 function count(results: readonly PointResult[]): number {

@@ -38,8 +38,9 @@ export async function runCampaign(
   const [first] = engines;
   if (first === undefined) return [];
   const calls = await discoverCalls(lab, first, shape, campaign.updater);
+  const incidents = campaign.incidents.filter(({ needsGoodVersion = false }) => shape.good || !needsGoodVersion);
   const points = calls
-    .flatMap((call) => campaign.incidents.map((incident): Point => ({ call, incident })))
+    .flatMap((call) => incidents.map((incident): Point => ({ call, incident })))
     .filter((point) => (only === undefined ? wanted(point) : nameOf(point) === only));
   return (
     await shareOut({ engines }, points, (engine, point) => strike(lab, engine, { campaign, shape, point }))
