@@ -62,7 +62,15 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];
   const base = { ...describeMember(member), newImageId: member.image.id, ...defined({ log }) };
+  const failed = (why: string): ContainerOutcome => ({
+    ...base,
+    outcome: 'failed',
+    reason: `${result.reason}; ${why}`,
+  });
   const isGone = facts !== undefined && facts.new === undefined && !facts.autoRemoves;
+  const hasNoWayBack = facts?.old === undefined && facts?.new?.place === 'name';
+  const stays = 'the old container was removed meanwhile, so the new version stays';
+  if (result.result === 'committed' && result.failedImages.size > 0 && hasNoWayBack) return failed(stays);
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     const remarks = [result.warnings.get(id) ?? leftStopped(member.planned), composeFileRemark(member.planned)];
@@ -72,11 +80,6 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     const { reference: image } = member.planned;
     return { ...base, ...taken, image, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
-  const failed = (why: string): ContainerOutcome => ({
-    ...base,
-    outcome: 'failed',
-    reason: `${result.reason}; ${why}`,
-  });
   const reason = `${result.reason}${copied(facts)}`;
   const untried: ContainerOutcome = { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
   if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) return untried;
@@ -84,8 +87,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   const isTakenUp = result.result === 'undone' && facts?.nameHeldBy === 'rival';
   const isBack = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
   const restored = facts !== undefined && (isBack || isTakenUp);
-  if (result.result === 'undone' && facts?.old === undefined && facts?.new?.place === 'name')
-    return failed('the old container was removed meanwhile, so the new version stays');
+  if (result.result === 'undone' && hasNoWayBack) return failed(stays);
   if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody')
     return failed(whyGone(result.refusals.get(stepKey({ kind: 'autoRemoveReplica', member: index }))));
   if (result.result === 'stuck' || !restored) {

@@ -60,6 +60,26 @@ test.each(bad)('a version that %s stays if a person removed the old container, a
   expect(Object.keys(left)).toEqual(['web']);
 });
 
+test('the bad version of a group stays without a way back, and it is told', async () => {
+  const web = await createStaleWeb(policy);
+  const { control } = web.scene.sandbox;
+  control.runContainer('app', { Image: 'app:1', HostConfig: { ...policy, NetworkMode: 'container:web' } });
+  web.scene.registry.store.publish('app:1', bad[0][1]);
+  const { outside } = web.scene.startProcess();
+  let starts = 0;
+  const application = applicationWith(outside, {
+    startContainer: async (id) => {
+      const outcome = await outside.engine.startContainer(id);
+      starts += 1;
+      if (starts === 2) control.pruneContainers();
+      return outcome;
+    },
+  });
+  const { containers } = await web.scene.clock.run(() => application.update(updateAll));
+  expect(containers.map(({ outcome }) => outcome)).not.toContain('updated');
+  expect(containers.map(({ reason }) => reason).join()).toContain('so the new version stays');
+});
+
 test('a pruned container is found if the answer to its creation is lost', async () => {
   const web = await createStaleWeb(policy);
   web.scene.registry.store.publish('app:1', bad[0][1]);
