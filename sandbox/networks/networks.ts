@@ -100,8 +100,8 @@ export function connectNetwork(world: World, container: SandboxContainer, idOrNa
   container.endpoints.set(network.name, running ? joinEndpoint(world, container, network, endpoint) : endpoint);
 }
 
-function isLost({ networks }: World, { NetworkID = '' }: Endpoint): boolean {
-  return NetworkID !== '' && [...networks.values()].every(({ id }) => id !== NetworkID);
+function isLost(world: World, { NetworkID = '' }: Endpoint): boolean {
+  return NetworkID !== '' && findNetwork(world, NetworkID) === undefined;
 }
 
 /** The host's network, another container's network and `none` exclude every other network. */

@@ -15,25 +15,25 @@ const bad = [
   ],
 ] as const;
 
-/** Updates, and removes the stopped old container as soon as the new one runs. */
+/** Updates, and removes the stopped old containers as soon as the new ones run, which are one or `newOnes`. */
 async function updateWithoutWayBack(
   { scene, old }: Awaited<ReturnType<typeof createStaleWeb>>,
   remove: (old: string) => void,
-  calls: (engine: Engine) => Partial<Engine> = () => ({}),
+  { newOnes = 1, calls = () => ({}) }: { newOnes?: number; calls?: (engine: Engine) => Partial<Engine> } = {},
 ) {
   const { outside } = scene.startProcess();
-  let hasStarted = false;
+  let starts = 0;
   const application = applicationWith(outside, {
     startContainer: async (id) => {
       const outcome = await outside.engine.startContainer(id);
-      if (!hasStarted) remove(old);
-      hasStarted = true;
+      starts += 1;
+      if (starts === newOnes) remove(old);
       return outcome;
     },
     ...calls(outside.engine),
   });
-  const { containers } = await scene.clock.run(() => application.update(updateAll));
-  return { row: containers[0], left: scene.sandbox.control.snapshot().containers };
+  const { containers: rows } = await scene.clock.run(() => application.update(updateAll));
+  return { rows, row: rows[0], left: scene.sandbox.control.snapshot().containers };
 }
 
 const policy = { RestartPolicy: { Name: 'always' } };
@@ -65,30 +65,22 @@ test('the bad version of a group stays without a way back, and it is told', asyn
   const { control } = web.scene.sandbox;
   control.runContainer('app', { Image: 'app:1', HostConfig: { ...policy, NetworkMode: 'container:web' } });
   web.scene.registry.store.publish('app:1', bad[0][1]);
-  const { outside } = web.scene.startProcess();
-  let starts = 0;
-  const application = applicationWith(outside, {
-    startContainer: async (id) => {
-      const outcome = await outside.engine.startContainer(id);
-      starts += 1;
-      if (starts === 2) control.pruneContainers();
-      return outcome;
-    },
-  });
-  const { containers } = await web.scene.clock.run(() => application.update(updateAll));
-  expect(containers.map(({ outcome }) => outcome)).not.toContain('updated');
-  expect(containers.map(({ reason }) => reason).join()).toContain('so the new version stays');
+  const { rows } = await updateWithoutWayBack(web, control.pruneContainers, { newOnes: 2 });
+  expect(rows.map(({ outcome }) => outcome)).not.toContain('updated');
+  expect(rows.map(({ reason }) => reason).join()).toContain('so the new version stays');
 });
 
 test('a pruned container is found if the answer to its creation is lost', async () => {
   const web = await createStaleWeb(policy);
   web.scene.registry.store.publish('app:1', bad[0][1]);
-  const { row, left } = await updateWithoutWayBack(web, web.scene.sandbox.control.pruneContainers, (engine) => ({
-    createContainer: async (name, recipe) => {
-      const outcome = await engine.createContainer(name, recipe);
-      return name === 'web.upkeep-standin' ? { kind: 'unknown', message: 'the connection broke off' } : outcome;
-    },
-  }));
+  const { row, left } = await updateWithoutWayBack(web, web.scene.sandbox.control.pruneContainers, {
+    calls: (engine) => ({
+      createContainer: async (name, recipe) => {
+        const outcome = await engine.createContainer(name, recipe);
+        return name === 'web.upkeep-standin' ? { kind: 'unknown', message: 'the connection broke off' } : outcome;
+      },
+    }),
+  });
   expect(row).toMatchObject({ outcome: 'rolled_back' });
   expect(Object.keys(left)).toEqual(['web']);
 });

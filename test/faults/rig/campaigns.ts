@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { LabEngine } from '../../lab/engine/engine.ts';
+import { prune } from '../../lab/engine/prune.ts';
 import type { Fault, Moment } from '../../lab/proxy/fault-proxy.ts';
 import type { Updater } from './stage.ts';
 
@@ -113,18 +114,15 @@ export const campaigns: Readonly<Record<string, Campaign>> = {
   J: {
     title: 'Somebody else interferes',
     incidents: [
-      thirdParty('stopped containers pruned', (engine) => engine.call('POST', '/containers/prune')),
-      thirdParty('unused networks pruned', (engine) => engine.call('POST', '/networks/prune')),
-      thirdParty('everything unused pruned', async (engine) => {
-        for (const what of ['containers', 'networks']) await engine.call('POST', `/${what}/prune`);
-        await pruneImages(engine);
-      }),
+      thirdParty('stopped containers pruned', (engine) => prune(engine, 'containers')),
+      thirdParty('unused networks pruned', (engine) => prune(engine, 'networks')),
+      thirdParty('everything unused pruned', (engine) => prune(engine, 'containers', 'networks', 'images')),
       {
         ...thirdParty('the old container removed', (engine) => removeLike(engine, /\.upkeep-(?:old|drop)/)),
         needsGoodVersion: true,
       },
       thirdParty('the new container removed', (engine) => removeLike(engine, /\.upkeep-new/)),
-      thirdParty('unused images pruned', pruneImages),
+      thirdParty('unused images pruned', (engine) => prune(engine, 'images')),
     ],
     isMeddledWith: true,
   },
@@ -140,10 +138,6 @@ async function removeLike(engine: LabEngine, name: RegExp): Promise<void> {
   const { body } = await engine.call('GET', '/containers/json?all=1');
   for (const { Id, Names } of body as { Id: string; Names: readonly string[] }[])
     if (Names.some((each) => name.test(each))) await engine.call('DELETE', `/containers/${Id}?force=1`);
-}
-
-function pruneImages(engine: LabEngine): Promise<unknown> {
-  return engine.call('POST', `/images/prune?filters=${encodeURIComponent('{"dangling":["false"]}')}`);
 }
 
 const filler = (engine: LabEngine): string => join(engine.dir, 'data/filler');

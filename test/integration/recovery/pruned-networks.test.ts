@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type RealUpdate, setRealStage } from '../../failures/rig/real-stage.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { isPodman } from '../../lab/engine/podman.ts';
+import { prune } from '../../lab/engine/prune.ts';
 
 const front = { Aliases: ['shop'], IPAMConfig: { IPv4Address: '10.97.0.10' } };
 
@@ -28,11 +29,6 @@ describeInLab('networks that are pruned while their container is down', (lab) =>
     (proxy) =>
       proxy.arm({ at: ({ path }) => path.endsWith('/start'), fault: { kind: 'meanwhile', when: 'before', act } });
 
-  async function prune(...kinds: readonly string[]) {
-    const all = `?filters=${encodeURIComponent('{"dangling":["false"]}')}`;
-    for (const kind of kinds) await engine.call('POST', `/${kind}/prune${kind === 'images' ? all : ''}`);
-  }
-
   async function expectWebInItsNetworks() {
     const { State, NetworkSettings } = (await engine.inspect('web'))!;
     expect(State.Status).toBe('running');
@@ -45,7 +41,7 @@ describeInLab('networks that are pruned while their container is down', (lab) =>
 
   test.skipIf(isPodman)('are created again for the new container', async () => {
     const stage = await setStage();
-    const { outcomes } = await stage.update({ arm: atTheStart(() => prune('networks')) });
+    const { outcomes } = await stage.update({ arm: atTheStart(() => prune(engine, 'networks')) });
     expect(outcomes).toEqual({ web: 'updated' });
     await expectWebInItsNetworks();
     const { body } = await engine.call('GET', '/networks/back');
@@ -56,7 +52,9 @@ describeInLab('networks that are pruned while their container is down', (lab) =>
     'are created again for the old container, if containers and images are pruned too',
     async () => {
       const stage = await setStage();
-      const { outcomes } = await stage.update({ arm: atTheStart(() => prune('containers', 'networks', 'images')) });
+      const { outcomes } = await stage.update({
+        arm: atTheStart(() => prune(engine, 'containers', 'networks', 'images')),
+      });
       expect(outcomes).toEqual({ web: 'rolled_back' });
       await expectWebInItsNetworks();
       expect((await engine.inspect('web'))?.Image).toBe(stage.before.get('web')?.Image);
@@ -68,7 +66,7 @@ describeInLab('networks that are pruned while their container is down', (lab) =>
     const { code } = await stage.update({
       arm: (proxy, child) =>
         atTheStart(async () => {
-          await prune('networks');
+          await prune(engine, 'networks');
           child.kill('SIGKILL');
         })(proxy, child),
     });

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../../domain/container/container-settings.ts';
 import type { Container, Network } from '../../../domain/container/container.ts';
-import { withoutAssigned } from '../../../domain/container/recipe/network/endpoints.ts';
+import { networkOfEndpoint, withoutAssigned } from '../../../domain/container/recipe/network/endpoints.ts';
 import { defaultBridge } from '../../../domain/container/recipe/network/network-mode.ts';
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import { quoted } from '../../../domain/text/printable.ts';
@@ -43,15 +43,11 @@ export async function restoreNetworks(
   return lost.length > 0 ? { kind: 'done' } : outcome;
 }
 
-/**
- * The endpoints whose network does not exist. A container follows the id of its network after its first start, and the
- * name before. Podman gives the name as the id. The default bridge has a new id after each start of the engine.
- */
+/** The endpoints whose network does not exist. The default bridge cannot be removed, and Podman calls it otherwise. */
 function lostEndpoints({ settings }: Container, present: readonly Network[]): (readonly [string, Endpoint])[] {
-  return Object.entries(settings.Networks).filter(([name, { NetworkID = '' }]) => {
-    const followed = NetworkID === '' ? name : NetworkID;
-    return name !== defaultBridge && present.every((network) => network.id !== followed && network.name !== followed);
-  });
+  return Object.entries(settings.Networks).filter(
+    ([name, endpoint]) => name !== defaultBridge && networkOfEndpoint(present, name, endpoint) === undefined,
+  );
 }
 
 function partsOf({ transaction, prepared }: StepContext, containerId: string): PreparedMember | undefined {
@@ -63,6 +59,5 @@ function partsOf({ transaction, prepared }: StepContext, containerId: string): P
 }
 
 function networkBefore({ prepared }: StepContext, { planned }: PreparedMember, name: string): Network | undefined {
-  const { NetworkID = '' } = planned.container.settings.Networks[name] ?? {};
-  return prepared?.networks.find((network) => (NetworkID === '' ? network.name === name : network.id === NetworkID));
+  return networkOfEndpoint(prepared?.networks ?? [], name, planned.container.settings.Networks[name] ?? {});
 }

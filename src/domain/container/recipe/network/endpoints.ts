@@ -1,5 +1,5 @@
 import { supportsApi } from '../../api-version.ts';
-import { isAlive } from '../../container.ts';
+import { isAlive, type Network } from '../../container.ts';
 import { canonical } from '../../../text/canonical.ts';
 import type { Endpoint } from '../../container-settings.ts';
 import { quoted } from '../../../text/printable.ts';
@@ -47,9 +47,7 @@ type Connection = ContainerRecipe['laterEndpoints'][number] & { readonly isMain:
 function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint): Connection {
   const { container, networks } = request;
   const { NetworkID = '' } = endpoint;
-  // An endpoint that was never connected has no id yet. The default bridge gets a new id with each start of the engine.
-  const goesByName = NetworkID === '' || name === defaultBridge;
-  const network = networks.find((candidate) => (goesByName ? candidate.name === name : candidate.id === NetworkID));
+  const network = networkOfEndpoint(networks, name, endpoint);
   if (network === undefined && name !== defaultBridge) {
     throw refusal(
       container,
@@ -72,6 +70,19 @@ function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint):
     endpoint: { ...configured(request, name, endpoint), ...(mac === undefined ? {} : { MacAddress: mac }) },
     isMain,
   };
+}
+
+/**
+ * An endpoint that was never connected has no id of its network yet. The default bridge gets a new id with each start of
+ * the engine.
+ */
+export function networkOfEndpoint(
+  networks: readonly Network[],
+  name: string,
+  { NetworkID = '' }: Endpoint,
+): Network | undefined {
+  const goesByName = NetworkID === '' || name === defaultBridge;
+  return networks.find((candidate) => (goesByName ? candidate.name === name : candidate.id === NetworkID));
 }
 
 /** The endpoint's configured values, without those that the network assigned. Unknown fields are copied. */
