@@ -140,10 +140,6 @@ const house = importGraphOf(
   shipped.map(({ path, specifiers }) => ({ path, imports: specifiers.map((specifier) => resolve(path, specifier)) })),
 );
 
-/** A room is a folder with modules of its own. A reader cannot survey more modules than this in one folder. */
-const mostFilesOfARoom = 15;
-const mostLinesOfAFile = 300;
-
 describe('the house', () => {
   test('there are modules to look at, and imports are seen in them', () => {
     expect(files.length).toBeGreaterThan(10);
@@ -167,20 +163,8 @@ describe('the house', () => {
     expect(named).toHaveLength(house.rooms.size);
   });
 
-  test(`no room has more than ${mostFilesOfARoom} files beside each other, tests not counted`, () => {
-    const crowded = [...house.rooms].filter(([, size]) => size > mostFilesOfARoom);
-    expect(crowded.map(([room, size]) => `${room}: ${size}`)).toEqual([]);
-  });
-
   test('no circle of imports between files, nor between rooms; imports of types count', () => {
     expect(house.circles).toEqual([]);
-  });
-
-  test(`no file of the sources has more than ${mostLinesOfAFile} lines`, () => {
-    const long = shipped
-      .map(({ path, code }) => ({ path, lines: code.trimEnd().split('\n').length }))
-      .filter(({ lines }) => lines > mostLinesOfAFile);
-    expect(long).toEqual([]);
   });
 
   test.each(floors)('$folder imports only what it may: $because', (floor) => {
