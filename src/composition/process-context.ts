@@ -87,5 +87,6 @@ export type Command = Configuration & { readonly kind: 'command' };
 export function tokensOf(source: TokenSource | undefined): readonly string[] {
   if (source === undefined) return [];
   if (source.kind === 'value') return [source.value];
-  return readTokens(readFileSync(source.path, 'utf8').trim()).map(({ token }) => token);
+  const read = readTokens(readFileSync(source.path, 'utf8'));
+  return read.kind === 'refused' ? [] : read.tokens.map(({ token }) => token);
 }

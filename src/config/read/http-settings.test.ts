@@ -121,6 +121,27 @@ describe('the tokens', () => {
     }
   });
 
+  test.each([
+    [
+      '\n\n# people\nanna: first-of-the-tokens\nSECRET\n',
+      'line 5 is not NAME: TOKEN, as each line of several has to be',
+    ],
+    ['\n# people\nSECRET:\n', 'line 3 has a name without a token'],
+    ['bob: SECRET SECRET', 'line 1 has a token with a space in it'],
+    ['#SECRET', 'the file has no token: each of its lines is a comment'],
+  ])('a token file with %j stops the start, and its content is not told', (text, why) => {
+    const path = join(folder, 'people');
+    writeFileSync(path, text);
+    for (const [group, flag] of [
+      ['check', '--http-api-token'],
+      ['events', '--http-api-events-token'],
+    ] as const) {
+      const faults = faultsOf(['--http-api-endpoints', group, flag, path]);
+      expect(faults).toContain(`Cannot use the file of ${flag} "${path}": ${why}; write one token alone, or a line`);
+      expect(faults).not.toContain('SECRET');
+    }
+  });
+
   test('a path is not told where it may be a token that begins with a slash', () => {
     for (const token of ['/9j4AAQSkZJRgABAQ==', '/9j4AAQS/kZJRgABAQ/+=='])
       expect(faultsOf(['--http-api-endpoints', 'check', '--http-api-token', token])).toMatch(

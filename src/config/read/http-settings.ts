@@ -9,6 +9,7 @@ import type { Fault } from '../declaration/fault.ts';
 import { readTokens } from '../../domain/settings/named-tokens.ts';
 import type { OptionValues } from '../table/options.ts';
 import { readFileValue, readNamedFile } from '../given/secrets.ts';
+import { shownPath } from '../../domain/settings/values/shown-text.ts';
 
 type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly warnings: string[] };
 
@@ -74,10 +75,29 @@ function tokenSource(
     faults.push(read.fault);
     return undefined;
   }
-  const tokens = read.value === text ? [read.value.trim()] : readTokens(read.value).map(({ token }) => token);
-  if (tokens.some((token) => token.length < shortestToken)) warnings.push(`The token of ${source} ${shortWords}`);
-  return read.value === text ? { kind: 'value', value: text.trim() } : { kind: 'file', path: text.trim() };
+  if (read.value === text) {
+    if (text.trim().length < shortestToken) warnings.push(`The token of ${source} ${shortWords}`);
+    return { kind: 'value', value: text.trim() };
+  }
+  const path = text.trim();
+  // Not the trimmed text: a refusal names the line in the file.
+  const file = readNamedFile(source, path);
+  if (file.kind === 'fault') {
+    faults.push(file.fault);
+    return undefined;
+  }
+  const found = readTokens(file.value.toString());
+  if (found.kind === 'refused') {
+    const message = `Cannot use the file of ${source}${shownPath(path)}: ${found.why}; ${tokenFileRemedy}`;
+    faults.push({ kind: 'value', message });
+    return undefined;
+  }
+  const isShort = found.tokens.some(({ token }) => token.length < shortestToken);
+  if (isShort) warnings.push(`The token of ${source} ${shortWords}`);
+  return { kind: 'file', path };
 }
+
+const tokenFileRemedy = 'write one token alone, or a line "NAME: TOKEN" for each holder; # begins a comment';
 
 /** In characters. */
 const shortestToken = 16;

@@ -30,7 +30,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'TOKEN',
     secret: true,
     meaning:
-      'Token for all endpoints under /v1/ except events, or a file with the token or with lines "NAME: TOKEN". The file is read again when it changes',
+      'Token for all endpoints under /v1/ except events, or a file with one token, or with a line "NAME: TOKEN" for each holder. The file is read again when it changes',
     example: '/run/secrets/upkeep-token',
     isCommon: true,
   },
@@ -39,7 +39,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     flag: 'http-api-events-token',
     placeholder: 'TOKEN',
     secret: true,
-    meaning: 'Token for /v1/events, or a file with it. The file is read again when it changes',
+    meaning: 'Token for /v1/events, or a file as for --http-api-token. The file is read again when it changes',
     example: '/run/secrets/upkeep-events-token',
   },
   httpHost: {

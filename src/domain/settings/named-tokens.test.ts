@@ -4,24 +4,68 @@ import { readTokens } from './named-tokens.ts';
 
 test.each([
   ['secret\n', [{ name: undefined, token: 'secret' }]],
+  ['\ufeff  secret', [{ name: undefined, token: 'secret' }]],
   ['a:b:c', [{ name: undefined, token: 'a:b:c' }]],
-  ['one\ntwo', [{ name: undefined, token: 'one\ntwo' }]],
+  ['bob:secret', [{ name: undefined, token: 'bob:secret' }]],
+  ['two words', [{ name: undefined, token: 'two words' }]],
+  ['# the token of the dashboard\n\nsecret\n', [{ name: undefined, token: 'secret' }]],
   ['anna: t1', [{ name: 'anna', token: 't1' }]],
+  ['anna: #t1', [{ name: 'anna', token: '#t1' }]],
   [
-    'anna: t1\r\n\nJosé at home:\tt2:x\nt3\n',
+    '# tokens\nanna: t1\r\n\r\n  # of the living room\r\nJosé at home:\tt2:x\rbob: t3\n',
     [
       { name: 'anna', token: 't1' },
       { name: 'José at home', token: 't2:x' },
-      { name: undefined, token: 't3' },
+      { name: 'bob', token: 't3' },
     ],
   ],
-  ['evil\u001b[0m: t1', [{ name: undefined, token: 'evil\u001b[0m: t1' }]],
-])('readTokens(%j)', (text, tokens) => expect(readTokens(text)).toEqual(tokens));
+])('readTokens(%j)', (text, tokens) => expect(readTokens(text)).toEqual({ kind: 'tokens', tokens }));
 
-test('a token without spaces is never taken for a name and a token', () => {
+const unnamed = 'is not NAME: TOKEN, as each line of several has to be';
+const badName = 'has a name that is not 1 to 50 letters, digits, spaces or . _ @ -';
+test.each([
+  ['', 'the file has no token'],
+  [' \n\t\n', 'the file has no token'],
+  ['# tokens', 'the file has no token: each of its lines is a comment'],
+  ['#secret\n#other', 'the file has no token: each of its lines is a comment'],
+  ['bob:', 'line 1 has a name without a token'],
+  ['# tokens\n\nbob: \n', 'line 3 has a name without a token'],
+  ['anna: t1\nbob:', 'line 2 has a name without a token'],
+  ['bob: my secret', 'line 1 has a token with a space in it'],
+  ['anna: t1\nt2', `line 2 ${unnamed}`],
+  ['t1\nanna: t2', `line 1 ${unnamed}`],
+  ['one\ntwo', `line 1 ${unnamed}`],
+  ['one\rtwo', `line 1 ${unnamed}`],
+  ['anna: t1\nbob:t2', `line 2 ${unnamed}`],
+  ['anna: t1\n: t2', `line 2 ${unnamed}`],
+  ['anna: t1\n"bob": t2', `line 2 ${badName}`],
+  ['anna = t1\nbob = t2', `line 1 ${unnamed}`],
+  [`${'x'.repeat(51)}: t1`, `line 1 ${badName}`],
+  ['evil\u001b[0m: t1', `line 1 ${badName}`],
+  [
+    Array.from({ length: 101 }, (_, index) => `n${index}: t${index}`).join('\n'),
+    'line 101 is one token more than the 100 that are possible',
+  ],
+])('readTokens(%j) refuses the file', (text, why) => expect(readTokens(text)).toEqual({ kind: 'refused', why }));
+
+test('a token without spaces, comment and final colon is never taken for a name and a token', () => {
   fc.assert(
-    fc.property(fc.stringMatching(/^[!-~]{1,80}$/), (token) => {
-      expect(readTokens(`${token}\n`)).toEqual([{ name: undefined, token }]);
+    fc.property(fc.stringMatching(/^[!"$-~][!-~]{0,78}[!-9;-~]$/), (token) => {
+      expect(readTokens(`${token}\n`)).toEqual({ kind: 'tokens', tokens: [{ name: undefined, token }] });
+    }),
+  );
+});
+
+test('a refusal never has content of the file, and tokens of several lines always have names', () => {
+  const line = fc.oneof(
+    fc.constantFrom('', '#', '# note', 'SECRET', 'SECRET:', 'SECRET: ', 'a: SECRET', 'SECRET: SECRET', 'a:SECRET'),
+    fc.string({ maxLength: 20 }).map((text) => `SECRET${text}`),
+  );
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 5 }), (lines) => {
+      const read = readTokens(lines.join('\n'));
+      if (read.kind === 'refused') expect(read.why).not.toContain('SECRET');
+      else if (read.tokens.length > 1) expect(read.tokens.every(({ name }) => name !== undefined)).toBe(true);
     }),
   );
 });

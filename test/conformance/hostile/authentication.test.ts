@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -137,7 +137,7 @@ describe('a token from a file', () => {
   test('is its trimmed content, and follows it without a restart', async () => {
     const path = join(folder, 'token');
     writeFileSync(path, '  first\n');
-    const { ask, stop, lines } = await startHttp(createScriptedService(), {
+    const { ask, stop } = await startHttp(createScriptedService(), {
       settings: { token: { kind: 'file', path } },
     });
     const statusWith = async (token: string) => (await ask('/v1/containers', { token })).status;
@@ -147,12 +147,6 @@ describe('a token from a file', () => {
     writeFileSync(path, 'second\n');
     expect([await statusWith('first'), await statusWith('second')]).toEqual([401, 200]);
 
-    writeFileSync(path, '');
-    expect([await statusWith(''), await statusWith('second')]).toEqual([401, 200]);
-    rmSync(path);
-    expect(await statusWith('second')).toBe(200);
-    expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(2);
-
     writeFileSync(`${path}.new`, 'third');
     renameSync(`${path}.new`, path);
     expect([await statusWith('second'), await statusWith('third')]).toEqual([401, 200]);
@@ -161,13 +155,51 @@ describe('a token from a file', () => {
 
   test('may hold a token for each of several people, with a name before it', async () => {
     const path = join(folder, 'people');
-    writeFileSync(path, 'anna: first-token\n\nJosé at home: second:token\nthird-token\n');
+    writeFileSync(path, '# people\nanna: first-token\n\nJosé at home: second:token\nbob: third-token\n');
     const { ask, stop } = await startHttp(createScriptedService(), { settings: { token: { kind: 'file', path } } });
     const statusWith = async (token: string) => (await ask('/v1/containers', { token })).status;
     for (const token of ['first-token', 'second:token', 'third-token']) expect(await statusWith(token)).toBe(200);
-    for (const token of ['anna', 'anna: first-token', 'third', '']) expect(await statusWith(token)).toBe(401);
+    for (const token of ['anna', 'anna: first-token', '# people', 'third', ''])
+      expect(await statusWith(token)).toBe(401);
     writeFileSync(path, 'anna: first-token\n');
     expect([await statusWith('first-token'), await statusWith('third-token')]).toEqual([200, 401]);
+    await stop();
+  });
+
+  const unusable: readonly [string, (path: string) => void][] = [
+    ['emptied', (path) => writeFileSync(path, '')],
+    ['removed', (path) => rmSync(path)],
+    ['replaced by a folder', (path) => (rmSync(path), mkdirSync(path))],
+    ['replaced by comments', (path) => writeFileSync(path, '# anna: first-token\n')],
+    ['left with a name alone', (path) => writeFileSync(path, 'bob:\n')],
+    ['given an unnamed line', (path) => writeFileSync(path, 'anna: first-token\nsecond-token\n')],
+    ['turned to nothing', (path) => (rmSync(path), symlinkSync('nowhere', path))],
+  ];
+  test.each(unusable)('lets nobody in while it is %s, with one error line', async (_, spoil) => {
+    const path = join(folder, 'spoiled');
+    writeFileSync(path, 'anna: first-token\n');
+    const { ask, stop, lines } = await startHttp(createScriptedService(), {
+      settings: { token: { kind: 'file', path }, eventsToken: { kind: 'file', path } },
+    });
+    const statusWith = async (token: string) => [
+      (await ask('/v1/containers', { token })).status,
+      (await ask(`/v1/events?access_token=${token}`, { method: 'HEAD', token: null })).status,
+      (await ask('/v1/status?extra=true', { token })).status,
+    ];
+    expect(await statusWith('first-token')).toEqual([200, 200, 200]);
+    spoil(path);
+    const given = ['first-token', 'second-token', 'anna', 'bob:', 'anna:%20first-token', '', 'undefined'];
+    for (const token of given) expect(await statusWith(token)).toEqual([401, 401, 401]);
+    rmSync(path, { recursive: true, force: true });
+    expect(await statusWith('first-token')).toEqual([401, 401, 401]);
+    const loud = lines.filter(({ level }) => level === 'error' || level === 'warn');
+    // One for each of the two options that name the file.
+    expect(loud.map(({ level, message }) => [level, message])).toEqual(
+      Array.from({ length: 2 }, () => ['error', expect.stringContaining('every request with a token is refused')]),
+    );
+    expect(JSON.stringify(lines)).not.toMatch(/first-token|second-token/);
+    writeFileSync(path, 'anna: first-token\n');
+    expect(await statusWith('first-token')).toEqual([200, 200, 200]);
     await stop();
   });
 

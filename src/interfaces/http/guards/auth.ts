@@ -10,18 +10,13 @@ import { watchFiles } from './watched-file.ts';
 /** Returns the name of the token, if it has one. Throws 401 unless the request has the required credentials. */
 export type Authenticate = (request: IncomingMessage, query: RawQuery) => string | undefined;
 
-export type TokenParts = {
-  readonly source: TokenSource;
-  /** Whether the token may also be sent as `access_token`, for an `EventSource`, which cannot set headers. */
-  readonly inQuery: boolean;
-  readonly log: Log;
-};
-
-/** Compares in constant time. `Bearer` is optional, because documentation pages send the bare value. */
-export function createAuthentication({ source, inQuery, log }: TokenParts): Authenticate {
-  const expected = readToken(source, log);
+/**
+ * Compares in constant time. `Bearer` is optional, because documentation pages send the bare value. With `inQuery`
+ * the token may also be sent as `access_token`, for an `EventSource`, which cannot set headers.
+ */
+export function createAuthentication(tokens: KnownTokens, { inQuery }: { readonly inQuery: boolean }): Authenticate {
   return ({ headers: { authorization } }, query) => {
-    const find = expected();
+    const find = tokens();
     // Node decodes headers with one character for each byte.
     const inHeader = authorization === undefined ? undefined : find(bearerOf(authorization), 'latin1');
     if (inHeader !== undefined) return inHeader.name;
@@ -32,11 +27,28 @@ export function createAuthentication({ source, inQuery, log }: TokenParts): Auth
   };
 }
 
-function readToken(source: TokenSource, log: Log): () => FindToken {
+/** The tokens in effect at the moment of a request. */
+export type KnownTokens = () => FindToken;
+
+/** A token file that becomes unusable lets nobody in, so that a withdrawn token is not valid for longer. */
+export function watchTokens(source: TokenSource, log: Log): KnownTokens {
   if (source.kind === 'file')
-    return watchFiles([source.path], { read: ([text = '']) => createFindToken(readTokens(text)), log });
+    return watchFiles([source.path], {
+      read: ([text = '']) => createFindToken(tokensIn(text)),
+      log,
+      instead: {
+        content: () => undefined,
+        message: 'The token file cannot be used: every request with a token is refused until it is mended',
+      },
+    });
   const known = createFindToken([{ name: undefined, token: source.value.trim() }]);
   return () => known;
+}
+
+function tokensIn(text: string): readonly NamedToken[] {
+  const read = readTokens(text);
+  if (read.kind === 'refused') throw new Error(read.why);
+  return read.tokens;
 }
 
 type FindToken = (given: string, encoding: 'latin1' | 'utf8') => NamedToken | undefined;
@@ -52,7 +64,7 @@ type TokenTest = (given: string, encoding: 'latin1' | 'utf8') => boolean;
 /** Takes the same time for every given token: both are compared at a fixed length. */
 function createTokenTest(text: string): TokenTest {
   const token = Buffer.from(text);
-  if (token.length === 0) throw new Error('the file is empty');
+  if (token.length === 0) throw new Error('an empty token');
   const expected = Buffer.alloc(Math.max(leastComparedBytes, token.length + 1));
   const seen = Buffer.alloc(expected.length);
   token.copy(expected);

@@ -1,3 +1,4 @@
+import type { KnownTokens } from '../guards/auth.ts';
 import type { Cors } from '../guards/cors.ts';
 import type { EventStreams } from '../events/event-streams.ts';
 import type { HttpParts } from '../service/parts.ts';
@@ -20,6 +21,7 @@ import { updateRoute } from './actions/update.ts';
 import type { UpdateRuns } from '../service/update-runs.ts';
 
 export type RouteParts = HttpParts & {
+  readonly eventsTokens: KnownTokens | undefined;
   readonly cors: Cors;
   readonly streams: EventStreams;
   readonly runs: UpdateRuns;
@@ -39,7 +41,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     ...decisionRoutes(parts),
     configRoute(parts),
     eventsRoute(parts.cors, parts.streams),
-    statusRoute(parts),
+    statusRoute(parts, parts.eventsTokens),
     ...metricsRoutes(parts),
     swaggerRoute(parts, () => enabled),
     ...healthRoutes(parts, parts.readinessTimeoutMs),

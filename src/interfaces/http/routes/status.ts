@@ -1,7 +1,5 @@
 import type { TargetStatus } from '../../../domain/notification/status.ts';
-import type { Log } from '../../../domain/outside/outside.ts';
-import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
-import { createAuthentication } from '../guards/auth.ts';
+import { createAuthentication, type KnownTokens } from '../guards/auth.ts';
 import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
 import { kindField } from '../replies/container-schemas.ts';
@@ -15,8 +13,9 @@ import { flag, unlisted } from '../requests/query.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
 
 /** `GET /v1/status`: the result of the last update, and the time of the next one. */
-export function statusRoute({ settings, service, clock, log, notifications }: HttpParts): Route {
-  const readsEvents = createEventsTest(settings, log);
+export function statusRoute(parts: HttpParts, eventsTokens: KnownTokens | undefined): Route {
+  const { settings, service, clock, notifications } = parts;
+  const readsEvents = createEventsTest(settings.groups.includes('events') ? eventsTokens : undefined);
   return defineRoute({
     group: 'metrics',
     path: '/v1/status',
@@ -55,9 +54,9 @@ export function statusRoute({ settings, service, clock, log, notifications }: Ht
 }
 
 /** Whether the token of a request is also valid for events, so that a client need not try. */
-function createEventsTest({ groups, eventsToken }: HttpSettings, log: Log): (request: RouteRequest) => boolean {
-  if (eventsToken === undefined || !groups.includes('events')) return () => false;
-  const authenticate = createAuthentication({ source: eventsToken, inQuery: false, log });
+function createEventsTest(tokens: KnownTokens | undefined): (request: RouteRequest) => boolean {
+  if (tokens === undefined) return () => false;
+  const authenticate = createAuthentication(tokens, { inQuery: false });
   return ({ raw, query }) => {
     try {
       authenticate(raw, query);

@@ -4,7 +4,7 @@ import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { AccessLog } from '../guards/access-log.ts';
 import { passBody } from '../guards/body-limit.ts';
-import { type Authenticate, createAuthentication } from '../guards/auth.ts';
+import { type Authenticate, createAuthentication, type KnownTokens } from '../guards/auth.ts';
 import { createClientReader } from '../guards/client-address.ts';
 import type { Cors } from '../guards/cors.ts';
 import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
@@ -20,6 +20,7 @@ import type { Found, Refused, RouteTable } from './route-table.ts';
 
 export type DoorParts = {
   readonly settings: HttpSettings;
+  readonly tokens: ServerTokens;
   readonly routes: RouteTable;
   readonly clock: Clock;
   readonly log: Log;
@@ -28,6 +29,9 @@ export type DoorParts = {
   /** Available after the server was created. */
   readonly connections: () => Connections;
 };
+
+/** The tokens of both kinds; undefined if there is none. */
+export type ServerTokens = { readonly api: KnownTokens | undefined; readonly events: KnownTokens | undefined };
 
 /** The listener of every request of a server. */
 export type Door = (request: IncomingMessage, response: HttpResponse) => void;
@@ -111,8 +115,8 @@ function end(response: ServerResponse, status: number): void {
 type Answer = (request: IncomingMessage, response: ServerResponse, found: Found) => Promise<void>;
 
 /** Answers a request by its route: checks token and query, calls the route, and replies to its errors. */
-function createAnswer({ settings, clock, log }: DoorParts): Answer {
-  const authenticate = createAuthenticators(settings, log);
+function createAnswer({ tokens, clock, log }: DoorParts): Answer {
+  const authenticate = createAuthenticators(tokens);
 
   return async (raw, response, { route, rest }) => {
     try {
@@ -137,17 +141,13 @@ function createAnswer({ settings, clock, log }: DoorParts): Answer {
 }
 
 /** Without a configured token, every request that needs it is refused. */
-function createAuthenticators(
-  { token, eventsToken }: HttpSettings,
-  log: Log,
-): Readonly<Record<Route['access'], Authenticate>> {
+function createAuthenticators({ api, events }: ServerTokens): Readonly<Record<Route['access'], Authenticate>> {
   const refuse: Authenticate = () => {
     throw new HttpError(401, 'no token is configured', { 'WWW-Authenticate': 'Bearer' });
   };
   return {
-    'api token': token === undefined ? refuse : createAuthentication({ source: token, inQuery: false, log }),
-    'events token':
-      eventsToken === undefined ? refuse : createAuthentication({ source: eventsToken, inQuery: true, log }),
+    'api token': api === undefined ? refuse : createAuthentication(api, { inQuery: false }),
+    'events token': events === undefined ? refuse : createAuthentication(events, { inQuery: true }),
     open: () => undefined,
   };
 }

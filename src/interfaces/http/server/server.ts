@@ -4,6 +4,7 @@ import { describeError } from '../../../domain/errors.ts';
 import { createAccessLog } from '../guards/access-log.ts';
 import { answerConnect } from './connect-request.ts';
 import { type Connections, trackConnections } from './connections.ts';
+import { watchTokens } from '../guards/auth.ts';
 import { createCors } from '../guards/cors.ts';
 import { createEventStreams } from '../events/event-streams.ts';
 import { answerClientError, type ClientErrorParts } from './client-error.ts';
@@ -42,11 +43,23 @@ export function createHttpServer(parts: HttpParts): HttpServer {
     epoch: randomBytes(6).toString('hex'),
   });
   const accessLog = createAccessLog(clock, log);
+  const { token, eventsToken } = settings;
+  const tokens = {
+    api: token && watchTokens(token, log),
+    events: eventsToken && watchTokens(eventsToken, log),
+  };
   const routes = createRouteTable(
-    enabledRoutes({ ...parts, cors, streams, runs, readinessTimeoutMs: limits.readinessTimeoutMs }),
+    enabledRoutes({
+      ...parts,
+      eventsTokens: tokens.events,
+      cors,
+      streams,
+      runs,
+      readinessTimeoutMs: limits.readinessTimeoutMs,
+    }),
   );
   const shared = { routes, clock, connections: () => connections };
-  const door = createDoor({ ...shared, settings, log, accessLog, cors });
+  const door = createDoor({ ...shared, settings, tokens, log, accessLog, cors });
   const server = serverFor(door, shared, parts);
   // Before it listens, `listen` reports the error. After that, the next connection may be accepted again.
   server.on('error', (error) => {
