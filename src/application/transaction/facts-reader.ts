@@ -30,7 +30,8 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
       try {
         return { memory, facts: await readFacts(options, memory) };
       } catch (error) {
-        const hasAnswered = error instanceof ServiceError && error.code === 'engine-refused';
+        const hasAnswered =
+          error instanceof ServiceError && (error.code === 'engine-refused' || error.code === 'engine-denied');
         const limitMs = hasAnswered ? refusalLimitMs : reconnectLimitMs;
         if (!(error instanceof ServiceError) || outside.clock.monotonicMs() - begunAtMs > limitMs) {
           if (!(error instanceof ServiceError))

@@ -65,6 +65,8 @@ export type Refusal = {
   readonly kind: 'refused';
   readonly status: number;
   readonly message: string;
+  /** A proxy before the engine, or a plugin of the engine, forbids this call for everybody. The status is 403. */
+  readonly isForbidden?: true;
   /**
    * A start failed because the container's command does not exist or cannot run. Engines that record it in the
    * container's state omit this.

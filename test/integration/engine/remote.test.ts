@@ -100,7 +100,7 @@ describeInLab('an engine that is reached another way', (lab) => {
         const run = await update(host);
         expect(run.code).toBe(1);
         expect(run.stdout).toContain('403');
-        expect(run.stdout).toMatch(new RegExp(missing.replace('{id}', '[0-9a-f]{64}')));
+        expect(run.stdout).toContain(missing);
         expect(await lab.engine.inspect('web')).toMatchObject({ Id: oldId, State: { Running: true } });
       },
     );

@@ -60,9 +60,13 @@ export function thrownOutcome(error: unknown): Failed {
   return { kind: 'unknown', message: describeError(error) };
 }
 
-/** The engine never answers 502 or 504. A proxy does if it lost the engine's answer. */
-export function errorOutcome({ status, message }: EngineError): Failed {
+/**
+ * The engine never answers 502 or 504. A proxy does if it lost the engine's answer. A forbidden call has one status,
+ * because the 404 of a proxy does not mean that something is missing.
+ */
+export function errorOutcome({ status, message, isForbidden }: EngineError): Failed {
   if (status === 502 || status === 504) return { kind: 'unknown', message };
+  if (isForbidden) return { kind: 'refused', status: 403, message, isForbidden };
   return { kind: 'refused', status, message };
 }
 

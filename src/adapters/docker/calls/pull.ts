@@ -6,6 +6,7 @@ import { formatPlatform } from '../../../domain/reference/platform.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
 import { EngineFailure } from '../transport/failure.ts';
+import { refusal } from '../reading/reads.ts';
 import { jsonLines } from '../streams/json-lines.ts';
 import { encodeCredentials, secretsOf } from './registry-auth.ts';
 import { fields, text } from '../transport/json-fields.ts';
@@ -28,6 +29,8 @@ export async function pullImage(client: Client, request: PullRequest, signal?: A
       patience: { for: 'silence', ms: request.idleTimeoutMs ?? client.deadlines.pullSilenceMs },
       signal,
     });
+    if (reply.kind === 'error' && reply.isForbidden && !reply.fromEngine)
+      throw refusal(`pull ${quoted(request.reference, 300)}`, reply);
     if (reply.kind === 'error') throw pullFailure(request, reply.message);
     for await (const line of jsonLines(reply.body)) {
       const error = errorIn(line);

@@ -43,9 +43,11 @@ export function isNotFound({ status, message, fromEngine }: EngineError): boolea
 /** Like `read`, for objects that always exist. */
 export async function readExisting(client: Client, request: Read): Promise<unknown> {
   const answer = await read(client, request);
-  if (answer === undefined) throw refusal(request.doing, { status: 404, message: 'not found', fromEngine: true });
+  if (answer === undefined) throw refusal(request.doing, notFound);
   return answer;
 }
+
+const notFound: EngineError = { status: 404, message: 'not found', fromEngine: true, isForbidden: false };
 
 /** Like `read`, for an object with an id. */
 export async function readInspected(client: Client, request: Read): Promise<JsonObject | undefined> {
@@ -72,13 +74,13 @@ export function unexpectedAnswer(doing: string, wanted: string): ServiceError {
   });
 }
 
-export function refusal(doing: string, { status, message }: EngineError): ServiceError {
-  if (status === 401 || status === 403) {
-    return new ServiceError(
-      'engine-denied',
-      `Cannot ${doing}: the engine, or a proxy before it, forbids it: ${status}, "${message}"`,
-      { remedy: 'Allow this call in the proxy before the engine: docs/engines.md lists the calls of Upkeep' },
-    );
+export function refusal(doing: string, { status, message, fromEngine, isForbidden }: EngineError): ServiceError {
+  if (isForbidden || status === 401 || status === 403) {
+    const why = fromEngine ? `the engine forbids it: ${status}, "${message}"` : message;
+    return new ServiceError('engine-denied', `Cannot ${doing}: ${why}`, { remedy: allowIt });
   }
   return new ServiceError('engine-refused', `Cannot ${doing}: the engine answered ${status}, "${message}"`);
 }
+
+/** The remedy for a forbidden call. */
+export const allowIt = 'Allow this call in the proxy before the engine: docs/engines.md lists the calls of Upkeep';

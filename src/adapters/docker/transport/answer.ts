@@ -1,7 +1,7 @@
 import { parseJson, isJsonObject } from '../../../domain/text/json-value.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import type { EngineResponse } from './request.ts';
+import type { EngineRequest, EngineResponse } from './request.ts';
 import { fields, text } from './json-fields.ts';
 
 export const megabyte = 1_048_576;
@@ -51,18 +51,59 @@ export type EngineError = {
   readonly message: string;
   /** False for an answer of another server, e.g. the 404 of a proxy. */
   readonly fromEngine: boolean;
+  /** A proxy before the engine, or a plugin of the engine, forbids the call for everybody. */
+  readonly isForbidden: boolean;
 };
 
-/** The engine's errors are `{"message": …}`: https://docs.docker.com/reference/api/engine/#section/Errors */
-export async function readError({ status, body }: EngineResponse): Promise<EngineError> {
+/**
+ * The engine's errors are `{"message": …}`: https://docs.docker.com/reference/api/engine/#section/Errors. A proxy
+ * answers a forbidden call with 403 (HAProxy, nginx), 405 (wollomatic's, for a method) or 404 (a router without the
+ * path), and a page or a line of its own.
+ */
+export async function readError({ status, body }: EngineResponse, call: EngineCall): Promise<EngineError> {
   const raw = (await readBytes(body, maxErrorBytes)).toString('utf8');
   const parsed = parseJson(raw);
-  const message = text(fields(parsed)['message']);
-  return {
-    status,
-    message: printable((message || raw).trim(), maxMessageChars) || `status ${status} without a message`,
-    fromEngine: isJsonObject(parsed) && message !== '' && message !== 'page not found',
-  };
+  const said = text(fields(parsed)['message']);
+  const isUnknownCall = said === 'page not found';
+  const fromEngine = isJsonObject(parsed) && said !== '' && !isUnknownCall;
+  const isProxys = !fromEngine && !isUnknownCall && proxyRefusals.includes(status);
+  const message = isProxys
+    ? `a proxy before the engine forbids ${shownCall(call)} (${status})`
+    : printable((said || withoutTags(raw)).trim(), maxMessageChars) || `status ${status} without a message`;
+  return { status, message, fromEngine, isForbidden: isProxys || (fromEngine && isPolicy(status, said)) };
+}
+
+type EngineCall = Pick<EngineRequest, 'method' | 'path'>;
+
+const proxyRefusals: readonly number[] = [401, 403, 404, 405];
+
+/** Docker answers 403 also for a used address or endpoint. https://docs.docker.com/engine/extend/plugins_authorization/ */
+function isPolicy(status: number, message: string): boolean {
+  return (
+    (status === 401 || status === 403 || status === 405) &&
+    /^(?:authorization denied by plugin|forbidden\b|unauthorized\b|method not allowed|(?:request|access) (?:denied|forbidden))/i.test(
+      message,
+    )
+  );
+}
+
+/** The call as in docs/engines.md: without version and ids. */
+function shownCall({ method, path }: EngineCall): string {
+  const plain = path
+    .replace(/^\/v\d[\d.]*(?=\/)/, '')
+    .replace(/\?.*$/, '')
+    .replaceAll('%3A', ':');
+  return printable(`${method} ${plain.replaceAll(/\b[0-9a-f]{64}\b/g, '{id}')}`, 300);
+}
+
+/** A page of a proxy as a line of text. */
+function withoutTags(raw: string): string {
+  if (!/^\s*<(?:!doctype|html|head|body|h\d|p|div)\b/i.test(raw)) return raw;
+  return raw
+    .replaceAll(/<(?:title|style|script)\b[^>]{0,500}>[^<]{0,5000}<\/[a-z]{1,10}>/gi, ' ')
+    .replaceAll(/<[^>]{0,1000}>/g, ' ')
+    .replaceAll(/[<>]/g, ' ')
+    .replaceAll(/\s+/g, ' ');
 }
 
 /** At most one chunk more than the limit. */

@@ -65,7 +65,8 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   async function askVersion(): Promise<EngineVersion> {
     const patience = { for: 'whole', ms: deadlines.readMs } as const;
     const response = await sendRequest(connection, clock, { method: 'GET', path: '/version', socket: 'own', patience });
-    if (response.status !== 200) throw refusedVersion(host, await readError(response));
+    if (response.status !== 200)
+      throw refusedVersion(host, await readError(response, { method: 'GET', path: '/version' }));
     const answer = await readJson(response.body, maxAnswerBytes).catch((cause: unknown) => {
       throw notAnEngine(host, cause);
     });
@@ -101,7 +102,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
     negotiation.notice(String(response.headers['api-version'] ?? ''));
     if (response.status < 300 || response.status === 304)
       return { kind: 'ok', status: response.status, body: response.body };
-    return { kind: 'error', ...withCallName(await readError(response), call) };
+    return { kind: 'error', ...(await readError(response, call)) };
   }
 
   async function sendTo(path: string, call: Call): Promise<EngineResponse> {
@@ -135,12 +136,6 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
 /** Different engines behind one address cause different warnings, because a warning names the versions. */
 const mostWarnings = 10;
 
-/** A proxy that forbids a call answers with its own page. The user must know which call to allow. */
-function withCallName(error: EngineError, { method, path }: Call): EngineError {
-  const byProxy = (error.status === 401 || error.status === 403) && !error.fromEngine;
-  return byProxy ? { ...error, message: `${error.message} (${method} ${path})` } : error;
-}
-
 /** `client version 1.51 is too new. Maximum supported API version is 1.41` */
 const versionRefused = /client version .{1,20} is too (?:new|old)/;
 
@@ -154,10 +149,10 @@ function queryOf(query: Query = {}): string {
 }
 
 function refusedVersion(host: string, error: EngineError): ServiceError {
-  if (error.status === 401 || error.status === 403) {
+  if (error.isForbidden && error.status !== 404) {
     return new ServiceError(
       'engine-denied',
-      `Cannot ask the container engine at "${host}" for its version: ${error.status}, "${error.message}"`,
+      `Cannot ask the container engine at "${host}" for its version: ${error.message}`,
       { remedy: 'Allow GET /version in the proxy before the engine' },
     );
   }
