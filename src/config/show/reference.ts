@@ -129,6 +129,10 @@ export function foreignLabelRows(): readonly (readonly string[])[] {
       code('com.docker.swarm.task.id'),
       'Marks a task of a Swarm service, which Swarm replaces itself. Upkeep does not update it',
     ],
+    [
+      code('com.docker.compose.oneoff=True'),
+      'Marks a container of docker compose run, which is not watched without its own label upkeep.enable=true. So do the marks of [other programs](operations.md#containers-of-other-programs), such as Kubernetes and CI runners',
+    ],
   ];
 }
 

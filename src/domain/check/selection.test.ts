@@ -79,6 +79,24 @@ describe('selectContainers()', () => {
       { labels: { 'com.docker.swarm.task.id': 'x' } },
       'is a task of a Swarm service, and Swarm replaces those itself',
     ],
+    [
+      'another manager’s',
+      {},
+      { labels: { 'io.kubernetes.pod.name': 'web-1' } },
+      'belongs to a pod of Kubernetes, and Kubernetes replaces it itself',
+    ],
+    [
+      'another manager’s, with a label that asks',
+      {},
+      { labels: { 'io.kubernetes.pod.name': 'web-1', 'upkeep.enable': 'true' } },
+      undefined,
+    ],
+    [
+      'another manager’s, disabled too',
+      {},
+      { labels: { 'org.testcontainers': 'true', 'upkeep.enable': 'false' } },
+      'is disabled by its label',
+    ],
   ])('%s', (_, settings, parts, expected) => {
     expect(whyNot(settings, parts)).toBe(expected);
   });
@@ -102,6 +120,16 @@ describe('selectContainers()', () => {
   ])('scope %j, label %j: watched %j', (scope, label, watched) => {
     const labels: Record<string, string> = label === undefined ? {} : { 'upkeep.scope': label };
     expect(whyNot({ scope }, { labels }) === undefined).toBe(watched);
+  });
+
+  test.each<readonly [imageLabels: Readonly<Record<string, string>> | undefined, isWatched: boolean]>([
+    [{}, true],
+    [{ 'upkeep.enable': 'true' }, false],
+    [undefined, false],
+  ])('of another manager’s container, only its own label counts: image %j, watched %j', (imageLabels, isWatched) => {
+    const labels = { 'com.docker.compose.oneoff': 'True', 'upkeep.enable': 'true' };
+    const { watched } = selectContainers([containerSummary('web', { labels })], unscoped, () => imageLabels);
+    expect(watched.length === 1).toBe(isWatched);
   });
 
   test('hands on what the labels say, and which are not heard', () => {
@@ -152,6 +180,7 @@ describe('whyOptedOut()', () => {
     [{ tier: 'db' }, { disableContainersByLabel: ['tier=db'] }, 'is disabled by disable-containers-by-label'],
     [{}, { skipImageNames: ['ngin.*'] }, 'runs an image of skip-image-names'],
     [{ 'upkeep.monitor-only': 'true' }, {}, 'is monitored only'],
+    [{ 'com.hashicorp.nomad.task_name': 'web' }, {}, 'belongs to an allocation of Nomad, and Nomad replaces it itself'],
     [{}, { monitorOnly: true }, 'is monitored only'],
   ])('whyOptedOut() with labels %j, settings %j: %j', (labels, settings, expected) => {
     const container = containerSummary('web', { labels, image: 'nginx:1.27' });

@@ -8,7 +8,7 @@ import type { ServiceSettings } from '../settings/service-settings.ts';
 import { type ContainerReference, readContainerReference } from './container-reference.ts';
 import { createImageRule, type ImageRule } from './image-selection.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
-import { readRules, type SelectionSettings, whyDisabled, whyUnwatched } from './watch-rules.ts';
+import { readRules, type SelectionSettings, whyDisabled, whyOthers, whyUnwatched } from './watch-rules.ts';
 
 export type Selection = {
   /** In listing order. */
@@ -51,7 +51,7 @@ export function createSelector(
   const rules = readRules(settings);
   return (container, imageLabels) => {
     const { wishes, warnings } = readLabels(container.labels, imageLabels);
-    const omission = whyUnwatched(container, wishes, rules);
+    const omission = whyUnwatched(container, wishes, rules, imageLabels);
     return omission === undefined ? { container, wishes, warnings } : { container, ...omission, warnings };
   };
 }
@@ -80,7 +80,7 @@ type OptOutSettings = Pick<
 >;
 
 /** `image` is the reference that the container was created from. */
-type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId'> & {
+type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId' | 'networkMode'> & {
   readonly imageLabels?: Labels | undefined;
 };
 
@@ -93,7 +93,8 @@ export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): str
   const { wishes } = readLabels(labels, imageLabels);
   const isDisabled = anyOf(settings.disableContainers.map(namePattern));
   const disabled = whyDisabled(candidate, wishes, { ...settings, isDisabled });
-  if (disabled !== undefined) return disabled.reason;
+  const excluded = disabled ?? whyOthers(candidate, imageLabels);
+  if (excluded !== undefined) return excluded.reason;
   const isSkipped = createImageRule({ skipImageNames: settings.skipImageNames, monitorImageNames: [] });
   const reference = readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: undefined });
   return isSkipped?.(reference) ?? (effectiveSettings(settings, wishes).monitorOnly ? 'is monitored only' : undefined);

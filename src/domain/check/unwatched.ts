@@ -10,6 +10,7 @@ const remedies = {
   excluded: 'change the options that exclude it by name, label or image',
   stopped: 'start it, or start Upkeep with --include-stopped',
   restarting: 'wait until it runs, or start Upkeep with --include-restarting',
+  'other manager': 'update it with its manager, or give it the label upkeep.enable=true',
   'swarm task': 'update its service with docker service update',
 } as const;
 

@@ -1,10 +1,12 @@
 import type { ContainerSummary } from '../container/container.ts';
+import type { Labels } from '../container/label-names.ts';
 import { carriesAny } from '../container/label-pair.ts';
-import type { LabelValues } from '../settings/labels.ts';
+import { type LabelValues, ownEnable } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 import { isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
+import { type ManagedCandidate, whyManagedElsewhere } from './other-managers.ts';
 import type { UnwatchedReason } from './unwatched.ts';
 
 /** The options that select the watched containers. */
@@ -47,6 +49,7 @@ export function whyUnwatched(
   container: ContainerSummary,
   wishes: LabelValues,
   rules: Rules,
+  imageLabels: Labels | undefined,
 ): UnwatchedReason | undefined {
   if (isParkedName(container.name)) return { reason: 'belongs to an update that is not finished' };
   if (parseKeptName(container.name) !== undefined) {
@@ -56,8 +59,8 @@ export function whyUnwatched(
     return { kind: 'swarm task', reason: 'is a task of a Swarm service, and Swarm replaces those itself' };
   }
   if (container.image === '' && container.imageId === '') return { reason: 'has no image (podman run --rootfs)' };
-  const disabled = whyDisabled(container, wishes, rules);
-  if (disabled !== undefined) return disabled;
+  const excluded = whyDisabled(container, wishes, rules) ?? whyOthers(container, imageLabels);
+  if (excluded !== undefined) return excluded;
   const scope = wishes.scope ?? '';
   if (scope !== rules.scope) {
     return { kind: 'other scope', reason: scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}` };
@@ -84,6 +87,13 @@ export function whyDisabled(
     return { kind: 'excluded', reason: 'is disabled by disable-containers-by-label' };
   }
   return undefined;
+}
+
+/** Why a container is another program's to replace, unless its own label asks for its updates. */
+export function whyOthers(container: ManagedCandidate, imageLabels: Labels | undefined): UnwatchedReason | undefined {
+  const reason = whyManagedElsewhere(container);
+  if (reason === undefined || ownEnable(container.labels, imageLabels) === true) return undefined;
+  return { kind: 'other manager', reason };
 }
 
 /** A paused container is watched and reported as stale, though it is not replaced. */

@@ -63,9 +63,12 @@ export function labelValuesOf({ settings, imageLabels }: Pick<Container, 'settin
  * brought that image.
  */
 export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): boolean {
-  return (
-    readEffectiveLabels(containerOwnLabels(settings.Config.Labels ?? {}, imageLabels ?? {}), {}).wishes.enable === false
-  );
+  return ownEnable(settings.Config.Labels ?? {}, imageLabels ?? {}) === false;
+}
+
+/** The value of the label `enable` that its owner gave to the container. With an unknown image there is none. */
+export function ownEnable(labels: Labels, imageLabels: Labels | undefined): boolean | undefined {
+  return readEffectiveLabels(containerOwnLabels(labels, imageLabels), {}).wishes.enable;
 }
 
 /** Labels that `readLabels` uses, with full names and verbatim values. Overridden ones are omitted. */

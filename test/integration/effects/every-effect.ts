@@ -43,6 +43,7 @@ const realDeaths = testsOf('failures/real-deaths.test.ts');
 const realRefusals = testsOf('failures/real-refusals.test.ts');
 
 const services = testsOf('swarm/managers.test.ts');
+const setUps = testsOf('failures/set-ups.test.ts');
 
 const chosen = options('containers are chosen by name, image, label and scope');
 const enabled = choosing('what the label enable forbids is never touched, and with --label-enable only what it allows');
@@ -288,6 +289,9 @@ export const effectsOfForeignLabels: Readonly<Record<string, Effect>> = {
     'a container is updated to the image that Zodiac noted on it, instead of its own',
   ),
   'com.docker.compose.depends_on': replaces,
+  'com.docker.compose.oneoff': setUps(
+    'failure 41: containers of other managers are not watched, with the reason, unless their own label asks',
+  ),
   'com.docker.compose.project': replaces,
   'com.docker.swarm.task.id': choosing('a task of a Swarm service is left to Swarm'),
 };

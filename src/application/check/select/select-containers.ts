@@ -18,7 +18,7 @@ import { summaryOfService } from '../../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
 import { type Listing, listAll } from '../../engine/list-all.ts';
 import { type ContainerReferences, createReferenceReader } from './container-references.ts';
-import { createLabelWarnings, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
+import { createLabelWarnings, createManagerNotes, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { limitMatching } from '../../async/limit-matching.ts';
 
@@ -55,6 +55,7 @@ export function createSelectContainers(
   const { clock, instance, publish } = outside;
   const readReferences = createReferenceReader(outside);
   const warnAboutLabels = createLabelWarnings(outside.log);
+  const noteManagers = createManagerNotes(outside.log);
   const warnAboutServices = createServiceWarnings(outside.log);
   const imageRule = createImageRule(settings);
 
@@ -84,6 +85,7 @@ export function createSelectContainers(
     const choose = (from: Selection) => selectByImage(from, imageRule, (id) => readableReference(references, id));
     const selection = choose({ watched, unwatched });
     warnAboutLabels(selection);
+    noteManagers(selection);
     warnAboutServices(services, selection.watched);
     const onMatch = stopMatchingInTime(clock);
     const ofRequest = (from: Selection) =>

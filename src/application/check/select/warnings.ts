@@ -6,6 +6,7 @@ import type { Selection, WatchedContainer } from '../../../domain/check/selectio
 import { scopeInForce } from '../../../domain/check/scope.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import { labelsWithoutEffect } from '../../../domain/swarm/service-summary.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
 import { createFirstTimes } from '../../async/remember.ts';
 
@@ -33,6 +34,26 @@ export function createLabelWarnings(log: Log): (selection: Selection) => void {
     for (const { container, warnings } of [...watched, ...unwatched])
       for (const warning of warnings)
         if (isFirst(`${container.name} ${warning}`)) log.warn(warning, { container: container.name });
+  };
+}
+
+/**
+ * Logs the containers that belong to another program, each reason once per process: a CI runner may create a hundred of
+ * them in an hour.
+ */
+export function createManagerNotes(log: Log): (selection: Pick<Selection, 'unwatched'>) => void {
+  const isFirst = createFirstTimes(100);
+  return ({ unwatched }) => {
+    const others = unwatched.filter(({ kind }) => kind === 'other manager');
+    for (const { container, reason } of others) {
+      if (!isFirst(reason)) continue;
+      const alike = others.filter((other) => other.reason === reason).length - 1;
+      const more = alike === 0 ? '' : `, and ${alike} more like it`;
+      log.info(
+        `Container ${quoted(container.name)} is not watched${more}: it ${reason}. The label upkeep.enable=true has it watched`,
+        { container: container.name },
+      );
+    }
   };
 }
 
