@@ -2,18 +2,19 @@ import type { Healthcheck } from '../../src/domain/container/container-settings.
 import { emitContainerEvent, type SandboxContainer, type SandboxProcess, type World } from './world.ts';
 
 /**
- * Probes as configured by the HEALTHCHECK. A behaviour is constant, so only the deciding probe is simulated:
+ * Probes as configured by the HEALTHCHECK. A behaviour is constant, so only the deciding probes are simulated:
  * https://docs.docker.com/reference/dockerfile/#healthcheck
  */
 export function watchHealth(world: World, container: SandboxContainer, process: SandboxProcess): void {
   if (!isProbed(container)) return;
   container.state = { ...container.state, health: 'starting' };
-  const verdict = verdictOf(container, readTimes(container.config.Healthcheck ?? {}));
-  const decide = () => {
-    container.state = { ...container.state, health: verdict.health, healthOutput: verdict.output };
-    emitContainerEvent(world, `health_status: ${verdict.health}`, container);
-  };
-  process.callOff.push(world.later.in(verdict.afterMs, decide));
+  for (const { health, output, afterMs } of verdictsOf(container, readTimes(container.config.Healthcheck ?? {}))) {
+    const decide = () => {
+      container.state = { ...container.state, health, healthOutput: output };
+      emitContainerEvent(world, `health_status: ${health}`, container);
+    };
+    process.callOff.push(world.later.in(afterMs, decide));
+  }
 }
 
 /** Whether there is a health check that is not disabled. */
@@ -26,16 +27,19 @@ type Times = { readonly intervalMs: number; readonly startPeriodMs: number; read
 type Verdict = { readonly health: 'healthy' | 'unhealthy'; readonly afterMs: number; readonly output: string };
 
 /**
- * The first successful probe makes it healthy. A number of failures in a row after the start period makes it unhealthy.
+ * A number of failures in a row after the start period makes it unhealthy. The first successful probe makes it healthy,
+ * also after that.
  */
-function verdictOf({ behaviour }: SandboxContainer, { intervalMs, startPeriodMs, retries }: Times): Verdict {
+function verdictsOf({ behaviour }: SandboxContainer, { intervalMs, startPeriodMs, retries }: Times): Verdict[] {
   const { health = { kind: 'healthy' } } = behaviour;
   const firstThatCounts = Math.floor(startPeriodMs / intervalMs) + 1;
   const givesUpAfterMs = (firstThatCounts + retries - 1) * intervalMs;
-  if (health.kind === 'unhealthy') return { health: 'unhealthy', afterMs: givesUpAfterMs, output: health.output ?? '' };
+  const output = health.kind === 'unhealthy' ? (health.output ?? '') : '';
+  const unhealthy: Verdict = { health: 'unhealthy', afterMs: givesUpAfterMs, output };
+  if (health.kind === 'unhealthy') return [unhealthy];
   const firstGoodMs = Math.max(1, Math.ceil((health.afterMs ?? 0) / intervalMs)) * intervalMs;
-  if (firstGoodMs <= givesUpAfterMs) return { health: 'healthy', afterMs: firstGoodMs, output: '' };
-  return { health: 'unhealthy', afterMs: givesUpAfterMs, output: '' };
+  const healthy: Verdict = { health: 'healthy', afterMs: firstGoodMs, output: '' };
+  return firstGoodMs <= givesUpAfterMs ? [healthy] : [unhealthy, healthy];
 }
 
 /** Defaults for missing values: 30 s, no start period, three retries. */

@@ -4,15 +4,22 @@ import { expect, test } from 'vitest';
 /** Every row of the page names tests that exist. */
 const page = new URL('../../docs/failures.md', import.meta.url);
 
-const [failures = '', pitfalls = ''] = readFileSync(page, 'utf8').split('## Pitfalls');
+const [failures = '', pitfalls = '', setups = ''] = readFileSync(page, 'utf8').split(/^## (?:Pitfalls|Set-ups)$/m);
 const rows = [
   ...rowsOf(failures).map((row) => ({ ...row, title: `failure ${row.number}:` })),
   ...rowsOf(pitfalls).map((row) => ({ ...row, title: `pitfall ${row.number}:` })),
+  ...setupsOf(setups),
 ];
 
 test('every failure and every pitfall has a row, in order', () => {
   expect(rowsOf(failures).map(({ number }) => number)).toEqual(Array.from({ length: 41 }, (_, index) => index + 1));
   expect(rowsOf(pitfalls).map(({ number }) => number)).toEqual(Array.from({ length: 24 }, (_, index) => index + 1));
+});
+
+test('every set-up has a name of its own', () => {
+  const titles = setupsOf(setups).map(({ title }) => title);
+  expect(titles.length).toBeGreaterThan(0);
+  expect(new Set(titles).size).toBe(titles.length);
 });
 
 test.each(rows)('$title has its tests where the page says', ({ title, files }) => {
@@ -23,6 +30,16 @@ test.each(rows)('$title has its tests where the page says', ({ title, files }) =
 function rowsOf(text: string): { readonly number: number; readonly files: readonly string[] }[] {
   return [...text.matchAll(/^\| (\d+) \|.*$/gm)].map(([line, number]) => ({
     number: Number(number),
-    files: [...line.matchAll(/\]\(([^)]+\.test\.ts)\)/g)].map(([, file = '']) => file),
+    files: filesIn(line),
   }));
+}
+
+/** The rows behind the head of their table. Their first column is the name. */
+function setupsOf(text: string): { readonly title: string; readonly files: readonly string[] }[] {
+  const [, , ...lines] = [...text.matchAll(/^\| (.+?) \|.*$|^\|-.*$/gm)];
+  return lines.map(([line, name]) => ({ title: `set-up ${name}:`, files: filesIn(line) }));
+}
+
+function filesIn(line: string): readonly string[] {
+  return [...line.matchAll(/\]\(([^)]+\.test\.ts)\)/g)].map(([, file = '']) => file);
 }

@@ -201,7 +201,7 @@ describeInLab('upkeep on a real engine', (lab) => {
       });
       writeFileSync(`${String(before.Mounts[0]?.['Source'])}/marker`, 'precious');
       // On a loaded machine, a version that ends after 2 s ends later.
-      const { run, outcomes } = await updateWithin('20s');
+      const { run, outcomes } = await updateWithin('20s', '--health-timeout', '20s');
       expect(run.code).toBe(1);
       expect(outcomes['web']?.outcome).toBe('rolled_back');
       // If a policy cannot be changed later, an exit may show as a restart.

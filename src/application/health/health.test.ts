@@ -80,13 +80,39 @@ describe('passGate()', () => {
     for (const pause of pauses) expect(pause).toBeGreaterThanOrEqual(2000);
   });
 
-  test('fails one that is unhealthy as soon as the engine says so', async () => {
+  test('waits for a slow first start: unhealthy before the deadline ends nothing', async () => {
     const { verdict, tookMs } = await gate(
-      { health: { kind: 'unhealthy' } },
-      { healthcheck: { Test: ['CMD', 'true'], Interval: second, Retries: 2 } },
+      { health: { kind: 'healthy', afterMs: 35_000 } },
+      {
+        healthcheck: { Test: ['CMD', 'true'], Interval: second, Retries: 3 },
+        labels: { 'upkeep.health-timeout': '40s' },
+      },
     );
-    expect(verdict).toMatchObject({ kind: 'failed', ownFault: true });
-    expect(tookMs).toBeLessThan(5000);
+    expect(verdict).toEqual({ kind: 'passed' });
+    expect(tookMs).toBeGreaterThanOrEqual(35_000);
+    expect(tookMs).toBeLessThan(38_000);
+  });
+
+  test.each([
+    ['its health timeout', { 'upkeep.health-timeout': '40s' }, 40_000],
+    ['100 s without one, however short its own times are', {}, 100_000],
+  ])('fails one that stays unhealthy after %s, with the output of its last probe', async (_, labels, expectedMs) => {
+    const { verdict, tookMs } = await gate(
+      { health: { kind: 'unhealthy', output: 'no route\nto db' } },
+      { healthcheck: { Test: ['CMD', 'true'], Interval: second, Timeout: second, Retries: 2 }, labels },
+    );
+    expect(tookMs).toBe(expectedMs);
+    const reason = `it did not become healthy within ${expectedMs / 1000} s, and is unhealthy: no route\\nto db`;
+    expect(verdict).toEqual({ kind: 'failed', reason, ownFault: true, wasSeenWell: true });
+  });
+
+  test('fails one that ends while it is unhealthy at once', async () => {
+    const { verdict, tookMs } = await gate(
+      { health: { kind: 'unhealthy' }, exitsAfterMs: 20_000, exitCode: 9 },
+      { healthcheck: { Test: ['CMD', 'true'], Interval: second }, labels: { 'upkeep.health-timeout': '10m' } },
+    );
+    expect(verdict).toMatchObject({ reason: 'it exited with code 9', ownFault: true });
+    expect(tookMs).toBe(20_000);
   });
 
   test.each([
@@ -252,14 +278,20 @@ describe('passGate()', () => {
 describe('healthDeadlineMs()', () => {
   const none = { gateTimeoutMs: undefined };
 
-  test('is the start period, all tries and one more, and 10 s, with the defaults of the engine', () => {
+  test('is the start period, all tries and one more, and 10 s, with the defaults of the engine; at least 100 s', () => {
     expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, none)).toBe(60_000 * 4 + 10_000);
     expect(
       healthDeadlineMs(
         { Test: ['CMD', 'true'], Interval: second, Timeout: 2 * second, Retries: 1, StartPeriod: 5 * second },
         none,
       ),
-    ).toBe(5000 + 6000 + 10_000);
+    ).toBe(100_000);
+    expect(
+      healthDeadlineMs(
+        { Test: ['CMD', 'true'], Interval: second, Timeout: 2 * second, Retries: 9, StartPeriod: 90 * second },
+        none,
+      ),
+    ).toBe(90_000 + 30_000 + 10_000);
   });
 
   test.each([undefined, null, {}, { Test: [] }, { Test: ['NONE'] }])(

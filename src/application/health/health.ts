@@ -31,8 +31,8 @@ export type GateOptions = {
 
 /**
  * Waits until a successor is proven: it stays up without a restart for the whole window, its HEALTHCHECK (if any)
- * reports healthy, and then its probe (if any) passes. Any exit is a failure. The restart policy is `no` during the
- * wait, so that no restart hides an exit. For engines that cannot change policies later, `restartsBefore: 0` counts
+ * reports healthy, and then its probe (if any) passes. Any exit is a failure. `unhealthy` is none before the deadline: a
+ * first start may migrate its data. The restart policy is `no` during the wait, so that no restart hides an exit. For engines that cannot change policies later, `restartsBefore: 0` counts
  * restarts before the first inspection.
  */
 export async function passGate(
@@ -73,8 +73,9 @@ export async function passGate(
       if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
       const elapsedMs = clock.monotonicMs() - begunAt;
       const { health } = container.state;
-      if (health === 'starting') await runHealthcheck?.();
-      const isWell = elapsedMs >= windowMs && health !== 'starting';
+      const isUnwell = health === 'starting' || health === 'unhealthy';
+      if (isUnwell) await runHealthcheck?.();
+      const isWell = elapsedMs >= windowMs && !isUnwell;
       if (isWell) {
         lastAnswer = await askProbe(outside, healthProbe, container, Math.max(1000, deadlineMs - elapsedMs));
         if (lastAnswer === undefined) {
@@ -85,11 +86,11 @@ export async function passGate(
       if (clock.monotonicMs() - begunAt >= deadlineMs) {
         const what =
           lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
-        const why = lastAnswer === undefined ? '' : `: ${lastAnswer}`;
+        const why = lastAnswer === undefined ? unhealthyWords(container) : `: ${lastAnswer}`;
         const reason = `${what} within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s${why}`;
         return { kind: 'failed', reason, ownFault: true, wasSeenWell };
       }
-      const isPolled = health === 'starting' && runHealthcheck !== undefined;
+      const isPolled = isUnwell && runHealthcheck !== undefined;
       const remaining = { leftOfWindowMs: windowMs - elapsedMs, leftMs: deadlineMs - elapsedMs };
       await pauses.next({ ...remaining, isProbing: isWell, isPolled });
       if (signal?.aborted) return { ...calledOff, wasSeenWell };
@@ -145,20 +146,20 @@ export const vanished: GateVerdict = {
 
 type Failure = { readonly reason: string; readonly ownFault: boolean };
 
-function failureOf(
-  { state, restartCount, settings }: Container,
-  first: Container,
-  restartsBefore: number,
-): Failure | undefined {
+function failureOf({ state, restartCount }: Container, first: Container, restartsBefore: number): Failure | undefined {
   const own = (reason: string): Failure => ({ reason, ownFault: true });
   if (state.oomKilled && !isAlive(state.status)) return own('it ran out of memory');
   if (!isAlive(state.status))
     return own(`it exited with code ${state.exitCode}${state.error === '' ? '' : ` (${state.error})`}`);
   if (state.status === 'restarting' || restartCount > restartsBefore) return own('it was restarted');
   if (state.startedAt !== first.state.startedAt) return { reason: 'somebody restarted it', ownFault: false };
-  if (state.health === 'unhealthy')
-    return own(`it is unhealthy${state.healthOutput === '' ? '' : `: ${probeWords(state.healthOutput, settings)}`}`);
   return undefined;
+}
+
+/** Continues the reason of a container that is still unhealthy at the deadline. Empty for any other. */
+function unhealthyWords({ state: { health, healthOutput }, settings }: Container): string {
+  if (health !== 'unhealthy') return '';
+  return `, and is unhealthy${healthOutput === '' ? '' : `: ${probeWords(healthOutput, settings)}`}`;
 }
 
 /** Probe output for a reason: one line, bounded, and without secrets, because it is kept in the history. */
@@ -178,8 +179,9 @@ function upSince({ nowMs }: EngineInfo, { state }: Container): number {
 }
 
 /**
- * The longest time until the verdict of a HEALTHCHECK: the start period, all tries and one more, and 10 s for the
- * engine. It is capped at an hour, because the values may come from the image. Zero means the engine's default:
+ * The time that a container has to become healthy. Without a health timeout: the start period, all tries of its
+ * HEALTHCHECK and one more, and 10 s for the engine, but at least `leastDefaultMs`. It is capped at an hour, because the
+ * values may come from the image. Zero means the engine's default:
  * https://docs.docker.com/reference/dockerfile/#healthcheck
  */
 export function healthDeadlineMs(
@@ -193,5 +195,8 @@ export function healthDeadlineMs(
     nanoseconds ? nanoseconds / 1e6 : fallback;
   const attemptMs = milliseconds(healthcheck.Interval, 30_000) + milliseconds(healthcheck.Timeout, 30_000);
   const wholeMs = milliseconds(healthcheck.StartPeriod, 0) + attemptMs * ((healthcheck.Retries || 3) + 1) + 10_000;
-  return Math.min(wholeMs, longestWaitMs);
+  return Math.min(Math.max(wholeMs, leastDefaultMs), longestWaitMs);
 }
+
+/** Docker's three failed probes at its own interval of 30 s, and 10 s. A quick HEALTHCHECK does not mean a quick start. */
+const leastDefaultMs = 100_000;

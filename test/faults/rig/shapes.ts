@@ -102,6 +102,7 @@ export const shapes: readonly Shape[] = [
     old: catalogue.v1,
     next: catalogue.sick,
     good: false,
+    flags: ['--health-timeout', '3s'],
     scene: web(restart('unless-stopped')),
   },
   {

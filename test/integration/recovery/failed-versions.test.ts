@@ -15,7 +15,7 @@ describeInLab('a version that failed on a real engine', (lab) => {
   const image = `${registry.host}/failed/web:stable`;
   const push = (spec: ImageSpec) => pushImage(registry, 'failed/web', 'stable', spec);
   const update = async (...args: string[]) => {
-    const flags = ['update', '--json', '--health-window', '1s', ...args];
+    const flags = ['update', '--json', '--health-window', '1s', '--health-timeout', '3s', ...args];
     const { code, stdout, stderr } = await runUpkeep(flags, { socket: engine.socket });
     const { containers } = JSON.parse(stdout) as { containers: Outcome[] };
     return { code, stderr, web: containers.find(({ name }) => name === 'web') };

@@ -74,7 +74,7 @@ describeInLab('tag policies', (lab) => {
       await push('1.0');
       await push('1.1', catalogue[bad]);
       await run('1.0', { 'upkeep.policy': 'minor' });
-      expect(await update()).toMatchObject({ outcome: 'rolled_back' });
+      expect(await update('--health-timeout', '3s')).toMatchObject({ outcome: 'rolled_back' });
       expect(await tag()).toBe('1.0');
       expect(await check()).toMatchObject({ status: 'held', hold: 'failed' });
       expect(await update()).toMatchObject({ outcome: 'skipped' });

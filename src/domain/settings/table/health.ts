@@ -42,7 +42,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
   gateTimeoutMs: {
     kind: 'duration',
     flag: 'health-timeout',
-    defaultMeaning: 'from the times of the HEALTHCHECK',
+    defaultMeaning: 'from the times of the HEALTHCHECK, at least 100s',
     minMs: 1000,
     maxMs: dayMs,
     meaning: 'Time that a new container has to become healthy before the update is rolled back',

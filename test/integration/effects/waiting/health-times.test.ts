@@ -11,6 +11,14 @@ const undecided = webServer('v2', {
   Healthcheck: { Test: ['CMD', 'false'], Interval: 200 * ms, StartPeriod: 60_000 * ms },
 });
 
+/** Fails its HEALTHCHECK for some seconds and is unhealthy after 0.4 s, as during a migration of its data. */
+const migrating = (then: string, seconds = 5) => {
+  const Cmd = ['sh', '-c', `trap 'exit 0' TERM; sleep ${seconds} & wait $!; ${then}`];
+  const Healthcheck = { Test: ['CMD-SHELL', 'echo migrating; test -e /tmp/done'], Interval: 200 * ms, Retries: 2 };
+  return webServer('v2', { Cmd, Healthcheck });
+};
+const migrates = migrating('touch /tmp/done; sleep 1000000 & wait $!');
+
 describeInLab('the times for stopping and health', (lab) => {
   const { engine } = lab;
   const { stale, inspect } = effectsScene(lab, 'health-times');
@@ -38,6 +46,49 @@ describeInLab('the times for stopping and health', (lab) => {
       reason: expect.stringContaining('did not become healthy within 1 s'),
     });
     expect(await idOf('web')).toBe(Id);
+  });
+
+  test.each<[string, object, readonly string[]]>([
+    ['as --health-timeout allows', {}, ['--health-timeout', '40s']],
+    ['as its label allows', { Labels: { 'upkeep.health-timeout': '40s' } }, ['--health-timeout', '1s']],
+    ['as the default allows', {}, []],
+    [
+      'by a HEALTHCHECK of its own',
+      { Healthcheck: { Test: ['CMD-SHELL', 'test -e /tmp/done'], Interval: 300 * ms, Retries: 1 } },
+      ['--health-timeout', '30s'],
+    ],
+  ])(
+    'set-up slow first start: a version that is unhealthy for some seconds is no failure, %s',
+    async (_, config, flags) => {
+      const old = webServer('v1', {
+        Cmd: ['sh', '-c', "trap 'exit 0' TERM; touch /tmp/done; sleep 1000000 & wait $!"],
+      });
+      const { Id, next } = await stale('db', { old, next: migrates, config });
+      const { outcomes } = await upkeep.update('--health-window', '0s', ...flags);
+      expect(outcomes['db']).toMatchObject({ outcome: 'updated', reason: '' });
+      const after = await inspect('db');
+      expect(after.Id).not.toBe(Id);
+      expect(idsOf(next)).toContain(after.Image);
+      expect(after.State).toMatchObject({ Running: true, Health: { Status: 'healthy' } });
+    },
+  );
+
+  test('set-up slow first start: one that ends fails at once, and one that stays unhealthy at its health timeout', async () => {
+    const [ending, staying] = await Promise.all([
+      stale('ending', { next: migrating('exit 5', 2) }),
+      stale('staying', { next: catalogue.sick, config: { Labels: { 'upkeep.health-timeout': '4s' } } }),
+    ]);
+    const beganMs = performance.now();
+    const { outcomes } = await upkeep.update('--health-timeout', '10m', '--health-window', '0s');
+    expect(performance.now() - beganMs).toBeLessThan(60_000);
+    expect(outcomes).toMatchObject({
+      ending: { outcome: 'rolled_back', reason: expect.stringContaining('it exited with code 5') },
+      staying: {
+        outcome: 'rolled_back',
+        reason: expect.stringContaining('it did not become healthy within 4 s, and is unhealthy: sick'),
+      },
+    });
+    expect([await idOf('ending'), await idOf('staying')]).toEqual([ending.Id, staying.Id]);
   });
 
   test('--stop-timeout decides when a container is killed that has no time of its own', async () => {
