@@ -65,7 +65,8 @@ export function listImages(world: World): readonly ImageSummary[] {
 }
 
 function summaryOf({ image, digests }: StoredImage, tags: readonly string[]): ImageSummary {
-  return { id: image.id, tags, digests: [...digests], labels: image.config.Labels ?? {} };
+  const { id, createdAtMs, config } = image;
+  return { id, tags, digests: [...digests], labels: config.Labels ?? {}, createdAtMs };
 }
 
 export function inspectImage(world: World, stored: StoredImage): Image {

@@ -268,7 +268,7 @@ describe('a cooldown', () => {
     await run(scene, 'twin', { 'upkeep.policy': 'major' });
     const { application } = start(scene, { cooldownMs: 48 * hourMs });
     await application.update(full);
-    const createdAtMs = scene.clock.nowMs() - 1000 * hourMs;
+    const createdAtMs = scene.clock.nowMs() - 500 * hourMs;
     for (const tag of ['web:2', 'web:3', 'twin:2']) scene.registry.store.publish(tag, { version: tag, createdAtMs });
     expect(outcomes(await application.update(full))).toEqual({ web: 'deferred', twin: 'deferred' });
     await scene.clock.run(() => scene.clock.sleep(47 * hourMs, new AbortController().signal));
@@ -292,7 +292,7 @@ describe('a cooldown', () => {
     const settings = { ...defaultSettings, gateWindowMs: 1000, cooldownMs: 48 * hourMs };
     const application = createApplication({ ...outside, registry }, settings);
     await application.update(full);
-    scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() - 1000 * hourMs });
+    scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() - 500 * hourMs });
     isReadable = false;
     await application.update(full);
     isReadable = true;
@@ -303,7 +303,7 @@ describe('a cooldown', () => {
     const scene = createSandboxScene();
     await run(scene, 'web', { 'upkeep.policy': 'major' });
     const { application } = start(scene, { cooldownMs: 48 * hourMs });
-    const createdAtMs = scene.clock.nowMs() - 1000 * hourMs;
+    const createdAtMs = scene.clock.nowMs() - 500 * hourMs;
     scene.registry.store.publish('web:2', { version: '2', createdAtMs });
     expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
     scene.registry.store.publish('web:3', { version: '3', createdAtMs });
@@ -315,7 +315,7 @@ describe('a cooldown', () => {
   test('of a higher tag counts from the build where the first check finds the tag', async () => {
     const scene = createSandboxScene();
     await run(scene, 'web', { 'upkeep.policy': 'major' });
-    scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() - 1000 * hourMs });
+    scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() - 500 * hourMs });
     const { application } = start(scene, { cooldownMs: 48 * hourMs });
     expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
   });

@@ -9,7 +9,7 @@ import { digestOfRepository, familiarReference, type ImageReference } from '../r
 import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { quoted } from '../text/printable.ts';
 import type { Age } from './sightings.ts';
-import { registryDigest, type CheckSubject, unknownVerdict, type Verdict, verdict } from './verdict.ts';
+import { freshReason, registryDigest, type CheckSubject, unknownVerdict, type Verdict, verdict } from './verdict.ts';
 
 /** The verdict without a registry. Undefined if the tag's digest must be requested from the registry. */
 export function judgeWithoutRegistry(subject: CheckSubject, images: ImageIndex): Verdict | undefined {
@@ -143,7 +143,7 @@ export function isRunning({ imageId, image }: CheckSubject, digests: readonly Di
 }
 
 function fresh(subject: CheckSubject, latestDigest: Digest): Verdict {
-  const known = verdict('fresh', 'Runs the newest image of its tag', subject);
+  const known = verdict('fresh', freshReason, subject);
   const isOwn = subject.image !== undefined && digestsOf(subject.image).includes(latestDigest);
   return { ...known, digest: isOwn ? latestDigest : known.digest, latestDigest, latestImageId: subject.imageId };
 }

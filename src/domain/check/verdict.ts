@@ -80,6 +80,14 @@ export type CheckSubject = {
   readonly ignoresCooldown?: boolean;
 };
 
+/** The reason of a container that is up to date, before any remark. */
+export const freshReason = 'Runs the newest image of its tag';
+
+/** What the reason of an up-to-date container says besides, as about higher versions; empty without it. */
+export function remarkOf(reason: string): string {
+  return reason.startsWith(`${freshReason}; `) ? reason.slice(freshReason.length + 2) : '';
+}
+
 /** A verdict without a newer version. */
 export function verdict(
   status: Staleness,

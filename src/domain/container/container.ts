@@ -71,6 +71,8 @@ export type ImageSummary = {
   readonly digests: readonly string[];
   /** Labels that containers inherit; absent: none. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** The build time, milliseconds since the epoch. Absent or 0: unknown. */
+  readonly createdAtMs?: number;
 };
 
 /** One image, inspected. */

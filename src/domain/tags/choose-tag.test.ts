@@ -142,6 +142,38 @@ describe('chooseTag() always', () => {
     );
   });
 
+  test('never another version of another program, before or after its own', () => {
+    const program = fc
+      .tuple(fc.constantFrom('pg', 'php', 'jdk', 'cuda', 'foo', 'xy'), fc.integer({ min: 7, max: 30 }))
+      .map((parts) => parts.join(''));
+    const tagged = fc.tuple(fc.constantFrom('before', 'after'), program, numbers, fc.constantFrom('', '-apache'));
+    const write = ([at, other, version, end]: readonly [string, string, string, string]) =>
+      at === 'before' ? `${other}-v${version}.0${end}` : `${version}-${other}${end}`;
+    fc.assert(
+      fc.property(tagged, fc.array(tagged, { maxLength: 40 }), anyPolicy, (own, others, policy) => {
+        const programOf = new Map([...others, own].map((one) => [write(one), one[1]]));
+        for (const { tag } of chooseTag({ current: write(own), tags: [...programOf.keys()], policy }).candidates)
+          expect(programOf.get(tag)).toBe(own[1]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('never another number without a word that several versions share', () => {
+    const variants = fc.uniqueArray(fc.integer({ min: 2, max: 40 }), { minLength: 1, maxLength: 4 });
+    const releases = fc.array(fc.tuple(numbers, variants), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(releases, fc.integer({ min: 2, max: 40 }), anyPolicy, (versions, own, policy) => {
+        const tags = versions.flatMap(([version, others]) =>
+          [own, ...others].map((other) => `${version}-${other}-slim`),
+        );
+        for (const { tag } of chooseTag({ current: `${versions[0]?.[0]}-${own}-slim`, tags, policy }).candidates)
+          expect(tag).toMatch(new RegExp(`-${own}-slim$`));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   test('depends neither on the order of the listing nor on what it says twice', () => {
     const shuffled = anyList.chain((tags) =>
       fc.tuple(fc.constant(tags), fc.shuffledSubarray([...tags, ...tags], { minLength: tags.length * 2 })),

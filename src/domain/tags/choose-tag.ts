@@ -1,9 +1,9 @@
 import type { BoundedPattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 import type { TagCandidate, TagFilter, TagPolicy, VersionKind } from './tag-policy.ts';
-import { compareNumbers, comparePreReleases } from './pre-release.ts';
-import { compareSuffixes, mayFollow, readSuffix } from './suffix.ts';
-import { parseVersionTag, type VersionTag } from './version-tag.ts';
+import { compareNumbers, compareStages } from './stage.ts';
+import { compareSuffixes, mayFollow } from './suffix.ts';
+import { parseVersionTag, readEnd, type VersionTag } from './version-tag.ts';
 
 export type TagQuestion = {
   readonly current: string;
@@ -18,8 +18,8 @@ export type TagQuestion = {
 };
 
 /**
- * Best first, so that the next one can be used if an image is missing for a platform. `because` is the reason if no
- * tags were compared.
+ * Best first, so that the next one can be used if an image is missing for a platform. `because`: there are none, because
+ * the tags cannot be compared, or because of what it says about higher versions.
  */
 export type TagChoice = { readonly candidates: readonly TagCandidate[]; readonly because?: string };
 
@@ -35,7 +35,14 @@ export function chooseTag({ current, tags, policy, include, exclude, onMatch = (
     onMatch();
     return include?.(tag) !== false && exclude?.(tag) !== true;
   };
-  return { candidates: found.filter(isMeant) };
+  const candidates = found.candidates.filter(isMeant);
+  if (candidates.length > 0) return { candidates };
+  const [leftOut] = found.candidates;
+  const because =
+    leftOut === undefined
+      ? found.because
+      : `${quoted(leftOut.tag)} is higher, but left out by tag-include or tag-exclude`;
+  return { candidates, ...(because !== undefined && { because }) };
 }
 
 function whyNone(current: string, policy: TagPolicy): string {
@@ -44,37 +51,76 @@ function whyNone(current: string, policy: TagPolicy): string {
     : `its tag ${quoted(current)} names no version, so only its digest is followed`;
 }
 
+type Found = {
+  readonly candidates: readonly TagCandidate[];
+  /** About the higher versions that are no candidates; undefined without any. */
+  readonly because: string | undefined;
+};
+
 /**
  * Tags with a higher version and the same prefix, form, count of numbers and suffix, best first. A pre-release is a
- * candidate only for a pre-release of the same numbers. Undefined: the current tag is not a version.
+ * candidate only for a pre-release of the same numbers, or where the repository has no releases. Undefined: the current
+ * tag is not a version.
  */
-function candidatesByVersion(
-  current: string,
-  tags: readonly string[],
-  most: VersionKind,
-): readonly TagCandidate[] | undefined {
+function candidatesByVersion(current: string, tags: readonly string[], widest: VersionKind): Found | undefined {
   const own = parseVersionTag(current);
   if (own === undefined) return undefined;
-  const suffixIn = rememberSuffixes();
+  const endIn = rememberEnds();
+  const bestFirst = bestFirstAfter(own);
   const higher = new Map<string, VersionTag>();
+  const early = new Map<string, VersionTag>();
+  const refused = new Map<Refusal, VersionTag>();
+  const refuse = (version: VersionTag, refusal: Refusal) => {
+    const highest = refused.get(refusal);
+    if (highest === undefined || bestFirst(version, highest) < 0) refused.set(refusal, version);
+  };
+  const counts: VersionTag[] = [];
+  let hasReleases = false;
   for (const tag of tags) {
     if (!tag.startsWith(own.prefix) || tag === current) continue;
-    const version = parseVersionTag(tag, suffixIn);
-    if (version !== undefined && isSuccessor(own, version, most)) higher.set(tag, version);
+    const version = parseVersionTag(tag, endIn);
+    if (version === undefined || version.prefix !== own.prefix) continue;
+    if (version.suffix.shape === own.suffix.shape && isComparable(own, version)) {
+      if (own.suffix.bare.length > 0) counts.push(version);
+      hasReleases ||= version.stage?.isBefore !== true;
+    }
+    const judged = judge(own, version, widest);
+    if (judged === 'higher') higher.set(tag, version);
+    else if (judged === 'pre-release' && isOfOneStage(own, version)) early.set(tag, version);
+    else if (judged !== 'lower') refuse(version, judged);
   }
-  return [...higher.values()]
-    .sort(bestFirst)
-    .map(({ tag, numbers }) => ({ tag, kind: kindOfStep(own.numbers, numbers) }));
+  const isCount = readCounts(own, counts);
+  const taken: VersionTag[] = [];
+  for (const version of [...higher.values(), ...early.values()]) {
+    if (hasReleases && early.has(version.tag)) refuse(version, 'pre-release');
+    else if (isCount(version)) taken.push(version);
+    else refuse(version, 'number');
+  }
+  return {
+    candidates: taken.sort(bestFirst).map(({ tag, numbers }) => ({ tag, kind: kindOfStep(own.numbers, numbers) })),
+    because: describeRefused(own, refused, widest),
+  };
 }
 
-/** Thousands of tags of one listing share a few suffixes. */
-function rememberSuffixes(): typeof readSuffix {
-  const known = new Map<string, ReturnType<typeof readSuffix>>();
+/**
+ * Whether two higher tags have the same numbers up to the first one that the current tag does not share: 20.04.1 and 20.04.2
+ * for 4.6.5. Without versions they are never in one line.
+ */
+export function isOfOneLine(current: string, one: string, other: string): boolean {
+  const [own, first, second] = [current, one, other].map((tag) => parseVersionTag(tag));
+  if (own === undefined || first === undefined || second === undefined) return false;
+  const changed = first.numbers.findIndex((number, at) => number !== own.numbers[at]);
+  return changed !== -1 && first.numbers.slice(0, changed + 1).every((number, at) => number === second.numbers[at]);
+}
+
+/** Thousands of tags of one listing share a few ends. */
+function rememberEnds(): typeof readEnd {
+  const known = new Map<string, ReturnType<typeof readEnd>>();
   return (text) => {
     if (known.has(text)) return known.get(text);
-    const suffix = readSuffix(text);
-    known.set(text, suffix);
-    return suffix;
+    const end = readEnd(text);
+    known.set(text, end);
+    return end;
   };
 }
 
@@ -88,26 +134,123 @@ function kindOfStep(from: readonly number[], to: readonly number[]): VersionKind
 /** The number of leading numbers that stay the same. */
 const kept: Readonly<Record<VersionKind, number>> = { major: 0, minor: 1, patch: 2 };
 
+/** Why a higher version is no candidate, in the order of its interest to users. */
+const refusals = ['number', 'suffix', 'count', 'form', 'pre-release', 'policy'] as const;
+
+type Refusal = (typeof refusals)[number];
+
 /** The cheap comparisons come first, because most tags fail them. */
-function isSuccessor(own: VersionTag, next: VersionTag, most: VersionKind): boolean {
-  if (next.prefix !== own.prefix || next.form !== own.form || next.numbers.length !== own.numbers.length) return false;
-  for (let at = 0; at < kept[most]; at += 1) if (next.numbers[at] !== own.numbers[at]) return false;
-  const difference = compareNumbers(next.numbers, own.numbers);
-  if (difference < 0 || !mayFollow(own.suffix, next.suffix)) return false;
-  if (difference > 0) return next.preRelease === undefined;
-  return own.preRelease !== undefined && (comparePreReleases(next.preRelease, own.preRelease) ?? 0) > 0;
+function judge(own: VersionTag, next: VersionTag, widest: VersionKind): Refusal | 'lower' | 'higher' {
+  const isAlike = isComparable(own, next);
+  const shared = isAlike ? next.numbers : next.numbers.slice(0, own.numbers.length);
+  const difference = compareNumbers(shared, isAlike ? own.numbers : own.numbers.slice(0, shared.length));
+  if (difference < 0) return 'lower';
+  if (difference === 0 && !(isAlike && (compareStages(next.stage, own.stage) ?? 0) > 0)) return 'lower';
+  if (next.form !== own.form) return 'form';
+  for (let at = 0; at < kept[widest]; at += 1) if (next.numbers[at] !== own.numbers[at]) return 'policy';
+  if (!isAlike) return 'count';
+  if (!mayFollow(own.suffix, next.suffix)) return 'suffix';
+  if (isYearAndMonth(next) && !isInYears(own)) return 'form';
+  return difference > 0 && next.stage?.isBefore === true ? 'pre-release' : 'higher';
+}
+
+/** A date may have further numbers behind it: `20240627.1` follows `20240627`. */
+function isComparable(own: VersionTag, next: VersionTag): boolean {
+  if (next.form !== own.form) return false;
+  return next.numbers.length === own.numbers.length || /^0000-?00-?00$/.test(own.form);
+}
+
+/** Whether both come before a release, in the same stage, and the second is not a candidate for it. */
+function isOfOneStage(own: VersionTag, next: VersionTag): boolean {
+  return own.stage?.isBefore === true && next.stage?.word === own.stage.word && next.stage.candidate === undefined;
+}
+
+/** `20.04.1`: no version has a number with a leading zero behind a year. */
+function isYearAndMonth({ tag, prefix }: VersionTag): boolean {
+  return /^[1-3]\d\.0[1-9](?!\d)/.test(tag.slice(prefix.length));
+}
+
+function isInYears({ numbers: [year = 0, month = 0] }: VersionTag): boolean {
+  return year >= 10 && year < 40 && month <= 12;
+}
+
+/**
+ * Whether a number without a word may change to that of another tag. The number of another program repeats: Node-RED's
+ * `-18`, `-20` and `-22` are versions of Node. A build begins at 0 or 1 with each version, or rises with the versions of
+ * a line.
+ */
+function readCounts(own: VersionTag, all: readonly VersionTag[]): (next: VersionTag) => boolean {
+  const byVersion = new Map<string, { readonly version: VersionTag; readonly counts: Set<number> }>();
+  for (const version of [own, ...all]) {
+    const key = keyOf(version);
+    const { counts } = byVersion.get(key) ?? { counts: new Set<number>() };
+    byVersion.set(key, { version, counts: counts.add(version.suffix.bare[0] ?? 0) });
+  }
+  const rising = [...byVersion.values()].sort((one, other) => compareVersions(one.version, other.version));
+  return (next) => {
+    const [number = 0, ...others] = next.suffix.bare;
+    if (compareNumbers(next.suffix.bare, own.suffix.bare) === 0) return true;
+    if (others.length > 0) return false;
+    const counts = byVersion.get(keyOf(next))?.counts ?? new Set();
+    if (Array.from({ length: number }, (_, at) => at + 1).every((count) => counts.has(count))) return true;
+    const changed = next.numbers.findIndex((part, at) => part !== own.numbers[at]);
+    const line = rising.filter(
+      ({ version }) => !version.numbers.slice(0, changed).some((part, at) => part !== own.numbers[at]),
+    );
+    return (
+      line.length >= minLine &&
+      line.every(({ counts: later }, at) => at === 0 || Math.min(...later) > Math.max(...(line[at - 1]?.counts ?? [])))
+    );
+  };
+}
+
+/** Fewer versions may rise together with another program by chance. */
+const minLine = 4;
+
+function keyOf({ numbers, stage }: VersionTag): string {
+  return JSON.stringify([numbers, stage]);
+}
+
+/** Without the suffix. */
+function compareVersions(one: VersionTag, other: VersionTag): number {
+  return compareNumbers(one.numbers, other.numbers) || (compareStages(one.stage, other.stage) ?? 0);
 }
 
 /** Independent of the order of the listing: equal versions (`1.2`, `1.02`) are ordered by their text. */
-function bestFirst(one: VersionTag, other: VersionTag): number {
-  return (
-    compareNumbers(other.numbers, one.numbers) ||
-    (comparePreReleases(other.preRelease, one.preRelease) ?? 0) ||
-    compareSuffixes(one.suffix, other.suffix) ||
+function bestFirstAfter(own: VersionTag): (one: VersionTag, other: VersionTag) => number {
+  return (one, other) =>
+    compareVersions(other, one) ||
+    compareSuffixes(one.suffix, other.suffix, own.suffix) ||
     one.tag.length - other.tag.length ||
-    (one.tag < other.tag ? -1 : 1)
-  );
+    (one.tag < other.tag ? -1 : 1);
 }
+
+function describeRefused(
+  own: VersionTag,
+  refused: ReadonlyMap<Refusal, VersionTag>,
+  widest: VersionKind,
+): string | undefined {
+  const told = refusals.flatMap((refusal) => {
+    const version = refused.get(refusal);
+    return version === undefined
+      ? []
+      : [`${quoted(version.tag)} is higher, but ${because[refusal](own, version, widest)}`];
+  });
+  return told.length === 0 ? undefined : told.slice(0, maxTold).join('; ');
+}
+
+/** More would hide the reason that matters. */
+const maxTold = 2;
+
+const because: Readonly<Record<Refusal, (own: VersionTag, next: VersionTag, widest: VersionKind) => string>> = {
+  number: (own, { suffix: { bare } }) =>
+    `the number ${bare.find((number, at) => number !== own.suffix.bare[at])} at its end may be the version of another program`,
+  suffix: (own, next) => `ends in ${quoted(next.written)}, not in ${quoted(own.written)}`,
+  count: (own, next) => `has ${next.numbers.length} numbers, not ${own.numbers.length}`,
+  form: (own) => (own.form === 'version' ? 'is a date' : 'is dated in another way'),
+  'pre-release': () => 'is a pre-release',
+  policy: (own, next, widest) => `is a ${kindOfStep(own.numbers, next.numbers)} step, and the policy is ${widest}`,
+};
 
 /**
  * Tags that the pattern matches and whose groups have higher numbers, best first. Undefined: the pattern does not match
@@ -118,7 +261,7 @@ function candidatesByPattern(
   tags: readonly string[],
   pattern: BoundedPattern,
   onMatch: () => void,
-): readonly TagCandidate[] | undefined {
+): Found | undefined {
   const own = numbersOf(pattern.groupsOf(current));
   if (own === undefined) return undefined;
   const higher: { readonly tag: string; readonly numbers: readonly number[] }[] = [];
@@ -128,7 +271,10 @@ function candidatesByPattern(
     if (numbers !== undefined && compareNumbers(numbers, own) > 0) higher.push({ tag, numbers });
   }
   higher.sort((one, other) => compareNumbers(other.numbers, one.numbers) || (one.tag < other.tag ? -1 : 1));
-  return higher.map(({ tag, numbers }) => ({ tag, kind: kindOfStep(own, numbers) }));
+  return {
+    candidates: higher.map(({ tag, numbers }) => ({ tag, kind: kindOfStep(own, numbers) })),
+    because: undefined,
+  };
 }
 
 /** All numbers in the groups, in order. Undefined without any, or if one is too long to be exact. */

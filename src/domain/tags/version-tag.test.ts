@@ -23,8 +23,8 @@ test.each([
 ])('%s names a version', (tag, prefix, numbers, form, before, shape) => {
   const version = parseVersionTag(tag);
   expect(version).toMatchObject({ tag, prefix, numbers, form, suffix: { shape } });
-  const { preRelease } = version ?? {};
-  expect(preRelease === undefined ? '' : [preRelease.word, ...preRelease.numbers].join(' ')).toBe(before);
+  const { stage } = version ?? {};
+  expect(stage === undefined ? '' : [stage.word, ...stage.numbers].join(' ')).toBe(before);
 });
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
   ...['amd64-latest', 'latest-pg16', 'sha-3f2a1bc', 'pr-123', 'git-1a2b3c4', '2c7d8e9f', 'main-8f3a2b1', '1234567'],
   ...[
     `sha256-${'0'.repeat(64)}.sig`,
-    '1.2.3.4.5',
+    '1.2.3.4.5.6.7.8.9',
     '9999999999999999.1',
     '',
     '-1.0',

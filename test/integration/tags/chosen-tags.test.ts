@@ -32,6 +32,33 @@ describeInLab('the tags that a registry has', (lab) => {
     expect(await check()).toMatchObject({ status: 'fresh' });
   });
 
+  test('a higher tag whose image is older is not moved to, and is named', async () => {
+    const { push, run, update, check, tag } = tagsScene(lab);
+    const built = (version: string, created: string) => push(version, { ...webServer(version), created });
+    await built('4.6.5', '2024-06-12T00:00:00Z');
+    await built('14.3.9', '2021-02-01T00:00:00Z');
+    await built('20.1.1', '2020-08-01T00:00:00Z');
+    await run('4.6.5', { 'upkeep.policy': 'major' });
+    const checked = await check();
+    expect(checked).toMatchObject({ status: 'fresh' });
+    expect(checked.reason).toContain('"20.1.1" is higher, but its image is older: built on 2020-08-01');
+    await built('5.0.1', '2024-10-01T00:00:00Z');
+    expect(await update()).toMatchObject({ outcome: 'updated' });
+    expect(await tag()).toBe('5.0.1');
+    expect(await update()).toMatchObject({ outcome: 'fresh' });
+  });
+
+  test('the version of another program at the end of a tag stays, and the check says which tag it did not take', async () => {
+    const { push, run, update, check, tag } = tagsScene(lab);
+    for (const each of ['4.0.1-18', '4.0.2-20', '4.0.2-22']) await push(each);
+    await run('4.0.1-18', { 'upkeep.policy': 'patch' });
+    expect(await update()).toMatchObject({ outcome: 'fresh' });
+    expect((await check()).reason).toContain('"4.0.2-22" is higher, but the number 22 at its end may be the version');
+    await push('4.0.2-18');
+    expect(await update()).toMatchObject({ outcome: 'updated' });
+    expect(await tag()).toBe('4.0.2-18');
+  });
+
   test('a tag without an image for the platform gives way to the next lower one', async () => {
     const { push, run, update, tag, repository } = tagsScene(lab);
     await push('1.0');

@@ -7,13 +7,13 @@ describe('images', () => {
     const images = [
       { Id: 'sha256:1', RepoTags: ['app:1', 'app:2'], RepoDigests: ['app@sha256:a'], Labels: { tier: 'web' } },
       { Id: 'sha256:2', RepoTags: ['<none>:<none>'], RepoDigests: ['<none>@<none>'] },
-      { Id: 'sha256:3', RepoTags: null },
+      { Id: 'sha256:3', RepoTags: null, Created: 1_700_000_000 },
     ];
     const { engine } = await connectedEngine({ script: { 'GET /images/json': images } });
     expect(await engine.listImages()).toEqual([
       { id: 'sha256:1', tags: ['app:1', 'app:2'], digests: ['app@sha256:a'], labels: { tier: 'web' } },
       { id: 'sha256:2', tags: [], digests: [], labels: {} },
-      { id: 'sha256:3', tags: [], digests: [], labels: {} },
+      { id: 'sha256:3', tags: [], digests: [], labels: {}, createdAtMs: 1_700_000_000_000 },
     ]);
   });
 

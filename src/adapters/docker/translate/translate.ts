@@ -56,7 +56,8 @@ function platformOf({ os, architecture, variant }: JsonObject): Pick<Container, 
 /** One entry of `GET /images/json`; undefined without an id. */
 export function readImageSummary(entry: unknown): ImageSummary | undefined {
   const image = fields(entry);
-  return text(image['Id']) === '' ? undefined : summaryOf(image);
+  const createdAtMs = count(image['Created']) * 1000;
+  return text(image['Id']) === '' ? undefined : { ...summaryOf(image), ...(createdAtMs > 0 && { createdAtMs }) };
 }
 
 /** `GET /images/{name}/json` */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createSandboxRegistry } from '../../../../sandbox/registry/registry.ts';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
@@ -112,6 +112,56 @@ test('a registry that lists no tags, or refuses, is no answer', async () => {
   const other = scene({ '1.0': [amd64], '1.1': [amd64] });
   other.store.misbehave('registry.test', { kind: 'rate-limited', max: 1, windowMs: 1000 });
   await expect(answer(other.find, ':1.0', 'minor')).rejects.toMatchObject({ code: 'registry-rate-limited' });
+});
+
+describe('a higher tag whose image is older', () => {
+  const builtAtMs = Date.UTC(2024, 5, 12);
+  const old = Date.UTC(2020, 7, 1);
+
+  async function found(dates: Readonly<Record<string, number | undefined>>, builtAt: number | undefined) {
+    const { registry, store } = createSandboxRegistry({ clock: createFakeClock({ auto: true }) });
+    for (const [tag, createdAtMs] of Object.entries(dates))
+      store.publish(`${name}:${tag}`, { version: tag, platforms: [amd64], ...(createdAtMs && { createdAtMs }) });
+    const find = createCandidateFinder(registry, clock);
+    const reference = parseImageReference(`${name}:4.6.5`);
+    const before = store.requests();
+    const answer = await find({ reference, policy: policyOf('major'), platform: amd64, builtAtMs: builtAt });
+    return { said: answer.kind === 'found' ? answer.step.tag : answer.because, requests: store.requests() - before };
+  }
+
+  test('is passed over, with all of its line', async () => {
+    const ancient = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`14.3.${at}`, old]));
+    const { said, requests } = await found(
+      { '4.6.5': builtAtMs, ...ancient, '14.2.9': old, '5.0.1': builtAtMs },
+      builtAtMs,
+    );
+    expect(said).toBe('5.0.1');
+    expect(requests).toBeLessThanOrEqual(4);
+  });
+
+  test('is named where there is no other', async () => {
+    const { said } = await found({ '4.6.5': builtAtMs, '14.3.9': old }, builtAtMs);
+    expect(said).toBe('"14.3.9" is higher, but its image is older: built on 2020-08-01, the running one on 2024-06-12');
+  });
+
+  test.each([
+    ['is taken where the time of the running image is unknown', { '14.3.9': old }, undefined],
+    [
+      'is taken within a month, because older versions are corrected too',
+      { '14.3.9': Date.UTC(2024, 4, 20) },
+      builtAtMs,
+    ],
+    ['is taken where it is newer', { '14.3.9': Date.UTC(2025, 0, 1) }, builtAtMs],
+  ])('%s', async (_, dates, builtAt) => {
+    expect((await found({ '4.6.5': builtAtMs, ...dates }, builtAt)).said).toBe('14.3.9');
+  });
+});
+
+test('says which higher version it does not take, and why', async () => {
+  const { find } = scene({ '4.0.1-18': [amd64], '4.0.2-20': [amd64], '4.0.2-22': [amd64] });
+  expect(await answer(find, ':4.0.1-18', 'patch')).toBe(
+    '"4.0.2-22" is higher, but the number 22 at its end may be the version of another program',
+  );
 });
 
 test('says where a higher tag may be hidden, because the list was cut', async () => {

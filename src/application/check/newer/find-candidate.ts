@@ -6,14 +6,18 @@ import { runsOn } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import { formatReference, repositoryName, type ImageReference } from '../../../domain/reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../../../domain/reference/platform.ts';
+import { printTime } from '../../../domain/text/duration.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import { ServiceError } from '../../../domain/errors.ts';
-import { chooseTag, type TagQuestion } from '../../../domain/tags/choose-tag.ts';
+import { chooseTag, isOfOneLine, type TagQuestion } from '../../../domain/tags/choose-tag.ts';
 import { remember } from '../../async/remember.ts';
 import type { TagCandidate } from '../../../domain/tags/tag-policy.ts';
 
 export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclude'> & {
   readonly reference: ImageReference;
   readonly platform: Platform;
+  /** The build time of the running image; absent: unknown. */
+  readonly builtAtMs?: number | undefined;
   /** False: try the next lower tag. Absent: every candidate is accepted. */
   readonly isWanted?: (candidate: FoundCandidate) => Promise<boolean>;
   /** The highest tag of the last check, empty if there was none. Undefined: there was no check. */
@@ -62,7 +66,7 @@ export function createCandidateFinder(
     (reference, platform) => `${formatReference(reference)} ${formatPlatform(platform)}`,
   );
 
-  return async ({ reference, platform, isWanted, highestBefore, noteHighest, ...filters }, signal) => {
+  return async ({ reference, platform, builtAtMs, isWanted, highestBefore, noteHighest, ...filters }, signal) => {
     const current = reference.tag;
     if (filters.policy.kind === 'digest' || current === undefined || reference.digest !== undefined)
       return { kind: 'none' };
@@ -70,14 +74,22 @@ export function createCandidateFinder(
     if (alone.because !== undefined) return { kind: 'none', because: alone.because };
     const { tags, isCut } = await listOf(reference, signal);
     const onMatch = limitMatching(clock, longestMatchingMs, tooSlowPatterns);
-    const choose = (among: readonly string[]) => chooseTag({ current, tags: among, ...filters, onMatch }).candidates;
-    const candidates = choose(tags);
-    const newTags = countNew(candidates, highestBefore, choose);
+    const choose = (among: readonly string[]) => chooseTag({ current, tags: among, ...filters, onMatch });
+    const { candidates, because } = choose(tags);
+    const newTags = countNew(candidates, highestBefore, (among) => choose(among).candidates);
+    const older: FoundOlder[] = [];
     let best: FoundCandidate | undefined;
-    for (const [place, step] of candidates.slice(0, mostTries).entries()) {
+    let tries = 0;
+    for (const [place, step] of candidates.entries()) {
+      if (older.some(({ tag }) => isOfOneLine(current, tag, step.tag))) continue;
+      if ((tries += 1) > mostTries) break;
       const next = { ...reference, tag: step.tag };
       const image = await imageOf(next, platform, signal);
       if (image === undefined) continue;
+      if (isOlder(image, builtAtMs)) {
+        older.push({ tag: step.tag, createdAtMs: image.createdAtMs });
+        continue;
+      }
       const found = { reference: next, digest: image.digest, image, step, isNew: place < newTags };
       if (isWanted === undefined || (await isWanted(found))) {
         best = found;
@@ -85,13 +97,16 @@ export function createCandidateFinder(
       }
       best ??= found;
     }
-    noteHighest?.(candidates[0]?.tag ?? '');
+    noteHighest?.(candidates.find(({ tag }) => !older.some((one) => isOfOneLine(current, one.tag, tag)))?.tag ?? '');
     if (best !== undefined) return { kind: 'found', ...best };
+    const [first] = older;
+    if (first !== undefined) return { kind: 'none', because: olderImage(first, builtAtMs) };
     if (candidates.length > 0) {
       const why = `none of the ${Math.min(mostTries, candidates.length)} highest tags has an image for`;
       return { kind: 'none', because: `${why} ${formatPlatform(platform)}` };
     }
-    return isCut ? { kind: 'none', because: cutList(), isCut } : { kind: 'none' };
+    if (isCut) return { kind: 'none', because: cutList(), isCut };
+    return { kind: 'none', ...(because !== undefined && { because }) };
   };
 }
 
@@ -106,6 +121,21 @@ function countNew(
   const tags = candidates.map(({ tag }) => tag);
   const ranked = tags.includes(before) ? tags : choose([...tags, before]).map(({ tag }) => tag);
   return Math.max(0, ranked.indexOf(before));
+}
+
+type FoundOlder = { readonly tag: string; readonly createdAtMs: number };
+
+/** A higher version that was built long before the running one is from an old numbering: qBittorrent's `20.04.1`. */
+function isOlder(image: RemoteImage, builtAtMs = 0): image is RemoteImage & { readonly createdAtMs: number } {
+  return image.createdAtMs !== undefined && image.createdAtMs < builtAtMs - slackMs;
+}
+
+/** A correction of an older version often appears after the newest version. */
+const slackMs = 30 * 24 * 3600 * 1000;
+
+function olderImage({ tag, createdAtMs }: FoundOlder, builtAtMs = 0): string {
+  const [its, own] = [createdAtMs, builtAtMs].map((ms) => printTime(ms).slice(0, 10));
+  return `${quoted(tag)} is higher, but its image is older: built on ${its}, the running one on ${own}`;
 }
 
 function tooSlowPatterns(): ServiceError {

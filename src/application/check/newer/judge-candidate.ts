@@ -77,10 +77,9 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
   };
   const highest = { highestBefore: tags.highest(key), noteHighest };
   const isDelayed = subject.inForce.cooldownMs > 0;
-  const answer = await find(
-    { reference: subject.reference, platform, ...rules, isWanted, ...(isDelayed && highest) },
-    signal,
-  );
+  const { reference, image } = subject;
+  const question = { reference, platform, builtAtMs: image?.createdAtMs, ...rules, isWanted };
+  const answer = await find({ ...question, ...(isDelayed && highest) }, signal);
   if (answer.kind === 'none' && answer.isCut) return unknownVerdict(sentence(answer.because ?? ''), subject);
   if (answer.kind === 'none') return { status: 'none', because: answer.because };
   const { tag } = answer.step;

@@ -39,6 +39,15 @@ describe('check()', () => {
     expect(fake.err()).toBe('');
   });
 
+  test('names a higher version that is not taken beside what is up to date', async () => {
+    const remark = '"16-18" is higher, but the number 18 at its end may be the version of another program';
+    const { fake } = await run(
+      ['check'],
+      checkReport([{ ...db, reason: `Runs the newest image of its tag; ${remark}` }]),
+    );
+    expect(fake.out()).toMatch(/^db +up to date +postgres:16 +"16-18" is higher, but the number 18 at its end/m);
+  });
+
   test('counts each container of an unfinished update once, by that state', async () => {
     const pending = { ...web, state: 'repair pending', reason: 'its owner is gone', isParked: false } as const;
     const { fake } = await run(['check'], checkReport([web, db], { unfinished: [pending] }));

@@ -50,7 +50,19 @@ describe('containers()', () => {
     const { fake } = await look(['containers'], {
       'containers/details': {
         containers: [
-          { ...containers[0], name: 'fine', verdict: 'fresh', version: '1.27.4', reason: 'Runs the newest image' },
+          {
+            ...containers[0],
+            name: 'fine',
+            verdict: 'fresh',
+            version: '1.27.4',
+            reason: 'Runs the newest image of its tag',
+          },
+          {
+            ...containers[0],
+            name: 'kept',
+            verdict: 'fresh',
+            reason: 'Runs the newest image of its tag; "2.0" is higher',
+          },
           {
             ...containers[0],
             verdict: 'stale',
@@ -68,6 +80,7 @@ describe('containers()', () => {
       'api        could not be checked                            exited   api:1       The registry cannot be reached',
       'web        update ready          1.27.3 → 1.27.4  2d       running  nginx:1.27',
       'fine       up to date            1.27.4                    running  nginx:1.27',
+      'kept       up to date                                      running  nginx:1.27  "2.0" is higher',
       '',
     ]);
   });

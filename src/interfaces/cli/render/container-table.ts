@@ -1,4 +1,5 @@
 import type { Cell, Column } from '../terminal/cell.ts';
+import { remarkOf } from '../../../domain/check/verdict.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { type ContainerOutcome, shownName } from '../../../domain/run/session.ts';
 import type { CheckedContainer, UnfinishedContainer } from '../context/context.ts';
@@ -86,11 +87,12 @@ const unknownVersion = { version: versionCell({}), age: ageCell(undefined, 0) };
 /** Only if the state is not enough. */
 function reasonOfCheck({ status, reason, error, pullDigest, latestDigest }: CheckedContainer): string {
   const isPlainUpdate = status === 'stale' && pullDigest === latestDigest;
-  return isPlainUpdate || /^(?:fresh|pinned|local)$/.test(status) ? '' : (error ?? reason);
+  if (status === 'fresh') return remarkOf(reason);
+  return isPlainUpdate || /^(?:pinned|local)$/.test(status) ? '' : (error ?? reason);
 }
 
 function sayWhy({ reason, downtimeMs, stoppingMs, outcome }: ContainerOutcome): string {
-  if (outcome === 'fresh') return '';
+  if (outcome === 'fresh') return remarkOf(reason);
   const down = formatDowntime(downtimeMs, stoppingMs);
   if (down === '') return reason;
   return reason === '' ? down : `${reason} (${down})`;

@@ -1,3 +1,4 @@
+import { remarkOf } from '../../../domain/check/verdict.ts';
 import { shownName } from '../../../domain/run/session.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { ContainerView, Finding, UnwatchedView } from '../context/views.ts';
@@ -48,7 +49,7 @@ function watchedRow({ finding, ...container }: ContainerView, nowMs: number): re
     state: wordingOf(finding),
     version: versionCell({ from: container.version, to: container.latestVersion }),
     age: ageCell(isNewer ? container.releasedAtMs : undefined, nowMs),
-    reason: isPlain(finding) ? '' : container.reason,
+    reason: isPlain(finding) ? remarkOf(container.reason) : container.reason,
   };
   return cells(row, container.state);
 }

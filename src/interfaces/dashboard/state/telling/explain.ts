@@ -61,8 +61,15 @@ export function explain(
         one.checkedAtMs === undefined
           ? 'Runs the newest image of its tag.'
           : `Runs the newest image of its tag. Checked ${age(nowMs - one.checkedAtMs)} ago.`,
+        ...remarked(one.reason),
       ];
   }
+}
+
+/** What the reason of the check says besides, as about higher versions. */
+function remarked(reason: string): readonly string[] {
+  const at = reason.indexOf('; ');
+  return at === -1 ? [] : [withNoBreakSpaces(withPeriod(capitalized(reason.slice(at + 2))))];
 }
 
 export type Circumstances = {

@@ -211,9 +211,20 @@ test('steps are shown of an update that has failed, and not of a rollback that a
   expect([timesAfter('rolled_back'), timesAfter('updated')]).toEqual([{ starting: 5 }, undefined]);
 });
 
+test('a higher version that is not taken is named beside what is up to date', () => {
+  const explained = (reason: string) => {
+    const [one] = readDetails({ containers: [{ name: 'web', verdict: 'fresh', reason }] });
+    return one && explain(one, describeState(one, undefined, now), { ...circumstances, update: undefined });
+  };
+  const plain = 'Runs the newest image of its tag';
+  expect(explained(plain)).toEqual([`${plain}.`]);
+  expect(explained(`${plain}; "4.0.2-22" is higher, but a pre-release`)?.at(-1)).toMatch(/^"4.0.2-22" is.higher/);
+});
+
+const circumstances = { nextRunAtMs: undefined, canDecide: true, nowMs: now };
+
 test('the words about an update under way are true for a rollback too, whose new container has the older version', () => {
   const [one] = readDetails({ containers: [{ name: 'web' }] });
-  const circumstances = { nextRunAtMs: undefined, canDecide: true, nowMs: now };
   for (const phase of phases) {
     const update = { ...waiting, phase };
     if (one)
