@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';
@@ -78,7 +79,6 @@ describe('which containers', () => {
     ['?image=nginx&container=web', ['nginx'], ['web']],
     ['?image=&container=', [], []],
     ['?image=,,', [], []],
-    ['?Image=nginx', [], []],
     ['?unknown=x', [], []],
   ])('%s', async (query, images, containers) => {
     expect((await update(query)).status).toBe(200);
@@ -95,6 +95,12 @@ describe('which containers', () => {
     ['?image[]=nginx', 'did you mean "image"?'],
     ['?container%5B%5D=web&container%5B%5D=db', 'did you mean "container"?'],
     ['?name=web', 'did you mean "container"?'],
+    ['?Image=nginx', 'did you mean "image"?'],
+    ['?hostname=pmm-server&newImageName=percona/pmm-server:3', 'did you mean "container"?'],
+    ['?conatiner=web', 'did you mean "container"?'],
+    ['?cont=web', 'did you mean "container"?'],
+    ['?service[]=web', 'did you mean "container"?'],
+    ['?time-out=5s', 'did you mean "timeout"?'],
   ])('%s is refused, because otherwise all would be updated', async (query, hint) => {
     for (const path of ['/v1/update', '/v1/check']) {
       const reply = await scene.ask(`${path}${query}`, { method: 'POST' });
@@ -103,6 +109,103 @@ describe('which containers', () => {
       expectErrorBody(reply);
     }
     expect(scene.service.asked).toEqual([]);
+  });
+});
+
+describe('a request that is not understood updates nothing', () => {
+  const parameters = ['image', 'container', 'async', 'timeout', 'engine', 'dry_run', 'now', 'approved', 'retry_failed'];
+
+  /** One mistake of a person or of another program in a name. */
+  const misspelt = fc
+    .record({
+      name: fc.constantFrom(...parameters),
+      mistake: fc.constantFrom(
+        (name: string) => name.toUpperCase(),
+        (name: string) => `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`,
+        (name: string) => `${name}[]`,
+        (name: string) => name.replaceAll(/_(.)/g, (_, next: string) => next.toUpperCase()),
+        (name: string) => name.replaceAll('_', '-'),
+        (name: string) => ` ${name}`,
+        (name: string) => `${name}.`,
+        (name: string) => (name.length > 4 ? `${name}s` : name),
+        (name: string) => (name.length > 6 ? name.slice(0, 3) + name.slice(4) : name),
+        (name: string) =>
+          name.length > 6 ? `${name.slice(0, 2)}${name.slice(3, 4)}${name.slice(2, 3)}${name.slice(4)}` : name,
+      ),
+    })
+    .map(({ name, mistake }) => ({ name, typed: mistake(name) }))
+    .filter(({ typed }) => !parameters.includes(typed));
+
+  test('near misses of every name are refused with the right one', async () => {
+    await fc.assert(
+      fc.asyncProperty(misspelt, fc.constantFrom('', '=', '=1', '=true', '=web'), async ({ name, typed }, value) => {
+        const reply = await update(`?${encodeURIComponent(typed)}${value}`);
+        expect(reply.status).toBe(400);
+        expect(reply.json().error).toContain(`did you mean "${name}"?`);
+      }),
+    );
+    expect(scene.service.asked).toEqual([]);
+  });
+
+  test.each(['preview=1', 'simulate', 'what-if=true', 'noop=1', 'monitor_only=true', 'dryRun=true', 'dry-run=true'])(
+    '?%s is refused, because a rehearsal was meant',
+    async (query) => {
+      const reply = await update(`?${query}`);
+      expect([reply.status, reply.json().error]).toEqual([400, expect.stringContaining('did you mean "dry_run"?')]);
+      expect(scene.service.asked).toEqual([]);
+    },
+  );
+
+  test.each(['dry_run=1', 'dry_run=yes', 'dry_run', 'dry_run=', 'dry_run=T', 'dry_run=TRUE', 'dry_run=Yes&dry_run=1'])(
+    '?%s is a rehearsal',
+    async (query) => {
+      expect((await update(`?${query}`)).json().dry_run).toBe(true);
+      expect(scene.service.asked.map(({ kind }) => kind)).not.toContain('update');
+    },
+  );
+
+  test.each(['dry_run=0', 'dry_run=no', 'dry_run=False', 'dry_run=f'])('?%s is an update', async (query) => {
+    expect((await update(`?${query}`)).status).toBe(200);
+    expect(scene.service.asked.map(({ kind }) => kind)).toEqual(['update']);
+  });
+
+  test.each(['dry_run', 'now', 'approved', 'retry_failed', 'ignore_waves'])(
+    '%s with a value that is no boolean, or with two, is refused',
+    async (name) => {
+      for (const value of ['ture', '2', 'on', '-1', 'null', 'true,false', `true&${name}=false`, `x&${name}=true`]) {
+        const reply = await update(`?container=web&${name}=${value}`);
+        expect([reply.status, reply.json().error]).toEqual([400, expect.stringContaining(`"${name}"`)]);
+      }
+      expect(scene.service.asked).toEqual([]);
+    },
+  );
+
+  test('a parameter that narrows nothing is ignored, and told in a header and once in the log', async () => {
+    for (let time = 0; time < 3; time += 1) {
+      const reply = await update('?utm_source=homepage&%CF%80=1');
+      expect(reply.status).toBe(200);
+      expect(reply.headers['x-upkeep-warning']).toBe('unknown query parameters ignored: "utm_source", "?"');
+    }
+    expect(scene.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+    expect((await update('?container=web')).headers['x-upkeep-warning']).toBeUndefined();
+  });
+
+  test.each([false, true])('a body is not used, and that is told (chunked: %s)', async (chunked) => {
+    const body = 'container=api&dry_run=true';
+    const reply = await scene.ask('/v1/update', { method: 'POST', body, chunked });
+    expect(reply.status).toBe(200);
+    expect(reply.headers['x-upkeep-warning']).toContain('the request body is not used');
+    expect(scene.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+    const empty = await scene.ask('/v1/update', { method: 'POST', body: '', chunked });
+    expect(empty.headers['x-upkeep-warning']).toBeUndefined();
+  });
+
+  test('a client of the first Watchtower is told once in the log how to go on', async () => {
+    for (let time = 0; time < 3; time += 1) expect((await scene.ask('/v1/update')).status).toBe(405);
+    const warnings = scene.lines.filter(({ level }) => level === 'warn');
+    expect(warnings.map(({ message }) => message)).toEqual([
+      expect.stringContaining('GET /v1/update, which is refused: use POST, or start the service with'),
+    ]);
   });
 });
 

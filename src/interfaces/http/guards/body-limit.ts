@@ -5,20 +5,20 @@ import { errorBody, jsonType } from '../replies/errors.ts';
 export const bodyLimitBytes = 1_048_576;
 
 /**
- * Calls `next` after the body was read and discarded, or at once without a body. Answers 413 to a body that is too
- * large.
+ * Calls `next` with the size of the body after it was read and discarded, or at once without a body. Answers 413 to a
+ * body that is too large.
  */
 export function passBody(
   request: IncomingMessage,
   response: ServerResponse,
-  { nowMs, next }: { readonly nowMs: () => number; readonly next: () => void },
+  { nowMs, next }: { readonly nowMs: () => number; readonly next: (bodyBytes: number) => void },
 ): void {
-  if (!hasBody(request)) return next();
+  if (!hasBody(request)) return next(0);
   if (announcesTooMuch(request)) return void refuseBody(request, response, nowMs());
   if (waitsForContinue(request)) response.writeContinue();
-  skipBody(request, (outcome) => {
-    if (outcome === 'too large') void refuseBody(request, response, nowMs());
-    else next();
+  skipBody(request, (bytes) => {
+    if (bytes > bodyLimitBytes) void refuseBody(request, response, nowMs());
+    else next(bytes);
   });
 }
 
@@ -42,23 +42,22 @@ function waitsForContinue({ headers, httpVersion }: IncomingMessage): boolean {
 }
 
 /**
- * Reads and discards the body. Reports `ended`, or `too large` as soon as it exceeds the limit. Never calls back for a
- * client that has disconnected.
+ * Reads and discards the body. Reports its bytes at its end, or those read so far as soon as they exceed the limit.
+ * Never calls back for a client that has disconnected.
  */
-function skipBody(request: IncomingMessage, callback: (outcome: 'ended' | 'too large') => void): void {
+function skipBody(request: IncomingMessage, callback: (bytes: number) => void): void {
   let bytes = 0;
   const onData = (chunk: Buffer): void => {
     bytes += chunk.length;
-    if (bytes > bodyLimitBytes) finish('too large');
+    if (bytes > bodyLimitBytes) finish();
   };
-  const onEnd = (): void => finish('ended');
-  function finish(outcome: 'ended' | 'too large'): void {
+  function finish(): void {
     request.off('data', onData);
-    request.off('end', onEnd);
-    callback(outcome);
+    request.off('end', finish);
+    callback(bytes);
   }
   request.on('data', onData);
-  request.on('end', onEnd);
+  request.on('end', finish);
 }
 
 async function refuseBody(request: IncomingMessage, response: ServerResponse, nowMs: number): Promise<void> {

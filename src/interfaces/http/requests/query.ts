@@ -37,7 +37,7 @@ export function parseQuery(target: string): RawQuery {
   return parse(queryOf(target), '&', '=', { maxKeys: 0 });
 }
 
-/** Reads all parameters of a table. Unknown parameters are ignored. */
+/** Reads all parameters of a table, and no others. */
 export function readQuery<Table extends QueryTable>(table: Table, raw: RawQuery): ValuesOf<Table> {
   const values: Record<string, unknown> = {};
   for (const name in table) values[name] = table[name]?.read(given(raw, name), name);
@@ -62,13 +62,33 @@ export function text(description: string): Parameter<string | undefined> {
   return { documentation: { type: 'string', description }, read: ([first]) => first || undefined };
 }
 
-/** Only `true` counts, in any case. */
+/** A boolean of the specification: only `true` counts, in any case. */
 export function flag(description: string): Parameter<boolean> {
   return {
     documentation: { type: 'boolean', description },
     read: ([first]) => first?.toLowerCase() === 'true',
   };
 }
+
+/**
+ * A boolean of Upkeep's own: a bare name, or `true`, `1`, `t`, `yes`, or their opposites, in any case. Throws 400 for
+ * any other value, and for values that contradict each other.
+ */
+export function toggle(description: string): Parameter<boolean> {
+  return {
+    documentation: { type: 'boolean', description },
+    read: (texts, name) => {
+      const [first = false, ...others] = texts.map((text) => booleans.get(text.trim().toLowerCase()) ?? 'unclear');
+      if (first !== 'unclear' && others.every((other) => other === first)) return first;
+      throw new HttpError(400, `invalid query parameter "${name}": expected true or false, once`);
+    },
+  };
+}
+
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ...['', 'true', '1', 't', 'yes'].map((text) => [text, true] as const),
+  ...['false', '0', 'f', 'no'].map((text) => [text, false] as const),
+]);
 
 /** A time in RFC 3339, in milliseconds. Undefined when it is not given, 400 when it is empty or malformed. */
 export function moment(description: string): Parameter<number | undefined> {
@@ -99,17 +119,6 @@ export function count(description: string): Parameter<number | undefined> {
 /** Accepted, but described only in the text of its route, because the specification fixes the list of parameters. */
 export function unlisted<Value>({ documentation, read }: Parameter<Value>): Parameter<Value> {
   return { documentation: { ...documentation, hidden: true }, read };
-}
-
-/** Refuses a misspelt name, because ignoring it would do much more than requested. */
-export function rejectedAlias(right: string): Parameter<undefined> {
-  return {
-    documentation: { type: 'string', description: '', hidden: true },
-    read: (texts, name) => {
-      if (texts.length === 0) return undefined;
-      throw new HttpError(400, `unknown query parameter "${name}": did you mean "${right}"?`);
-    },
-  };
 }
 
 function given(raw: RawQuery, name: string): readonly string[] {

@@ -4,7 +4,7 @@ import { parseDuration } from '../../../domain/text/duration.ts';
 import { sizeOfPatterns } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { HttpError } from '../replies/errors.ts';
-import { list, rejectedAlias, type Parameter, text, unlisted } from './query.ts';
+import { list, type Parameter, text, unlisted } from './query.ts';
 
 /** Parameters that select the containers of a check or an update. */
 export const selectionParameters = {
@@ -19,13 +19,6 @@ export const selectionParameters = {
     tooMany,
     tooLarge,
   ),
-  images: rejectedAlias('image'),
-  containers: rejectedAlias('container'),
-  // Some libraries write a repeated parameter like this.
-  'image[]': rejectedAlias('image'),
-  'container[]': rejectedAlias('container'),
-  // The name of this parameter of `GET /v1/containers`.
-  name: rejectedAlias('container'),
 } as const;
 
 /** Milliseconds, at most the option's value, which also applies when it is not given or invalid. */

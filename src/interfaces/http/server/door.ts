@@ -12,6 +12,7 @@ import { HttpError, internalError, problemOf, writeProblem } from '../replies/er
 import type { HttpResponse } from '../replies/http-response.ts';
 import { RouteReply } from '../replies/route-reply.ts';
 import { bufferBody } from '../requests/buffered-body.ts';
+import { createIgnoredInput, type IgnoredInput } from '../requests/ignored-input.ts';
 import { hostProblemOf } from '../requests/request-target.ts';
 import { parseQuery } from '../requests/query.ts';
 import type { Route } from '../service/route.ts';
@@ -44,7 +45,8 @@ export function createDoor(parts: DoorParts): Door {
   const { settings, routes, clock, accessLog, cors, connections } = parts;
   const readCaller = createClientReader(settings);
   const limiter = createRateLimiter({ limit: settings.rateLimit, windowMs: 60_000, monotonicMs: clock.monotonicMs });
-  const answer = createAnswer(parts);
+  const ignoredInput = createIgnoredInput(parts.log);
+  const answer = createAnswer(parts, ignoredInput);
 
   return (request, response) => {
     // Ignores further requests on a connection that is being closed.
@@ -58,7 +60,8 @@ export function createDoor(parts: DoorParts): Door {
     if (hostProblem !== undefined) return writeProblem(response, hostProblem, clock.nowMs());
     const found = routes.find(request.method ?? '', request.url ?? '');
     if (found.kind === 'route' && found.route.body !== undefined) bufferBody(request);
-    passBody(request, response, { nowMs: clock.nowMs, next: () => answerFound(request, response, found) });
+    const next = (bodyBytes: number) => answerFound({ request, response, found, bodyBytes, address });
+    passBody(request, response, { nowMs: clock.nowMs, next });
   };
 
   /** Gives the request an id, and logs its end. */
@@ -88,9 +91,15 @@ export function createDoor(parts: DoorParts): Door {
     return false;
   }
 
-  function answerFound(request: IncomingMessage, response: HttpResponse, found: Found | Refused): void {
+  function answerFound({ request, response, found, bodyBytes, address }: Received): void {
     connections().markBusy(response);
-    if (found.kind === 'problem') return writeProblem(response, found.problem, clock.nowMs());
+    if (found.kind === 'problem') {
+      const { problem, remedy } = found;
+      if (remedy !== undefined)
+        ignoredInput.refusedMethod(`${request.method ?? ''} ${remedy.path}`, remedy.text, address);
+      return writeProblem(response, problem, clock.nowMs());
+    }
+    ignoredInput.inBody(found.route, bodyBytes, response);
     void answer(request, response, found);
   }
 }
@@ -112,16 +121,25 @@ function end(response: ServerResponse, status: number): void {
   response.end();
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse, found: Found) => Promise<void>;
+type Received = {
+  readonly request: IncomingMessage;
+  readonly response: HttpResponse;
+  readonly found: Found | Refused;
+  readonly bodyBytes: number;
+  readonly address: string;
+};
+
+type Answer = (request: IncomingMessage, response: HttpResponse, found: Found) => Promise<void>;
 
 /** Answers a request by its route: checks token and query, calls the route, and replies to its errors. */
-function createAnswer({ tokens, clock, log }: DoorParts): Answer {
+function createAnswer({ tokens, clock, log }: DoorParts, ignoredInput: IgnoredInput): Answer {
   const authenticate = createAuthenticators(tokens);
 
   return async (raw, response, { route, rest }) => {
     try {
       const query = parseQuery(raw.url ?? '');
       const tokenName = authenticate[route.access](raw, query);
+      ignoredInput.inQuery(route, query, response);
       const reply = new RouteReply(response, route.path);
       const result = await route.answer({ raw, query, rest, tokenName }, reply);
       if (!(result instanceof RouteReply)) reply.send(result);

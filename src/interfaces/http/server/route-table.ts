@@ -5,7 +5,12 @@ import { methodsOf, type Route } from '../service/route.ts';
 /** `rest`: the path after the prefix of a route that ends with `*`, decoded; empty for other routes. */
 export type Found = { readonly kind: 'route'; readonly route: Route; readonly rest: string };
 
-export type Refused = { readonly kind: 'problem'; readonly problem: Problem };
+/** `remedy`: for a refused method of a known path, if its route has one. */
+export type Refused = {
+  readonly kind: 'problem';
+  readonly problem: Problem;
+  readonly remedy?: { readonly path: string; readonly text: string };
+};
 
 /** Finds the route of a method and a request's target; the problem is 404 for the path, else 405 for the method. */
 export type RouteTable = { readonly find: (method: string, target: string) => Found | Refused };
@@ -34,9 +39,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
       if (found === undefined) return { kind: 'problem', problem: notFound };
       const { entry, rest } = found;
       const route = entry.get(method);
-      return route === undefined
-        ? { kind: 'problem', problem: methodNotAllowed(entry, method) }
-        : { kind: 'route', route, rest };
+      return route === undefined ? methodNotAllowed(entry, method) : { kind: 'route', route, rest };
     },
   };
 }
@@ -54,8 +57,12 @@ function decoded(path: string): string {
   }
 }
 
-function methodNotAllowed(entry: Entry, method: string): Problem {
-  const [remedy] = [...entry.values()].flatMap(({ remedies }) => remedies?.[method] ?? []);
-  const message = remedy === undefined ? 'method not allowed' : `method not allowed: ${remedy}`;
-  return { status: 405, message, headers: { Allow: [...entry.keys()].join(', ') } };
+function methodNotAllowed(entry: Entry, method: string): Refused {
+  const [remedy] = [...entry.values()].flatMap(({ path, remedies }) => {
+    const text = remedies?.[method];
+    return text === undefined ? [] : { path, text };
+  });
+  const message = remedy === undefined ? 'method not allowed' : `method not allowed: ${remedy.text}`;
+  const headers = { Allow: [...entry.keys()].join(', ') };
+  return { kind: 'problem', problem: { status: 405, message, headers }, ...(remedy !== undefined && { remedy }) };
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../../../domain/outside/outside.ts';
 import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultSchema } from '../../replies/update-result.ts';
 import { startDeadline } from '../../requests/deadline.ts';
-import { flag, text } from '../../requests/query.ts';
+import { text, toggle } from '../../requests/query.ts';
 import { engineParameter, enginesIn, timeoutUpTo } from '../../requests/selection.ts';
 import type { HttpParts, Service } from '../../service/parts.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
@@ -22,7 +22,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
     query: {
       container: text('Name of the container'),
       ...engineParameter,
-      async: flag('Answer at once, and roll back in the background'),
+      async: toggle('Answer at once, and roll back in the background'),
       timeout: timeoutUpTo(settings.updateTimeoutMs),
     },
     replies: {

@@ -5,7 +5,7 @@ import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultOrPlanSchema } from '../../replies/update-result.ts';
 import { startDeadline } from '../../requests/deadline.ts';
 import type { Service, HttpParts } from '../../service/parts.ts';
-import { flag, unlisted } from '../../requests/query.ts';
+import { flag, toggle, unlisted } from '../../requests/query.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
 import { engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
 import { replyFields } from '../../../json/timestamps.ts';
@@ -40,11 +40,11 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
       ...engineParameter,
       async: flag('Answer at once, and update in the background'),
       timeout: unlisted(timeoutUpTo(settings.updateTimeoutMs)),
-      dry_run: unlisted(flag('Answer with the plan, and change nothing')),
-      now: unlisted(flag('Update also outside of the windows')),
-      approved: unlisted(flag('With dry_run: the plan as if the new versions were approved')),
-      ignore_waves: unlisted(flag('Engines of later waves do not wait for earlier waves')),
-      retry_failed: unlisted(flag('Also versions that failed in a container before')),
+      dry_run: unlisted(toggle('Answer with the plan, and change nothing')),
+      now: unlisted(toggle('Update also outside of the windows')),
+      approved: unlisted(toggle('With dry_run: the plan as if the new versions were approved')),
+      ignore_waves: unlisted(toggle('Engines of later waves do not wait for earlier waves')),
+      retry_failed: unlisted(toggle('Also versions that failed in a container before')),
     },
     replies: {
       200: { description: 'Result of the update', schema: resultOrPlanSchema },
