@@ -276,7 +276,7 @@ describe('passGate()', () => {
 });
 
 describe('healthDeadlineMs()', () => {
-  const none = { gateTimeoutMs: undefined };
+  const none = { gateTimeoutMs: undefined, ignoresHealthcheck: false };
 
   test('is the start period, all tries and one more, and 10 s, with the defaults of the engine; at least 100 s', () => {
     expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, none)).toBe(60_000 * 4 + 10_000);
@@ -306,6 +306,10 @@ describe('healthDeadlineMs()', () => {
   });
 
   test('is what the settings say, where they say it', () => {
-    expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, { gateTimeoutMs: 5000 })).toBe(5000);
+    expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, { ...none, gateTimeoutMs: 5000 })).toBe(5000);
+  });
+
+  test('is nothing where the HEALTHCHECK does not count', () => {
+    expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, { gateTimeoutMs: 5000, ignoresHealthcheck: true })).toBe(0);
   });
 });

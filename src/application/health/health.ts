@@ -24,6 +24,8 @@ export type GateVerdict =
 
 export type GateOptions = {
   readonly restartsBefore?: number;
+  /** The container only has to run, as one that was unhealthy before. Its label `health` may ask for the same. */
+  readonly ignoresHealthcheck?: boolean;
   readonly signal?: AbortSignal;
   /** Called with the last inspection of a window that was passed without a probe. */
   readonly onPassed?: (container: Container) => void;
@@ -39,13 +41,14 @@ export async function passGate(
   outside: Outside,
   settings: ServiceSettings,
   id: string,
-  { restartsBefore, signal, onPassed }: GateOptions = {},
+  { restartsBefore, ignoresHealthcheck = false, signal, onPassed }: GateOptions = {},
 ): Promise<GateVerdict> {
   const { engine, clock } = outside;
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
   const restarts = restartsBefore ?? first.restartCount;
-  const stopAndHealth = stopAndHealthPolicyOf(first, settings);
+  const policy = stopAndHealthPolicyOf(first, settings);
+  const stopAndHealth = { ...policy, ignoresHealthcheck: policy.ignoresHealthcheck || ignoresHealthcheck };
   const wasSeenWell = isAlive(first.state.status);
   const info = await engine.info();
   const alreadyUpMs = upSince(info, first);
@@ -73,7 +76,7 @@ export async function passGate(
       if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
       const elapsedMs = clock.monotonicMs() - begunAt;
       const { health } = container.state;
-      const isUnwell = health === 'starting' || health === 'unhealthy';
+      const isUnwell = !stopAndHealth.ignoresHealthcheck && (health === 'starting' || health === 'unhealthy');
       if (isUnwell) await runHealthcheck?.();
       const isWell = elapsedMs >= windowMs && !isUnwell;
       if (isWell) {
@@ -179,15 +182,16 @@ function upSince({ nowMs }: EngineInfo, { state }: Container): number {
 }
 
 /**
- * The time that a container has to become healthy. Without a health timeout: the start period, all tries of its
+ * The time that a container has to become healthy; 0 if its HEALTHCHECK does not count. Without a health timeout: the start period, all tries of its
  * HEALTHCHECK and one more, and 10 s for the engine, but at least `leastDefaultMs`. It is capped at an hour, because the
  * values may come from the image. Zero means the engine's default:
  * https://docs.docker.com/reference/dockerfile/#healthcheck
  */
 export function healthDeadlineMs(
   healthcheck: Healthcheck | null | undefined,
-  { gateTimeoutMs }: Pick<StopAndHealthPolicy, 'gateTimeoutMs'>,
+  { gateTimeoutMs, ignoresHealthcheck }: Pick<StopAndHealthPolicy, 'gateTimeoutMs' | 'ignoresHealthcheck'>,
 ): number {
+  if (ignoresHealthcheck) return 0;
   if (gateTimeoutMs !== undefined) return gateTimeoutMs;
   const test = healthcheck?.Test?.[0];
   if (!healthcheck || test === undefined || test === 'NONE') return 0;

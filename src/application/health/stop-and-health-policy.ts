@@ -16,6 +16,8 @@ export type StopAndHealthPolicy = {
   /** Undefined: calculated from its HEALTHCHECK. */
   readonly gateTimeoutMs: number | undefined;
   readonly healthProbe: HealthProbe;
+  /** Its HEALTHCHECK counts for nothing. */
+  readonly ignoresHealthcheck: boolean;
 };
 
 /** For an unknown container the settings alone count. */
@@ -37,6 +39,7 @@ export function stopAndHealthPolicyOf(
     gateWindowMs: effective.gateWindowMs,
     gateTimeoutMs: effective.gateTimeoutMs,
     healthProbe: effective.healthProbe,
+    ignoresHealthcheck: wishes.health === 'ignore',
   };
 }
 

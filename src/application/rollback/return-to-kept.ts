@@ -120,6 +120,7 @@ async function reopen(
   if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;
   if (result !== 'undone' || now?.place !== 'name') return 'somebody removed or renamed the kept container meanwhile';
   if (!reading.journal.wasRunning) return undefined;
-  const verdict = await passGate(outside, settings, oldId);
+  const ignoresHealthcheck = reading.journal.wasUnhealthy === true;
+  const verdict = await passGate(outside, settings, oldId, { ignoresHealthcheck });
   return verdict.kind === 'passed' ? undefined : `the old container is back, but ${verdict.reason}`;
 }

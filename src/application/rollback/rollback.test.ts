@@ -75,6 +75,31 @@ describe('a container that is rolled back', () => {
     expect(versions(scene)).toEqual({ web: '1' });
   });
 
+  test('is back at its kept container, which was unhealthy before its update, without waiting for its health', async () => {
+    const scene = createSandboxScene();
+    const Healthcheck = { Test: ['CMD', 'true'], Interval: 1_000_000_000, Retries: 1 };
+    const publish = (version: string) =>
+      scene.registry.store.publish('app:1', {
+        version,
+        behaviour: { health: { kind: 'unhealthy' } },
+        config: { Healthcheck },
+      });
+    publish('1');
+    await scene.sandbox.engine.pullImage({ reference: 'app:1' });
+    const Labels = { 'upkeep.keep-old': '1h' };
+    const before = scene.sandbox.control.runContainer('web', { Image: 'app:1', Labels });
+    publish('2');
+    await scene.clock.run(() => scene.clock.sleep(2000));
+    const updated = await as(scene, (application) =>
+      application.update({ trigger: 'command', images: [], containers: ['web'] }),
+    );
+    expect(updated.containers).toMatchObject([{ outcome: 'updated' }]);
+    expect((await rollBack(scene, 'web')).containers).toMatchObject([
+      { outcome: 'updated', reason: 'back to the kept container from before its last update' },
+    ]);
+    expect((await scene.sandbox.engine.inspectContainer('web'))?.id).toBe(before);
+  });
+
   test('is announced as rolled back when it begins, unlike one that is updated', async () => {
     const scene = await setScene();
     const announced = (retryFailed: boolean) =>

@@ -73,7 +73,11 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   if (result.result === 'committed' && result.failedImages.size > 0 && hasNoWayBack) return failed(stays);
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
-    const remarks = [result.warnings.get(id) ?? leftStopped(member.planned), composeFileRemark(member.planned)];
+    const remarks = [
+      result.warnings.get(id) ?? leftStopped(member.planned),
+      facts?.wasUnhealthy === true && member.planned.desiredEndState === 'running' ? notWaitedFor : '',
+      composeFileRemark(member.planned),
+    ];
     const reason = remarks.filter((remark) => remark !== '').join('; ');
     const time = outage(result.startedAt.get(id));
     const taken = defined({ newContainerId: facts?.new?.id });
@@ -104,6 +108,8 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     return downtimeOf({ stopSentAtMs: transaction.stopTimes.sentAtMs(id), endedAt: result.endedAt.get(id), startedAt });
   }
 }
+
+const notWaitedFor = 'its HEALTHCHECK was not waited for, because it was unhealthy before the update';
 
 /** `refusal`: why the old container cannot be created again. Undefined if a person removed it, which is not undone. */
 function whyGone(refusal: string | undefined): string {

@@ -37,6 +37,7 @@ async function whyNotHealthy(
     const container = await engine.inspectContainer(name, signal);
     if (container === undefined) return undefined;
     if (container.state.status !== 'running') return 'must be healthy and does not run';
+    if (stopAndHealthPolicyOf(container, settings).ignoresHealthcheck) return undefined;
     if (container.state.health === 'unhealthy') return 'must be healthy and is not';
     if (container.state.health !== 'starting') return undefined;
     if (clock.monotonicMs() - begunAtMs >= longestStartMs(container, settings)) return 'did not become healthy in time';

@@ -81,7 +81,7 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
   const message = 'message' in outcome ? outcome.message : '';
   const isUntouched = now !== undefined && now.state.startedAt === before.startedAt;
   if (isUntouched && message !== '') return { fault: message, outage: {} };
-  const verdict = await passGate(outside, settings, id);
+  const verdict = await passGate(outside, settings, id, { ignoresHealthcheck: before.health === 'unhealthy' });
   const { startedAt, finishedAt } = (await engine.inspectContainer(id))?.state ?? before;
   const endedAt = finishedAt === before.finishedAt ? undefined : finishedAt;
   const hasStarted = startedAt !== before.startedAt && isAlive(before.status);

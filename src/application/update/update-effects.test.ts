@@ -146,6 +146,28 @@ describe('an update and compose', () => {
     expect(await inspect(scene, 'other')).toMatchObject({ id: other, state: { startedAt: before } });
   });
 
+  test('restarts one that is never healthy without waiting for that', async () => {
+    const scene = createSandboxScene();
+    await stale(scene, 'db', compose('db'));
+    scene.registry.store.publish('web:1', { behaviour: { health: { kind: 'unhealthy' } }, config: health });
+    await scene.sandbox.engine.pullImage({ reference: 'web:1' });
+    scene.sandbox.control.runContainer('web', { Image: 'web:1', ...compose('web', 'db:service_started:true') });
+    await scene.clock.run(() => scene.clock.sleep(2000));
+    expect(outcomes(await update(scene))).toEqual({ db: 'updated', web: 'restarted' });
+  });
+
+  test('lets the dependent of an unhealthy container follow, if its HEALTHCHECK is to be ignored', async () => {
+    const scene = createSandboxScene();
+    const { Labels } = compose('db');
+    scene.registry.store.publish('db:1', { behaviour: { health: { kind: 'unhealthy' } }, config: health });
+    await scene.sandbox.engine.pullImage({ reference: 'db:1' });
+    const Image = 'db:1';
+    scene.sandbox.control.runContainer('db', { Image, Labels: { ...Labels, 'upkeep.health': 'ignore' } });
+    await stale(scene, 'web', compose('web', 'db:service_healthy:false'));
+    await scene.clock.run(() => scene.clock.sleep(2000));
+    expect(outcomes(await update(scene))).toEqual({ db: 'fresh', web: 'updated' });
+  });
+
   test('restarts nobody for an update that was rolled back', async () => {
     const scene = createSandboxScene();
     await stale(scene, 'db', compose('db'), { exitsAfterMs: 10 });

@@ -65,6 +65,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
     of: (wishes) => wishes.healthProbe,
     bad: 'http://other.test:80/',
   },
+  health: { text: 'Ignore', expected: 'ignore', of: (wishes) => wishes.health, bad: 'none' },
   canary: { text: 'true', expected: true, of: (wishes) => wishes.canary, bad: 'first' },
   notify: { text: 'ops, mail', expected: ['ops', 'mail'], of: (wishes) => wishes.notify, bad: '' },
   'lifecycle.pre-check': { ...command, of: ({ hooks }) => hooks.preCheck?.command },

@@ -19,6 +19,7 @@ const nothing: LabelValues = {
   dependsOn: undefined,
   scope: undefined,
   stopSignal: undefined,
+  health: undefined,
   canary: undefined,
   stopTimeoutMs: undefined,
   approve: undefined,

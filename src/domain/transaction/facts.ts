@@ -31,6 +31,8 @@ export type JournaledMember = {
   /** The engine removes the successor as soon as it stops. */
   readonly autoRemoves: boolean;
   readonly wasRunning: boolean;
+  /** The old container was unhealthy before the update, so its successor need not be healthy. */
+  readonly wasUnhealthy?: true;
   readonly desiredEndState: DesiredEndState;
   /** The time for which the old container is kept after the commit, milliseconds. 0: it is removed. */
   readonly keepMs: number;

@@ -34,11 +34,14 @@ test('isJournalLabel() knows every label of a journal, and the seal', () => {
   expect([`${journalPrefix}helper`, 'name', 'upkeep.name'].filter(isJournalLabel)).toEqual([]);
 });
 
-test('a journal without another tag is written as in earlier versions, so that seals stay what they are', () => {
-  expect(Object.keys(writeJournal(journal))).not.toContain(`${journalPrefix}old-ref`);
-  const moved = { ...journal, formerReference: 'nginx:1.26' };
-  expect(readJournal(writeJournal(moved))).toEqual({ kind: 'journal', journal: moved });
-  expect(Object.keys(writeJournal(moved)).filter((label) => !isJournalLabel(label))).toEqual([]);
+test.each<[string, Partial<Journal>]>([
+  ['old-ref', { formerReference: 'nginx:1.26' }],
+  ['unhealthy', { wasUnhealthy: true }],
+])('a journal without "%s" is written as in earlier versions, so that seals stay what they are', (label, more) => {
+  expect(Object.keys(writeJournal(journal))).not.toContain(`${journalPrefix}${label}`);
+  const full = { ...journal, ...more };
+  expect(Object.keys(writeJournal(full)).every(isJournalLabel)).toBe(true);
+  expect(readJournal(writeJournal(full))).toEqual({ kind: 'journal', journal: full });
 });
 
 describe('readJournal()', () => {

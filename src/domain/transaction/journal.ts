@@ -45,10 +45,11 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}role`]: journal.role,
     [`${journalPrefix}rm`]: journal.autoRemoves ? '1' : '0',
     [`${journalPrefix}ref`]: journal.reference,
-    // Omitted when undefined, so that the seals of earlier versions stay valid.
+    // Optional fields are omitted when undefined, so that the seals of earlier versions stay valid.
     ...(journal.formerReference !== undefined && { [`${journalPrefix}old-ref`]: journal.formerReference }),
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
+    ...(journal.wasUnhealthy && { [`${journalPrefix}unhealthy`]: '1' }),
     [`${journalPrefix}then`]: journal.desiredEndState,
     [`${journalPrefix}keep`]: String(journal.keepMs),
     [`${journalPrefix}owner`]: journal.owner,
@@ -80,7 +81,7 @@ export function isJournalLabel(label: string): boolean {
 }
 
 const fields: ReadonlySet<string> = new Set(
-  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref policy run then keep owner owner-container members seal'.split(
+  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref policy run unhealthy then keep owner owner-container members seal'.split(
     ' ',
   ),
 );
@@ -125,6 +126,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       ...(read('old-ref') !== '' && { formerReference: read('old-ref') }),
       policy,
       wasRunning: read('run') !== '0',
+      ...(read('unhealthy') === '1' && { wasUnhealthy: true }),
       desiredEndState: readDesiredEndState(read('then'), read('run') !== '0'),
       keepMs: readKeep(read('keep')),
       owner: read('owner'),

@@ -16,6 +16,8 @@ export type Shape = {
   readonly name: string;
   readonly next: Behaviour & { readonly sick?: boolean };
   readonly good: boolean;
+  /** The old container is unhealthy before its update. */
+  readonly wasSick?: boolean;
   readonly body: object;
   readonly stopped?: boolean;
   /** Expected state, if it is not the state before. */
@@ -94,6 +96,20 @@ export const shapes: readonly Shape[] = [
     next: { sick: true },
     good: false,
     body: { HostConfig: restart('unless-stopped') },
+  },
+  {
+    name: 'unhealthy before its update and after it',
+    wasSick: true,
+    next: { sick: true },
+    good: true,
+    body: { HostConfig: restart('unless-stopped') },
+  },
+  {
+    name: 'unhealthy before its update, and the new version ends later',
+    wasSick: true,
+    next: { exitsAfterMs: 5000, exitCode: 4 },
+    good: false,
+    body: { HostConfig: restart('always') },
   },
   { name: 'stopped', next: {}, good: true, body: { HostConfig: restart('unless-stopped') }, stopped: true },
   {
@@ -229,9 +245,14 @@ export async function setStage(shape: Shape): Promise<Stage> {
   const { sandbox, registry } = scene;
   const { engine } = sandbox;
   const { old: oldLabels = {}, next: nextLabels = {} } = shape.imageLabels ?? {};
-  const health = shape.next.sick ? { Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9, Retries: 1 } } : {};
+  const healthOf = (isSick = false) =>
+    isSick ? { Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9, Retries: 1 } } : {};
   const behaviour = { stopMs: 500, commands: { hook: { tookMs: 1000 } } };
-  registry.store.publish(image, { version: '1', config: { Labels: oldLabels }, behaviour });
+  registry.store.publish(image, {
+    version: '1',
+    config: { ...healthOf(shape.wasSick), Labels: oldLabels },
+    behaviour: { ...behaviour, ...(shape.wasSick && { health: { kind: 'unhealthy' } }) },
+  });
   await engine.pullImage({ reference: image });
   const networks = (shape.networks ?? []).map((name) => sandbox.control.addNetwork(name));
   const webId = sandbox.control[shape.stopped ? 'addContainer' : 'runContainer']('web', {
@@ -250,9 +271,10 @@ export async function setStage(shape: Shape): Promise<Stage> {
   const { sick, ...nextBehaviour } = shape.next;
   const manifest = registry.store.publish(image, {
     version: '2',
-    config: { ...health, Labels: nextLabels },
+    config: { ...healthOf(shape.next.sick), Labels: nextLabels },
     behaviour: sick ? { health: { kind: 'unhealthy' } } : nextBehaviour,
   });
+  if (shape.wasSick) await scene.clock.run(() => scene.clock.sleep(2000));
   const web = (await engine.inspectContainer('web'))!;
   const app = await engine.inspectContainer('app');
   const before = new Map(

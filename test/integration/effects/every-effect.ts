@@ -252,6 +252,7 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'depends-on': oneByOne,
   scope: scopes,
   canary: canaryFirst,
+  health: healthTimes('the label health=ignore makes the HEALTHCHECK of a container count for nothing'),
   'stop-signal': starting('the label stop-signal is heard where the engine can be told a signal; else that is said'),
   'stop-timeout': starting('the label stop-timeout decides when a container is killed'),
   approve: approved,

@@ -21,6 +21,7 @@ export function memberFromPlan(
     oldId: container.id,
     policy: restartPolicyOf(container),
     wasRunning: isRunning,
+    ...(isRunning && container.state.health === 'unhealthy' && { wasUnhealthy: true }),
     desiredEndState,
     waitsFor: waitsFor.map((awaited) => members.findIndex((other) => other.container.id === awaited)),
     reference,

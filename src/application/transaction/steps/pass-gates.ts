@@ -2,7 +2,6 @@ import type { StepOutcome } from '../../../domain/transaction/memory/step-outcom
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { passCompletion } from '../../health/completion.ts';
 import { endedAndGone, type GateVerdict, passGate, vanished } from '../../health/health.ts';
-import type { OpenTransaction } from '../facts/open-transaction.ts';
 import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
 import { memberOf, type StepContext } from './step-context.ts';
 
@@ -18,8 +17,16 @@ export async function passGates(
   let failure: { readonly id: string; readonly verdict: FailedGate } | undefined;
   await Promise.all(
     ids.map(async (id) => {
-      const verdict = await gateOf(id, transaction)(outside, settings, id, {
+      const member = memberOf(id, transaction);
+      const ignoresHealthcheck = member?.wasUnhealthy === true;
+      if (ignoresHealthcheck)
+        outside.log.warn('An update does not wait for a HEALTHCHECK: the container was unhealthy before', {
+          container: member.name,
+        });
+      const pass = member?.desiredEndState === 'completed' ? passCompletion : passGate;
+      const verdict = await pass(outside, settings, id, {
         restartsBefore: 0,
+        ignoresHealthcheck,
         signal: callOff.signal,
         onPassed: (container) => {
           const untilMs = outside.clock.monotonicMs() + servesForMs;
@@ -52,8 +59,4 @@ async function blame(
   const isEnded = verdict === vanished && autoRemoves;
   const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
   return outcomeOfEnd({ id, ownFault, reason }, wasSeenWell);
-}
-
-function gateOf(successorId: string, transaction: OpenTransaction): typeof passGate {
-  return memberOf(successorId, transaction)?.desiredEndState === 'completed' ? passCompletion : passGate;
 }

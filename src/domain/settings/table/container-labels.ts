@@ -35,6 +35,13 @@ export const containerLabels = {
     meaning: 'Signal that stops the container',
     example: 'SIGINT',
   },
+  health: {
+    name: 'health',
+    value: kinds.healthRule,
+    fromImage: 'ignored',
+    meaning: 'ignore: do not wait for its HEALTHCHECK; the new container must run for its health window',
+    example: 'ignore',
+  },
   canary: {
     name: 'canary',
     value: kinds.booleanValue,

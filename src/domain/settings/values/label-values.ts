@@ -81,6 +81,12 @@ export const healthProbe: ValueKind<HealthProbe> = {
   print: formatHealthProbe,
 };
 
+/** Whether a HEALTHCHECK counts. */
+export const healthRule: ValueKind<'ignore' | 'wait'> = {
+  accepted: 'ignore or wait',
+  parse: (text) => (['ignore', 'wait'] as const).find((rule) => rule === text.toLowerCase()),
+};
+
 /** Container names. An empty value is an empty list, which means "depends on nothing". */
 export const containerNames: ValueKind<readonly string[]> = {
   accepted: 'a list of at most 100 container names, separated by commas',

@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { catalogue, webServer } from '../../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../../lab/describe-in-lab.ts';
+import type { Inspected } from '../../../lab/engine/engine-client.ts';
+import type { ImageSpec } from '../../../lab/registry/image.ts';
 import { upkeepScene } from '../../../support/scene/upkeep-scene.ts';
 import { effectsScene, idsOf } from '../scene.ts';
 
@@ -21,7 +23,7 @@ const migrates = migrating('touch /tmp/done; sleep 1000000 & wait $!');
 
 describeInLab('the times for stopping and health', (lab) => {
   const { engine } = lab;
-  const { stale, inspect } = effectsScene(lab, 'health-times');
+  const { stale, inspect, names } = effectsScene(lab, 'health-times');
   const upkeep = upkeepScene({ socket: engine.socket });
   const idOf = async (name: string) => (await inspect(name)).Id;
   afterEach(() => engine.clear());
@@ -89,6 +91,65 @@ describeInLab('the times for stopping and health', (lab) => {
       },
     });
     expect([await idOf('ending'), await idOf('staying')]).toEqual([ending.Id, staying.Id]);
+  });
+
+  /** Runs well, and its HEALTHCHECK always fails, as one with curl in an image without it. */
+  const alwaysFails = (version: string) =>
+    webServer(version, { Healthcheck: { Test: ['CMD-SHELL', 'curl localhost'], Interval: 200 * ms, Retries: 2 } });
+  const isUnhealthy = (name: string) =>
+    engine.waitFor(name, ({ State }: Inspected) => State.Health?.Status === 'unhealthy');
+
+  test.each<[string, ImageSpec, ImageSpec, object]>([
+    ['in the image', alwaysFails('v1'), alwaysFails('v2'), {}],
+    [
+      'of the container, with a policy',
+      catalogue['plain-v1'],
+      catalogue['plain-v2'],
+      {
+        Healthcheck: { Test: ['CMD', 'curl', 'localhost'], Interval: 200 * ms, Retries: 1 },
+        HostConfig: { RestartPolicy: { Name: 'always' } },
+      },
+    ],
+    ['started first', alwaysFails('v1'), alwaysFails('v2'), { Labels: { 'upkeep.start-first': 'true' } }],
+  ])(
+    'set-up always unhealthy: the new version only has to run, and the result says so: %s',
+    async (_, old, next, config) => {
+      const before = await stale('web', { old, next, config });
+      await isUnhealthy('web');
+      const { outcomes, run } = await upkeep.update();
+      expect(outcomes['web']).toMatchObject({
+        outcome: 'updated',
+        reason: 'its HEALTHCHECK was not waited for, because it was unhealthy before the update',
+      });
+      expect(run.stderr).toContain('unhealthy before');
+      expect(idsOf(before.next)).toContain((await inspect('web')).Image);
+      expect(await names()).toEqual(['web']);
+    },
+  );
+
+  test.each<[string, ImageSpec, string]>([
+    ['ends', endsSoon, 'it exited with code 4'],
+    ['cannot be started', catalogue.unstartable, 'cannot be started'],
+  ])('set-up always unhealthy: a new version that %s is still rolled back', async (_, next, reason) => {
+    const { Id } = await stale('web', { old: alwaysFails('v1'), next });
+    await isUnhealthy('web');
+    const { outcomes } = await upkeep.update('--health-window', '3s');
+    expect(outcomes['web']).toMatchObject({ outcome: 'rolled_back', reason: expect.stringContaining(reason) });
+    expect(await inspect('web')).toMatchObject({ Id, State: { Running: true } });
+  });
+
+  test('the label health=ignore makes the HEALTHCHECK of a container count for nothing', async () => {
+    const Labels = { 'upkeep.health': 'ignore' };
+    await stale('labelled', { next: catalogue.sick, config: { Labels } });
+    const ending = await stale('ending', { next: endsSoon, config: { Labels } });
+    const other = await stale('other', { next: catalogue.sick, config: { Labels: { 'upkeep.health': 'wait' } } });
+    const { outcomes } = await upkeep.update('--health-timeout', '4s', '--health-window', '3s');
+    expect(outcomes).toMatchObject({
+      labelled: { outcome: 'updated', reason: '' },
+      ending: { outcome: 'rolled_back' },
+      other: { outcome: 'rolled_back' },
+    });
+    expect([await idOf('ending'), await idOf('other')]).toEqual([ending.Id, other.Id]);
   });
 
   test('--stop-timeout decides when a container is killed that has no time of its own', async () => {
