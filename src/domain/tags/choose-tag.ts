@@ -135,7 +135,7 @@ function kindOfStep(from: readonly number[], to: readonly number[]): VersionKind
 const kept: Readonly<Record<VersionKind, number>> = { major: 0, minor: 1, patch: 2 };
 
 /** Why a higher version is no candidate, in the order of its interest to users. */
-const refusals = ['number', 'suffix', 'count', 'form', 'pre-release', 'policy'] as const;
+const refusals = ['number', 'suffix', 'count', 'form', 'end', 'pre-release', 'policy'] as const;
 
 type Refusal = (typeof refusals)[number];
 
@@ -145,13 +145,25 @@ function judge(own: VersionTag, next: VersionTag, widest: VersionKind): Refusal 
   const shared = isAlike ? next.numbers : next.numbers.slice(0, own.numbers.length);
   const difference = compareNumbers(shared, isAlike ? own.numbers : own.numbers.slice(0, shared.length));
   if (difference < 0) return 'lower';
-  if (difference === 0 && !(isAlike && (compareStages(next.stage, own.stage) ?? 0) > 0)) return 'lower';
+  if (difference === 0) {
+    const later = isAlike ? compareStages(next.stage, own.stage) : undefined;
+    if (later === 0 && hasHigherEnd(own, next)) return 'end';
+    if (later === undefined || later <= 0) return 'lower';
+  }
   if (next.form !== own.form) return 'form';
   for (let at = 0; at < kept[widest]; at += 1) if (next.numbers[at] !== own.numbers[at]) return 'policy';
   if (!isAlike) return 'count';
   if (!mayFollow(own.suffix, next.suffix)) return 'suffix';
   if (isYearAndMonth(next) && !isInYears(own)) return 'form';
   return difference > 0 && next.stage?.isBefore === true ? 'pre-release' : 'higher';
+}
+
+/** Whether the ends differ in numbers only, and the first of these is higher: a later build, or another program's version. */
+function hasHigherEnd(own: VersionTag, next: VersionTag): boolean {
+  if (own.written.replaceAll(/\d+/g, '0') !== next.written.replaceAll(/\d+/g, '0') || own.suffix.shape.includes('@'))
+    return false;
+  const [from, to] = [own, next].map(({ written }) => (written.match(/\d+/g) ?? []).map(Number));
+  return compareNumbers(to ?? [], from ?? []) > 0;
 }
 
 /** A date may have further numbers behind it: `20240627.1` follows `20240627`. */
@@ -234,7 +246,9 @@ function describeRefused(
     const version = refused.get(refusal);
     return version === undefined
       ? []
-      : [`${quoted(version.tag)} is higher, but ${because[refusal](own, version, widest)}`];
+      : [
+          `${quoted(version.tag)} is ${refusal === 'end' ? '' : 'higher, but '}${because[refusal](own, version, widest)}`,
+        ];
   });
   return told.length === 0 ? undefined : told.slice(0, maxTold).join('; ');
 }
@@ -247,6 +261,7 @@ const because: Readonly<Record<Refusal, (own: VersionTag, next: VersionTag, wide
     `the number ${bare.find((number, at) => number !== own.suffix.bare[at])} at its end may be the version of another program`,
   suffix: (own, next) => `ends in ${quoted(next.written)}, not in ${quoted(own.written)}`,
   count: (own, next) => `has ${next.numbers.length} numbers, not ${own.numbers.length}`,
+  end: () => 'the same version with higher numbers at its end',
   form: (own) => (own.form === 'version' ? 'is a date' : 'is dated in another way'),
   'pre-release': () => 'is a pre-release',
   policy: (own, next, widest) => `is a ${kindOfStep(own.numbers, next.numbers)} step, and the policy is ${widest}`,

@@ -85,7 +85,7 @@ function withoutRepetition(after: string, core: string): string {
 /** The text before the version. Undefined if the first digit does not belong to a version. */
 function prefixOf(tag: string): string | undefined {
   if (/^v?\d+\./.test(tag)) return tag.startsWith('v') ? 'v' : '';
-  const [variant = ''] = variantGrammar.exec(tag) ?? [];
+  const [variant = ''] = variantGrammar.exec(tag) ?? countGrammar.exec(tag) ?? [];
   const [word = ''] = /^\D*/.exec(tag.slice(variant.length)) ?? [];
   const prefix = variant + word;
   if (prefix.length === tag.length || wordGrammar.test(prefix) || isCommit(tag.slice(variant.length))) return undefined;
@@ -109,13 +109,16 @@ const programs = [
 const variantGrammar = new RegExp(
   [
     '^(?:(?:',
-    ['amd64|x86_64|i386|386|aarch64|arm64(?:v8)?|arm(?:32)?(?:v?[5-8])?|armhf|ppc64le|s390x|riscv64']
+    ['amd64|x86[-_]64|i386|386|aarch64|arm64(?:v8)?|arm(?:32)?(?:v?[5-8])?|armhf|ppc64le|s390x|riscv64']
       .concat(`(?:${bases})\\d+(?:\\.\\d+)*`, `(?:${programs})[-_]?\\d+(?:\\.\\d+)*`)
-      .concat(`(?!(?:v|r|rev|b|build|release|version)\\d)[a-z]+\\d+(?:\\.\\d+)*(?=[-_](?:[a-z]+[-_.])*v?\\d+\\.\\d)`)
+      .concat(`(?!(?:v|r|rev|b|build|release|version)\\d)[a-z]+\\d[a-z\\d.]*(?=[-_](?:[a-z]+[-_.])*v?\\d+\\.\\d)`)
       .join('|'),
     ')(?:[-_]|$))+',
   ].join(''),
 );
+
+/** A number before a version that is marked as one: `16-v0.3.0`. */
+const countGrammar = /^(?!20\d\d-[01]\d)v?\d+[-_](?:[^-_]+[-_])*?(?=v\d+\.\d)/;
 
 /** The number of a base system alone is not a version: `alpine3.20`. */
 const baseGrammar = new RegExp(`(?:^|[-_.])(?:${bases})$`);
