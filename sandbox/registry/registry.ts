@@ -97,8 +97,9 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
     registry: {
       resolve,
       listTags,
-      signaturesOf: (reference, digest, signal) =>
-        abortable(visit(withDigest(reference, digest), store.signatures), signal),
+      signaturesOf: async (reference, digest, signal) => ({
+        found: await abortable(visit(withDigest(reference, digest), store.signatures), signal),
+      }),
       describe,
       platformsOf,
       credentialsFor: (reference) => Promise.resolve(credentials[reference.registry]),

@@ -9,7 +9,7 @@ import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
-import type { FoundSignature } from '../../domain/signature/signature.ts';
+import type { FoundSignatures } from '../../domain/signature/signature.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
 import { pullScope } from './client/client.ts';
 import type { Login } from './auth/credentials.ts';
@@ -39,7 +39,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
   const resolving = createSingleFlight<Digest>();
   const listings = createListingCache(options.listings);
   const listing = createSingleFlight<TagList>();
-  const seeking = createSingleFlight<readonly FoundSignature[]>();
+  const seeking = createSingleFlight<FoundSignatures>();
   const listingPlatforms = createSingleFlight<readonly Platform[]>();
   const describing = createSingleFlight<RemoteImage>();
   const inTurn = createTickBatches(requestsInTurn);
@@ -110,14 +110,16 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
     return listingPlatforms(`${repositoryName(reference)}@${digest}`, work, signal);
   }
 
-  /** A mirror may not have signatures, so it comes last. */
-  function signaturesOf(
-    reference: ImageReference,
-    digest: Digest,
-    signal?: AbortSignal,
-  ): Promise<readonly FoundSignature[]> {
-    const find = (place: RepositoryEndpoint, shared: AbortSignal) => findSignatures(client, place, digest, shared);
-    const work = (shared: AbortSignal) => firstOf(reference, 'find the signatures of', find, shared, true);
+  /** A mirror may not have signatures, so it comes last. All parts come from the endpoint of the first. */
+  function signaturesOf(reference: ImageReference, digest: Digest, signal?: AbortSignal): Promise<FoundSignatures> {
+    const doing = 'find the signatures of';
+    const find = async (place: RepositoryEndpoint, shared: AbortSignal) => {
+      const first = await findSignatures({ client, place, digest, monotonicMs: clock.monotonicMs }, shared);
+      return sharedParts(first, (failure) =>
+        explain(failure, doing, reference, { asked: place.endpoint.host, showable }),
+      );
+    };
+    const work = (shared: AbortSignal) => firstOf(reference, doing, find, shared, true);
     return seeking(`${repositoryName(reference)}@${digest}`, work, signal);
   }
 
@@ -171,6 +173,25 @@ const mostTagsKept = 5000;
 
 function addressOf({ endpoint, repository }: RepositoryEndpoint): string {
   return `${endpoint.host}${endpoint.prefix}/${repository}`;
+}
+
+/** Callers of the first part share the later ones too: each is read once. */
+function sharedParts(
+  { found, next }: FoundSignatures,
+  explained: (failure: RegistryFailure) => Error,
+): FoundSignatures {
+  if (next === undefined) return { found };
+  const reading = createSingleFlight<FoundSignatures>();
+  let read: FoundSignatures | undefined;
+  const readOn = async (signal: AbortSignal): Promise<FoundSignatures> => {
+    try {
+      read = sharedParts(await next(signal), explained);
+      return read;
+    } catch (error) {
+      throw error instanceof RegistryFailure ? explained(error) : error;
+    }
+  };
+  return { found, next: async (signal) => read ?? (await reading('', readOn, signal)) };
 }
 
 function hasEtag(pages: KnownPages): boolean {

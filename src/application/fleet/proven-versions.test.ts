@@ -40,7 +40,7 @@ async function openScene(labels: Readonly<Record<string, string>>, options: Part
 describe('the version that earlier waves run, if the registry has a newer one', () => {
   test('is not used without the signature that the container needs', async () => {
     const key = makeCosignKey('team');
-    const scene = await openScene({}, { verificationKeys: readVerificationKeys([key.file]) });
+    const scene = await openScene({}, { verificationKeys: await readVerificationKeys([key.file]) });
     const { store } = scene.registry;
     scene.publish('1', 'one', 1);
     await scene.start('web', '1');

@@ -34,7 +34,7 @@ async function setScene({ tags, labels = {}, name = repository, keys = [], remov
   const Name = removesItself ? 'no' : 'always';
   const HostConfig = { RestartPolicy: { Name, MaximumRetryCount: 0 }, AutoRemove: removesItself };
   scene.sandbox.control.runContainer('app', { Image: reference, Labels: labels, HostConfig });
-  const verificationKeys = readVerificationKeys(keys);
+  const verificationKeys = await readVerificationKeys(keys);
   const { outside } = scene.startProcess();
 
   const as = <Result>(

@@ -1,7 +1,7 @@
 import type { Digest } from '../reference/digest.ts';
 import type { ImageReference } from '../reference/image-reference.ts';
 import type { Platform } from '../reference/platform.ts';
-import type { FoundSignature } from '../signature/signature.ts';
+import type { FoundSignatures } from '../signature/signature.ts';
 
 /**
  * The registries that images come from. Methods throw a `ServiceError`: `registry-denied`,
@@ -32,12 +32,8 @@ export type Registry = {
     digest: Digest,
     signal?: AbortSignal,
   ) => Promise<readonly Platform[]>;
-  /** Signatures stored beside an image, not verified. Empty without any. */
-  readonly signaturesOf: (
-    reference: ImageReference,
-    digest: Digest,
-    signal?: AbortSignal,
-  ) => Promise<readonly FoundSignature[]>;
+  /** The first signatures stored beside an image, not verified. Empty without any. */
+  readonly signaturesOf: (reference: ImageReference, digest: Digest, signal?: AbortSignal) => Promise<FoundSignatures>;
   /** The login that the engine needs for a pull; undefined without one. */
   readonly credentialsFor: (
     reference: ImageReference,

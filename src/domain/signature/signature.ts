@@ -5,97 +5,205 @@ import {
   tryParseImageReference,
   type ImageReference,
 } from '../reference/image-reference.ts';
+import { arrayOf, type JsonObject, objectOf, parseJsonObject, repeatsField, stringOf } from '../text/json-value.ts';
 import { quoted } from '../text/printable.ts';
 
-/** A signature stored beside an image, not verified. */
-export type FoundSignature = {
-  /** The signed bytes. */
+/**
+ * A signature stored beside an image, not verified, or the reason why there is none that can be verified. Signatures
+ * are in base64.
+ */
+export type FoundSignature =
+  | (Signed & { readonly kind: 'simple-signing' })
+  /** A statement of in-toto in a DSSE envelope: https://github.com/secure-systems-lab/dsse/blob/master/protocol.md */
+  | (Signed & { readonly kind: 'statement'; readonly payloadType: string })
+  /** Over the image's manifest itself. */
+  | (Signed & { readonly kind: 'manifest'; readonly digest: Digest })
+  /** Says something about the image, such as its list of packages. It is no signature of the image. */
+  | { readonly kind: 'attestation'; readonly predicateType: string }
+  /** Completes "a signature of it cannot be read: ". */
+  | { readonly kind: 'unreadable'; readonly why: string }
+  /** More may exist: a limit was met. Completes "not all of its signatures were read: ". */
+  | { readonly kind: 'cut'; readonly why: string };
+
+type Signed = {
   readonly payload: Uint8Array;
-  /** In base64. */
   readonly signature: string;
+  /** A certificate is stored with it, so that its key is not one of a file. */
+  readonly isKeyless?: boolean;
 };
 
-/** A public key of `--verify-key`. */
+/** A part of the signatures of an image, in the order of reading. `next` reads on; absent: these were the last. */
+export type FoundSignatures = {
+  readonly found: readonly FoundSignature[];
+  readonly next?: (signal?: AbortSignal) => Promise<FoundSignatures>;
+};
+
+/** The public keys of a file of `--verify-key`. */
 export type VerificationKey = {
   readonly name: string;
-  /** Whether the key has signed these bytes. False for a malformed signature. */
-  readonly hasSigned: (found: FoundSignature) => boolean;
+  /** Whether one of them has signed these bytes. False for a malformed signature. */
+  readonly hasSigned: (content: Uint8Array, signature: string) => boolean;
 };
-
-/** `key`: the name of the key. `why` completes "not signed by NAME: ". */
-export type SignatureVerdict =
-  | { readonly kind: 'signed'; readonly key: string }
-  | { readonly kind: 'unsigned'; readonly why: string };
 
 export type SignatureQuestion = {
   readonly reference: ImageReference;
   /** Digests of the image: of the index, or of the manifest for the platform. */
   readonly digests: readonly Digest[];
-  readonly found: readonly FoundSignature[];
   /** One of these keys is enough. */
   readonly keys: readonly VerificationKey[];
 };
 
+/** Judges the signatures of one image, part after part. */
+export type SignatureJudge = {
+  /** The name of a key that has signed the image; undefined: none in this part. */
+  readonly signerIn: (found: readonly FoundSignature[]) => string | undefined;
+  /** Why no signature was valid until now. Completes "not signed by NAME: ". */
+  readonly why: () => string;
+};
+
 /**
  * Whether one of the keys has signed this digest under this repository's name. A signature of another digest, or of the
- * same digest in another repository, proves nothing here. Without keys nothing counts as signed.
+ * same digest in another repository, proves nothing here. A bundle names no repository, so it counts in each. Without
+ * keys nothing counts as signed.
  */
-export function judgeSignatures({ reference, digests, found, keys }: SignatureQuestion): SignatureVerdict {
-  let why = 'it has no signature';
-  for (const each of found) {
-    const key = keys.find(({ hasSigned }) => hasSigned(each));
-    const fault = key === undefined ? 'none of its signatures is of that key' : faultOf(each, reference, digests);
-    if (key !== undefined && fault === undefined) return { kind: 'signed', key: key.name };
-    // A fault in a signature of the right key is more specific than signatures of other keys.
-    if (fault !== undefined && (key !== undefined || why === 'it has no signature')) why = fault;
+export function createSignatureJudge(question: SignatureQuestion): SignatureJudge {
+  let best: Fault = { weight: 0, why: 'it has no signature' };
+  let rest = '';
+  return { signerIn, why: () => best.why + rest };
+
+  function signerIn(found: readonly FoundSignature[]): string | undefined {
+    for (const each of found) {
+      if (each.kind === 'cut') rest = `; not all of its signatures were read: ${each.why}`;
+      else {
+        const judged = judge(each, question);
+        if (typeof judged === 'string') return judged;
+        if (judged.weight > best.weight) best = judged;
+      }
+    }
+    return undefined;
   }
-  return { kind: 'unsigned', why };
 }
 
-function faultOf(
-  { payload }: FoundSignature,
-  reference: ImageReference,
-  digests: readonly Digest[],
-): string | undefined {
-  const signed = readSignedPayload(payload);
-  if ('fault' in signed) return signed.fault;
-  if (!digests.includes(signed.digest)) return `its signature is of another digest, ${signed.digest}`;
-  const named = tryParseImageReference(signed.name);
+/** The fault of the highest weight is reported, because it tells most about the remedy. */
+type Fault = { readonly weight: number; readonly why: string };
+
+function judge(found: Exclude<FoundSignature, { kind: 'cut' }>, question: SignatureQuestion): string | Fault {
+  if (found.kind === 'attestation') return { weight: 1, why: `${noSignature}, but ${nameOf(found.predicateType)}` };
+  if (found.kind === 'unreadable') return { weight: 4, why: `a signature of it cannot be read: ${found.why}` };
+  const content = signedContent(found);
+  const key = question.keys.find(({ hasSigned }) => hasSigned(content, found.signature));
+  if (key === undefined) {
+    if (found.isKeyless) return { weight: 3, why: 'its signature is of a certificate, and only keys are supported' };
+    return { weight: 2, why: 'none of its signatures is of that key' };
+  }
+  const claim = readClaim(found);
+  const fault = 'fault' in claim ? claim.fault : faultOf(claim.subjects, question);
+  return fault === undefined ? key.name : { weight: 5, why: fault };
+}
+
+const noSignature = 'it has no signature';
+
+function nameOf(predicateType: string): string {
+  return `an attestation of the kind ${quoted(predicateType, 200)}`;
+}
+
+function signedContent(found: Extract<FoundSignature, Signed>): Uint8Array {
+  return found.kind === 'statement' ? preAuthentication(found.payloadType, found.payload) : found.payload;
+}
+
+/** PAE, the bytes that a DSSE envelope is signed over: its lengths keep type and payload apart. */
+function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
+  const encoder = new TextEncoder();
+  const typeBytes = encoder.encode(type);
+  const head = encoder.encode(`DSSEv1 ${typeBytes.length} ${type} ${payload.length} `);
+  const content = new Uint8Array(head.length + payload.length);
+  content.set(head);
+  content.set(payload, head.length);
+  return content;
+}
+
+/** What was signed: an image, by its digest, under a name if the format has one. */
+type Subject = { readonly digests: readonly Digest[]; readonly name: string | undefined };
+
+type Claim = { readonly subjects: readonly Subject[] } | { readonly fault: string };
+
+function faultOf(subjects: readonly Subject[], question: SignatureQuestion): string | undefined {
+  const { reference, digests } = question;
+  const same = subjects.filter((subject) => subject.digests.some((digest) => digests.includes(digest)));
+  if (same.length === 0) {
+    const other = subjects.flatMap((subject) => subject.digests)[0];
+    return other === undefined ? 'its signature names no digest' : `its signature is of another digest, ${other}`;
+  }
+  const faults = same.map(({ name }) => faultOfName(name, reference));
+  return faults.includes(undefined) ? undefined : faults[0];
+}
+
+function faultOfName(name: string | undefined, reference: ImageReference): string | undefined {
+  if (name === undefined) return undefined;
+  const named = tryParseImageReference(name);
   if (named === undefined) return 'its signature names no repository';
   return sameRepository(named, reference)
     ? undefined
     : `its signature is of another repository, ${quoted(familiarReference({ ...named, tag: undefined, digest: undefined }), 300)}`;
 }
 
-/** Subject of a signature: a digest, and the image name at signing, `ghcr.io/team/app`. */
-type SignedPayload = { readonly digest: Digest; readonly name: string };
-
-/**
- * Reads the payload of simple signing, the format of cosign:
- * https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#payload. The fault completes "not signed by
- * NAME: ".
- */
-function readSignedPayload(payload: Uint8Array): SignedPayload | { readonly fault: string } {
-  const critical = fieldOf(parse(payload), 'critical');
-  if (fieldOf(critical, 'type') !== cosignType) return { fault: 'its signature is not for an image' };
-  const digest = fieldOf(fieldOf(critical, 'image'), 'docker-manifest-digest');
-  const name = fieldOf(fieldOf(critical, 'identity'), 'docker-reference');
-  if (typeof digest !== 'string' || !isDigest(digest)) return { fault: 'its signature names no digest' };
-  if (typeof name !== 'string' || name === '') return { fault: 'its signature names no repository' };
-  return { digest, name };
+function readClaim(found: Extract<FoundSignature, Signed>): Claim {
+  if (found.kind === 'manifest') return { subjects: [{ digests: [found.digest], name: undefined }] };
+  const fields = parseSigned(found.payload);
+  if (fields === undefined) return { fault: 'its signature is not for an image' };
+  return found.kind === 'statement' ? readStatement(fields, found.payloadType) : readSimpleSigning(fields);
 }
 
-const cosignType = 'cosign container image signature';
-
-function parse(payload: Uint8Array): unknown {
+/** A field given twice would be read differently by different programs. */
+function parseSigned(payload: Uint8Array): JsonObject | undefined {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(payload);
+    const fields = parseJsonObject(text);
+    return fields !== undefined && !repeatsField(text) ? fields : undefined;
   } catch {
     return undefined;
   }
 }
 
-function fieldOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return (value as Readonly<Record<string, unknown>>)[name];
+/**
+ * The payload of simple signing, the format of cosign 2:
+ * https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#payload
+ */
+function readSimpleSigning(fields: JsonObject): Claim {
+  const critical = objectOf(fields['critical']);
+  if (critical?.['type'] !== cosignType) return { fault: 'its signature is not for an image' };
+  const digest = stringOf(objectOf(critical['image'])?.['docker-manifest-digest']) ?? '';
+  const name = stringOf(objectOf(critical['identity'])?.['docker-reference']) ?? '';
+  if (!isDigest(digest)) return { fault: 'its signature names no digest' };
+  return { subjects: [{ digests: [digest], name }] };
 }
+
+const cosignType = 'cosign container image signature';
+
+/** The statement that cosign 3 signs: https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md */
+function readStatement(fields: JsonObject, payloadType: string): Claim {
+  const predicateType = stringOf(fields['predicateType']) ?? '';
+  if (payloadType !== statementType || !statements.has(stringOf(fields['_type']) ?? ''))
+    return { fault: 'its signature is not for an image' };
+  if (predicateType !== signPredicate) return { fault: `${noSignature}, but ${nameOf(predicateType)}` };
+  return { subjects: arrayOf(fields['subject']).map(readSubject) };
+}
+
+function readSubject(value: unknown): Subject {
+  const { digest, name } = { ...objectOf(value) };
+  const digests = Object.entries(objectOf(digest) ?? {}).map(([algorithm, hex]) => `${algorithm}:${String(hex)}`);
+  return {
+    digests: digests.filter(isDigest),
+    name: name === undefined || name === '' ? undefined : (stringOf(name) ?? ''),
+  };
+}
+
+const statementType = 'application/vnd.in-toto+json';
+
+const statements: ReadonlySet<string> = new Set([
+  'https://in-toto.io/Statement/v1',
+  'https://in-toto.io/Statement/v0.1',
+]);
+
+/** The predicate of a signature. Statements with other predicates are attestations. */
+export const signPredicate = 'https://sigstore.dev/cosign/sign/v1';

@@ -35,3 +35,40 @@ export function arrayOf(value: unknown): readonly unknown[] {
 export function isWholeNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
+
+/**
+ * Whether an object in this valid JSON names a field twice, also in another case. Parsers differ in which one they take,
+ * and some ignore the case (https://pkg.go.dev/encoding/json#Unmarshal).
+ */
+export function repeatsField(text: string): boolean {
+  const open: (Set<string> | undefined)[] = [];
+  let string = '';
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at];
+    if (sign === '"') {
+      const end = endOfString(text, at);
+      string = text.slice(at, end + 1);
+      at = end;
+    } else if (sign === '{') open.push(new Set());
+    else if (sign === '[') open.push(undefined);
+    else if (sign === '}' || sign === ']') open.pop();
+    else if (sign === ':') {
+      const fields = open.at(-1);
+      const field = foldCase(String(parseJson(string)));
+      if (fields?.has(field)) return true;
+      fields?.add(field);
+    }
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at;
+}
+
+/** Both directions, because the long s has an upper case only, and the sign of kelvin a lower case only. */
+function foldCase(text: string): string {
+  return text.toUpperCase().toLowerCase();
+}

@@ -1,42 +1,115 @@
 import { isDigest, type Digest } from '../../../domain/reference/digest.ts';
-import { arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
+import { type FoundSignature, signPredicate } from '../../../domain/signature/signature.ts';
+import { arrayOf, type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
+import { quoted } from '../../../domain/text/printable.ts';
+import { bundleType, bundleTypes } from './bundle.ts';
 
-/** The digest of a payload, and its signature in base64. */
-export type SignatureLayer = { readonly payload: Digest; readonly signature: string };
+/** A part of a registry's content that is to be read next. */
+export type ToRead =
+  /** A manifest of a referrer. */
+  | { readonly kind: 'manifest'; readonly digest: Digest }
+  | { readonly kind: 'bundle'; readonly digest: Digest }
+  /** What cosign 2 has signed, with its signatures. */
+  | { readonly kind: 'payload'; readonly digest: Digest; readonly signatures: readonly LayerSignature[] }
+  /** Nothing has to be read. */
+  | { readonly kind: 'known'; readonly found: FoundSignature };
 
-/** Digests of manifests with cosign signatures, from an index of referrers. */
-export function signatureManifestsIn(body: Buffer): readonly Digest[] {
-  const entries = arrayOf(parseJsonObject(body)?.['manifests']).map(objectOf);
-  return entries
-    .filter((entry) => stringOf(entry?.['artifactType']) === signatureArtifact)
-    .flatMap((entry) => digestIn(entry?.['digest']));
+type LayerSignature = { readonly signature: string; readonly isKeyless: boolean };
+
+/** The artifact types of signatures: of cosign 3, and of cosign 2 in its mode for referrers. */
+export const signatureArtifacts = [bundleType, 'application/vnd.dev.cosign.artifact.sig.v1+json'] as const;
+
+/** The entries of an index of referrers. Undefined: it is none. */
+export function referrersIn(body: Buffer): readonly Referrer[] | undefined {
+  const entries = parseJsonObject(body)?.['manifests'];
+  if (!Array.isArray(entries)) return undefined;
+  return entries.map((entry) => {
+    const { artifactType, digest, annotations } = { ...objectOf(entry) };
+    const type = stringOf(artifactType) ?? '';
+    return { type, digest: stringOf(digest) ?? '', predicateType: predicateIn(objectOf(annotations)) };
+  });
 }
+
+export type Referrer = {
+  readonly type: string;
+  readonly digest: string;
+  /** Of a bundle; a registry need not repeat it here. */
+  readonly predicateType: string | undefined;
+};
 
 /**
- * The signatures in a cosign manifest. Empty for other manifests:
- * https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#storage
+ * What to read of a referrer. An attestation says its kind, so it is not read: some have many megabytes. Undefined: it
+ * is no signature.
  */
-export function signatureLayersIn(body: Buffer): readonly SignatureLayer[] {
-  const layers = arrayOf(parseJsonObject(body)?.['layers']).map(objectOf);
-  return layers
-    .filter((layer) => stringOf(layer?.['mediaType']) === payloadType)
-    .flatMap((layer) => {
-      const signature = stringOf(objectOf(layer?.['annotations'])?.[signatureAnnotation]) ?? '';
-      const isSound = signature !== '' && signature.length <= longestSignature;
-      return isSound ? digestIn(layer?.['digest']).map((payload) => ({ payload, signature })) : [];
-    });
+export function referrerToRead({ type, digest, predicateType }: Referrer): ToRead | undefined {
+  const isKnown: boolean = signatureArtifacts.some((known) => known === type);
+  if (!isKnown && (type.startsWith(bundleTypes) || foreignSignatures.has(type)))
+    return unreadable(`it is of the unknown type ${quoted(type, 100)}`);
+  if (!isKnown) return undefined;
+  if (isOther(predicateType)) return attestation(predicateType);
+  return isDigest(digest) ? { kind: 'manifest', digest } : unreadable('the registry lists it with an invalid digest');
 }
 
-/** The type of an artifact whose subject is the signed image. */
-export const signatureArtifact = 'application/vnd.dev.cosign.artifact.sig.v1+json';
+/** https://github.com/notaryproject/specifications/blob/main/specs/signature-specification.md#storage */
+const foreignSignatures: ReadonlySet<string> = new Set(['application/vnd.cncf.notary.signature']);
+
+/**
+ * What to read of a manifest with signatures. A bundle is its only layer
+ * (https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md). cosign 2 has a layer for each signature
+ * (https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#storage).
+ */
+export function manifestToRead(body: Buffer): readonly ToRead[] {
+  const manifest = parseJsonObject(body);
+  if (manifest === undefined) return [unreadable('its manifest is not JSON')];
+  const layers = arrayOf(manifest['layers']).map((layer): JsonObject => objectOf(layer) ?? {});
+  const signed = layers.filter((layer) => layer['mediaType'] === payloadType);
+  if (signed.length > 0) return payloadsIn(signed);
+  const predicateType = predicateIn(objectOf(manifest['annotations']));
+  const [layer] = layers;
+  const digest = stringOf(layer?.['digest']) ?? '';
+  const isBundle = layers.length === 1 && stringOf(layer?.['mediaType'])?.startsWith(bundleTypes) === true;
+  if (!isBundle || !isDigest(digest)) return [unreadable('its manifest has no layer with a signature')];
+  return [isOther(predicateType) ? attestation(predicateType) : { kind: 'bundle', digest }];
+}
+
+/** Signatures over the same payload are together, because the payload is read once. */
+function payloadsIn(layers: readonly JsonObject[]): readonly ToRead[] {
+  const byDigest = new Map<Digest, LayerSignature[]>();
+  let isBroken = false;
+  for (const { digest, annotations: given } of layers) {
+    const annotations = objectOf(given) ?? {};
+    const signature = stringOf(annotations[signatureAnnotation]) ?? '';
+    const isKeyless = (stringOf(annotations[certificateAnnotation]) ?? '') !== '';
+    const payload = stringOf(digest) ?? '';
+    if (!isDigest(payload) || signature === '' || signature.length > longestSignature) isBroken = true;
+    else if (byDigest.get(payload)?.push({ signature, isKeyless }) === undefined)
+      byDigest.set(payload, [{ signature, isKeyless }]);
+  }
+  const payloads = [...byDigest].map(([digest, signatures]): ToRead => ({ kind: 'payload', digest, signatures }));
+  return isBroken ? [...payloads, unreadable('its layer has no signature')] : payloads;
+}
 
 const payloadType = 'application/vnd.dev.cosign.simplesigning.v1+json';
 
 const signatureAnnotation = 'dev.cosignproject.cosign/signature';
 
-/** ECDSA P-256 takes 96 characters, Ed25519 takes 88. */
-const longestSignature = 1024;
+const certificateAnnotation = 'dev.sigstore.cosign/certificate';
 
-function digestIn(value: unknown): readonly Digest[] {
-  return typeof value === 'string' && isDigest(value) ? [value] : [];
+/** RSA with 8192 bits takes 1368 characters. */
+const longestSignature = 2048;
+
+function predicateIn(annotations: JsonObject | undefined): string | undefined {
+  return stringOf(annotations?.['dev.sigstore.bundle.predicateType']);
+}
+
+function isOther(predicateType: string | undefined): predicateType is string {
+  return predicateType !== undefined && predicateType !== signPredicate;
+}
+
+function attestation(predicateType: string): ToRead {
+  return { kind: 'known', found: { kind: 'attestation', predicateType } };
+}
+
+function unreadable(why: string): ToRead {
+  return { kind: 'known', found: { kind: 'unreadable', why } };
 }

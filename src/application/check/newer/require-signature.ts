@@ -2,7 +2,11 @@ import type { Verdict, CheckSubject } from '../../../domain/check/verdict.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import { describeHold } from '../../../domain/decision/hold.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
-import { judgeSignatures, type VerificationKey } from '../../../domain/signature/signature.ts';
+import {
+  createSignatureJudge,
+  type FoundSignatures,
+  type VerificationKey,
+} from '../../../domain/signature/signature.ts';
 
 type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
 
@@ -26,9 +30,13 @@ export async function requireSignature(
   const { reference = subject.reference } = candidate ?? {};
   const manifest = newest?.digest === digest ? newest.manifestDigest : digest;
   const digests = [...new Set([digest, manifest])];
-  const found = await Promise.all(digests.map((each) => registry.signaturesOf(reference, each, signal)));
-  const judged = judgeSignatures({ reference, digests, found: found.flat(), keys });
-  return judged.kind === 'signed' ? verdict : unsigned(verdict, names, judged.why);
+  const judge = createSignatureJudge({ reference, digests, keys });
+  for (const each of digests) {
+    let part: FoundSignatures | undefined = await registry.signaturesOf(reference, each, signal);
+    for (; part !== undefined; part = await part.next?.(signal))
+      if (judge.signerIn(part.found) !== undefined) return verdict;
+  }
+  return unsigned(verdict, names, judge.why());
 }
 
 /** Like `requireSignature`, for a verdict without a registry request: no signature can be read. */

@@ -1,0 +1,137 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { allSignatures } from '../../../../test/support/registry/cosign.ts';
+import { at, createOciRig } from '../../../../test/support/registry/oci-rig.ts';
+import { isDigest } from '../../../domain/reference/digest.ts';
+import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import { createSignatureJudge } from '../../../domain/signature/signature.ts';
+import { readVerificationKeys } from '../../process/verification-keys.ts';
+
+const rig = createOciRig();
+
+const folder = new URL('../../../../test/fixtures/cosign', import.meta.url).pathname;
+
+type Answer = 'accepts' | 'refuses';
+
+type Case = {
+  readonly repository: string;
+  readonly signedAs: string;
+  readonly subject: string;
+  readonly key: string;
+  readonly registry: 'zot' | 'distribution3';
+  readonly cosign: Readonly<Record<'2.6.5' | '3.1.3', Answer>>;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly manifests: Readonly<Record<string, { readonly mediaType: string; readonly body: string }>>;
+  readonly referrers: Readonly<Record<string, string>>;
+  readonly blobs: Readonly<Record<string, string>>;
+};
+
+/** What `cosign verify` of both versions said, what Upkeep answers, and why they differ where they do. */
+const cases: Readonly<Record<string, Row>> = {
+  unsigned: { cosign: 'neither', why: 'it has no signature' },
+  'cosign2-classic': { cosign: 'both' },
+  'cosign2-classic-annotated': { cosign: 'both' },
+  'cosign2-oci11': { cosign: 'neither', signer: 'team', difference: 'cosign finds it with an experimental flag only' },
+  'cosign2-attestation-classic': { cosign: 'neither', why: 'it has no signature' },
+  'cosign3-classic': { cosign: 'both' },
+  'cosign3-bundle': { cosign: '3' },
+  'cosign3-bundle-annotated': { cosign: '3' },
+  'cosign3-bundle-two-keys': { cosign: '3' },
+  'cosign3-bundle-other-key': { cosign: 'neither', why: 'none of its signatures is of that key' },
+  'cosign3-attestation-bundle': {
+    cosign: '3',
+    why: 'it has no signature, but an attestation of the kind "https://spdx.dev/Document"',
+    difference: 'a list of packages is no signature',
+  },
+  'cosign3-attestation-and-signature': { cosign: '3' },
+  'index-only-cosign3-bundle': { cosign: '3' },
+  'index-recursive-cosign3-bundle': { cosign: '3' },
+  'identity-other-name-cosign3': {
+    cosign: 'both',
+    why: 'its signature is of another repository, "vendor.example/app"',
+    difference: 'a signature under another name needs --verify-identity',
+  },
+  'rsa2048-cosign2-classic': { cosign: 'both', signer: 'rsa2048' },
+  'rsa2048-cosign3-bundle': { cosign: '3', signer: 'rsa2048' },
+  'rsa4096-cosign3-bundle': { cosign: '3', signer: 'rsa4096' },
+  'p384-cosign2-classic': { cosign: 'neither', signer: 'p384', difference: 'cosign verifies with SHA-256 only' },
+  'p384-cosign3-bundle': { cosign: 'neither', signer: 'p384', difference: 'cosign verifies with SHA-256 only' },
+  'ed25519-cosign2-classic': {
+    cosign: 'neither',
+    signer: 'ed',
+    difference: 'cosign signs Ed25519ph and verifies Ed25519',
+  },
+  'ed25519-cosign3-bundle': {
+    cosign: 'neither',
+    signer: 'ed',
+    difference: 'cosign signs Ed25519ph and verifies Ed25519',
+  },
+};
+
+type Row = {
+  readonly cosign: 'both' | '3' | 'neither';
+  /** The key that Upkeep names; `team` where cosign accepts and no reason is given. */
+  readonly signer?: string;
+  /** Upkeep's reason for refusing. */
+  readonly why?: string;
+  /** Why the answer is not that of cosign 3. */
+  readonly difference?: string;
+};
+
+const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+
+describe.each(['zot', 'distribution3'])('of the images that cosign has signed in %s', (registry) => {
+  test('each has its row', () => {
+    const named = files
+      .filter((name) => name.startsWith(`${registry}-`))
+      .map((name) => name.slice(registry.length + 1, -5));
+    expect(named.sort()).toEqual(Object.keys(cases).sort());
+    expect(files).toHaveLength(44);
+  });
+
+  test.each(Object.entries(cases))(
+    '%s is judged as wanted',
+    async (name, { cosign, signer = 'team', why, difference }) => {
+      const given = JSON.parse(readFileSync(join(folder, `${registry}-${name}.json`), 'utf8')) as Case;
+      const accepted = (isAccepted: boolean) => (isAccepted ? 'accepts' : 'refuses');
+      expect(given.cosign).toEqual({ '2.6.5': accepted(cosign === 'both'), '3.1.3': accepted(cosign !== 'neither') });
+      const isAccepted = why === undefined;
+      expect(difference !== undefined).toBe(isAccepted !== (cosign !== 'neither'));
+      expect(await judged(given)).toEqual(isAccepted ? { signer } : { why });
+    },
+  );
+});
+
+async function judged(given: Case): Promise<{ readonly signer: string } | { readonly why: string }> {
+  const server = await rig.serve(({ url }) => answer(given, new URL(url, 'http://registry.test')));
+  if (!isDigest(given.subject)) throw new Error(given.subject);
+  const judge = createSignatureJudge({
+    reference: parseImageReference(`${given.signedAs}:v1`),
+    digests: [given.subject],
+    keys: await readVerificationKeys([join(folder, given.key)]),
+  });
+  const found = await allSignatures(rig.registry().signaturesOf(at(server, `${given.repository}:v1`), given.subject));
+  const signer = judge.signerIn(found);
+  return signer === undefined ? { why: judge.why() } : { signer };
+}
+
+function answer({ repository, registry, tags, manifests, referrers, blobs }: Case, url: URL): object {
+  const missing = { status: 404, body: '{"errors":[{"code":"NOT_FOUND"}]}' };
+  const prefix = `/v2/${repository}/`;
+  const [kind, name = ''] = url.pathname.slice(prefix.length).split('/');
+  if (!url.pathname.startsWith(prefix)) return missing;
+  if (kind === 'manifests') {
+    const found = manifests[tags[name] ?? name];
+    return found === undefined ? missing : { body: found.body, headers: { 'content-type': found.mediaType } };
+  }
+  if (kind === 'blobs') return blobs[name] === undefined ? missing : { body: Buffer.from(blobs[name], 'base64') };
+  if (registry !== 'zot') return missing;
+  const index = JSON.parse(referrers[name] ?? '{"schemaVersion":2,"manifests":[]}') as {
+    readonly manifests: readonly { readonly artifactType: string }[];
+  };
+  const type = url.searchParams.get('artifactType');
+  const listed = index.manifests.filter(({ artifactType }) => type === null || artifactType === type);
+  const headers = type === null ? {} : { 'oci-filters-applied': 'artifactType' };
+  return { headers, body: JSON.stringify({ ...index, manifests: listed }) };
+}
