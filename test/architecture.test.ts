@@ -55,7 +55,7 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/adapters/process',
-    mayImport: ['src/domain/', 'node:'],
+    mayImport: ['src/domain/', 'node:', '@noble/curves'],
     because: 'it is independent of the application and other adapters',
   },
   {

@@ -12,8 +12,18 @@ const run = promisify(execFile);
 
 /** Packages whose code is in the bundle; the others only build it. */
 const shipped = [
-  ...['@fastify/swagger-ui', '@opentelemetry/api', 'ansi-regex', 'ansi-styles', 'bintrees', 'croner'],
-  ...['get-east-asian-width', 'nodemailer', 'prom-client', 're2js', 'string-width', 'strip-ansi', 'tdigest'],
+  ...['@fastify/swagger-ui', '@noble/curves', '@noble/hashes', '@opentelemetry/api', 'ansi-regex', 'ansi-styles'],
+  ...[
+    'bintrees',
+    'croner',
+    'get-east-asian-width',
+    'nodemailer',
+    'prom-client',
+    're2js',
+    'string-width',
+    'strip-ansi',
+    'tdigest',
+  ],
   'wrap-ansi',
 ];
 
