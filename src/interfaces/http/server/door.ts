@@ -12,7 +12,7 @@ import { HttpError, internalError, problemOf, writeProblem } from '../replies/er
 import type { HttpResponse } from '../replies/http-response.ts';
 import { RouteReply } from '../replies/route-reply.ts';
 import { bufferBody } from '../requests/buffered-body.ts';
-import { createIgnoredInput, type IgnoredInput } from '../requests/ignored-input.ts';
+import { createIgnoredInput, type IgnoredInput } from './ignored-input.ts';
 import { hostProblemOf } from '../requests/request-target.ts';
 import { parseQuery } from '../requests/query.ts';
 import type { Route } from '../service/route.ts';

@@ -4,7 +4,7 @@ import type { Log } from '../../../domain/outside/outside.ts';
 import { HttpError } from '../replies/errors.ts';
 import type { HttpResponse } from '../replies/http-response.ts';
 import type { Route } from '../service/route.ts';
-import type { RawQuery } from './query.ts';
+import type { RawQuery } from '../requests/query.ts';
 
 /** Tells clients, in the header `X-Upkeep-Warning`, and once each in the log, of input that Upkeep does not use. */
 export type IgnoredInput = {
