@@ -91,6 +91,7 @@ export function createApplication(
   const inventory = createInventory({
     settings,
     instance: world.instance,
+    seal: world.seal,
     listing: engineCache.listing,
     checks,
     outcomes,

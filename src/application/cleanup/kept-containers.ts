@@ -23,7 +23,8 @@ export async function removeOverdue(
     const kept = keptAmong(containers);
     const [{ nowMs }, images] = await Promise.all([outside.engine.info(signal), outside.engine.listImages(signal)]);
     const marked = keptMarksOf(images);
-    const world = { containers, marked, imageLabelsOf: imageLabelsIn(indexImages(images)), nowMs };
+    const { seal } = outside;
+    const world = { containers, marked, imageLabelsOf: imageLabelsIn(indexImages(images)), seal, nowMs };
     for (const one of kept) {
       const because = whyRemovable(one, world);
       if (because !== undefined && !signal?.aborted)

@@ -6,7 +6,7 @@ import type { RestartKind } from '../../../sandbox/containers/boot.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { type Journal, writeJournal } from '../../domain/transaction/journal.ts';
+import { type Journal, sealedText, sealLabel, writeJournal } from '../../domain/transaction/journal.ts';
 import { idOf } from '../../../test/support/scene/builders.ts';
 import { createCheck } from '../../../test/support/scene/create-check.ts';
 import { createEngineCache } from './engine-cache.ts';
@@ -33,6 +33,7 @@ async function follow(
   const inventory = createInventory({
     settings: { ...defaultSettings, ...settings },
     instance: world.instance,
+    seal: world.seal,
     listing: mirror.listing,
     checks,
     outcomes: createLastOutcomes(),
@@ -224,13 +225,48 @@ describe('the inventory', () => {
     const scene = createSandboxScene();
     await holdImages(scene, 'app:1', 'app:2');
     const oldImageId = (await scene.sandbox.engine.inspectImage('app:1'))?.id ?? '';
-    const Labels = writeJournal(journalOf({ name: 'app', oldImageId }));
+    const tags = { reference: 'app:2', formerReference: 'app:1' };
+    const Labels = writeJournal({ ...journalOf({ name: 'app', oldImageId }), ...tags });
     scene.sandbox.control.runContainer('app', { Image: 'app:2', Labels });
     const { inventory } = await followed(scene);
     expect(only(inventory()).canRollBack).toBe(true);
     await scene.sandbox.engine.removeImage('app:1');
     await scene.clock.sleep(soonMs);
     expect(only(inventory()).canRollBack).toBe(false);
+  });
+
+  test('offers a rollback only where one would be made', async () => {
+    const scene = createSandboxScene();
+    await holdImages(scene, 'app:1', 'app:2', 'vault:1');
+    const idOfImage = async (reference: string) => (await scene.sandbox.engine.inspectImage(reference))?.id ?? '';
+    const [own, foreign] = [await idOfImage('app:1'), await idOfImage('vault:1')];
+    const run = (name: string, oldImageId: string, claims: Partial<Journal> = {}) => {
+      const honest = { ...journalOf({ name, oldImageId }), reference: 'app:2', formerReference: 'app:1' };
+      scene.sandbox.control.runContainer(name, { Image: 'app:2', Labels: writeJournal({ ...honest, ...claims }) });
+    };
+    run('honest', own);
+    run('copied', own, { name: 'honest', members: [{ name: 'honest', oldId: idOf('copied') }] });
+    run('strange-tag', own, { reference: 'vault:1' });
+    run('strange-former-tag', own, { formerReference: 'vault:1' });
+    run('strange-image', foreign);
+    run('strange-image-with-digest', foreign, { oldDigest: `sha256:${'1'.repeat(64)}` });
+    run('pulled', idOf('an image that is gone'), { oldDigest: `sha256:${'1'.repeat(64)}` });
+    const offered = ({ inventory }: Followed) =>
+      inventory()
+        .containers.filter(({ canRollBack }) => canRollBack)
+        .map(({ name }) => name)
+        .toSorted();
+    expect(offered(await followed(scene))).toEqual(['honest', 'pulled']);
+    const seal = {
+      sign: (text: string) => `sealed ${text}`,
+      verify: (text: string, one: string) => one === `sealed ${text}`,
+    };
+    const sealed = { ...journalOf({ name: 'sealed', oldImageId: foreign }), reference: 'app:2' };
+    scene.sandbox.control.runContainer('sealed', {
+      Image: 'app:2',
+      Labels: { ...writeJournal(sealed), [sealLabel]: seal.sign(sealedText(sealed)) },
+    });
+    expect(offered(await followed(scene, {}, { seal }))).toEqual(['sealed']);
   });
 
   test('keeps what a container was created from when the tag moves on, without asking again', async () => {

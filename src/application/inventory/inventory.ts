@@ -9,7 +9,7 @@ import {
   type ListedDependencies,
   readListedDependencies,
 } from '../../domain/inventory/listed-dependencies.ts';
-import type { Instance } from '../../domain/outside/outside.ts';
+import type { Instance, Seal } from '../../domain/outside/outside.ts';
 import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
 import { scopeInForce } from '../../domain/check/scope.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
@@ -25,6 +25,8 @@ import { inventoryOf, isSameContainer, keep, unknownInventory } from './next-inv
 export type InventoryParts = {
   readonly settings: ServiceSettings;
   readonly instance: Pick<Instance, 'containerId' | 'ownerState'>;
+  /** The seal of our key: a rollback believes no other journal. */
+  readonly seal?: Pick<Seal, 'verify'> | undefined;
   /** Undefined before the first listing. The same object is returned while nothing has changed. */
   readonly listing: () => EngineListing | undefined;
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
@@ -35,7 +37,7 @@ export type InventoryParts = {
 
 /** The engine's lists joined with the last checks. It is built on request, and only changed parts are built anew. */
 export function createInventory(parts: InventoryParts): () => Inventory {
-  const { settings, instance, listing, checks, outcomes, startTimes = noStartTimes } = parts;
+  const { settings, instance, seal, listing, checks, outcomes, startTimes = noStartTimes } = parts;
   const imageRule = createImageRule(settings);
   const ownId = instance.containerId;
   let scope = '';
@@ -44,7 +46,7 @@ export function createInventory(parts: InventoryParts): () => Inventory {
   let links: ListedDependencies = () => [];
   let shown: EngineListing = emptyListing;
   let shownRevisions = -1;
-  let holdsImage: (id: string) => boolean = () => false;
+  let imageOf: (id: string) => ImageSummary | undefined = () => undefined;
   let services: ReadonlyMap<string, SwarmService> = new Map();
   const isService = ({ id }: ContainerSummary) => services.has(id);
   const revisions = () => checks.revision() + outcomes.revision() + startTimes.revision();
@@ -90,7 +92,7 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     const { images } = shown;
     const isUntouched = isSame && known !== undefined && known.images === images && known.dependsOn === dependsOn;
     const service = services.get(watched.container.id);
-    const tracking = { watched, image, dependsOn, ownId, holdsImage, ...(service && { service }) };
+    const tracking = { watched, image, dependsOn, ownId, imageOf, seal, ...(service && { service }) };
     const facts = isUntouched ? known.facts : trackContainer(tracking, settings);
     const last = outcomes.of(facts);
     const check = checks.of(facts);
@@ -124,7 +126,7 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     followScope(now.containers, ({ imageId }) => labelsOfImage(images.get(imageId)));
     if (!haveSameLinks(shown.containers, now.containers)) links = readListedDependencies(now.containers, settings);
     [shown, shownRevisions] = [now, revisions()];
-    holdsImage = (id) => images.has(id);
+    imageOf = (id) => images.get(id);
     services = new Map(now.services?.map(({ service }) => [service.id, service]));
     const made = everyEntry(now).map((container) => entryOf(container, images.get(container.imageId)));
     entries = new Map(made.map((entry) => [entry.container.id, entry]));

@@ -86,7 +86,9 @@ export async function recoverTransactions(
   const attended = await mapConcurrently(found.open, repairsAtOnce, recoverTransaction);
   const imageLabelsOf = imageLabelsIn(indexImages(found.images));
   const marked = keptMarksOf(found.images);
-  const left = isHelper ? [] : [...found.left, ...unprovenAmong({ containers: listed, marked, imageLabelsOf })];
+  const left = isHelper
+    ? []
+    : [...found.left, ...unprovenAmong({ containers: listed, marked, imageLabelsOf, seal: outside.seal })];
   const transactions = [...left.map(leftAlone), ...attended.flat()].map((one) =>
     withRecipients(one, listed, imageLabelsOf),
   );

@@ -1,12 +1,29 @@
-import type { Container, ContainerSummary } from '../../domain/container/container.ts';
-import { parseDigest } from '../../domain/reference/digest.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { type Journal, readJournal, transactionLabel } from '../../domain/transaction/journal.ts';
-import { containerOwnLabels } from '../../domain/container/label-names.ts';
-import { isExcluded } from '../../domain/settings/labels.ts';
+import type { Container, ContainerSummary, Image } from '../../domain/container/container.ts';
+import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
+import { isExcluded, labelValuesOf } from '../../domain/settings/labels.ts';
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
+import type { RemoteImage } from '../../domain/outside/registry.ts';
+import { repositoryName } from '../../domain/reference/image-reference.ts';
+import {
+  carrierOf,
+  isNamedIn,
+  type LastUpdate,
+  movedTogether,
+  readLastUpdate,
+} from '../../domain/rollback/former-version.ts';
+import { type Journal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
+import { needsSignature, whyUnsigned } from '../check/newer/require-signature.ts';
+
+type World = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly signal: AbortSignal | undefined;
+};
 
 /**
  * The named containers with the image before their last update, and the containers that were updated together with
@@ -14,9 +31,11 @@ import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
  */
 export async function findPrevious(
   outside: Outside,
+  settings: ServiceSettings,
   names: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<readonly StaleContainer[]> {
+  const world = { outside, settings, signal };
   const listed = await outside.engine.listContainers({}, signal);
   const found = new Map<string, StaleContainer>();
   for (const name of names) {
@@ -24,81 +43,132 @@ export async function findPrevious(
     if (summary === undefined) throw refuse(name, 'no container is called so');
     if (summary.id === outside.instance.containerId)
       throw refuse(name, 'this command runs in it: run it on the host, or in a container of its own');
-    const { container, journal } = await readLastUpdate(outside, name, summary.id, signal);
-    found.set(container.id, await previousOf(outside, container, journal, signal));
-    for (const other of await movedTogether(outside, journal, listed, signal)) {
-      if (found.has(other.container.id) || other.container.imageId === other.journal.oldImageId) continue;
-      found.set(other.container.id, await previousOf(outside, other.container, other.journal, signal));
+    const last = await findLastUpdate(world, name, summary.id);
+    if (last.kind !== 'update') throw refuse(name, whyNothingToUndo[last.kind]);
+    found.set(last.container.id, await previousOf(world, last));
+    for (const other of await othersOf(world, last.journal, listed)) {
+      if (found.has(other.container.id) || other.container.imageId === last.journal.oldImageId) continue;
+      found.set(other.container.id, await previousOf(world, other));
     }
   }
   return [...found.values()];
 }
 
-type LastUpdate = { readonly container: Container; readonly journal: Journal };
+const whyNothingToUndo = {
+  none: 'it has not been updated since it was created',
+  'kept its image': 'its last update kept its image: it was only re-created with another container',
+} as const;
 
-async function readLastUpdate(
-  outside: Outside,
-  name: string,
-  id: string,
-  signal: AbortSignal | undefined,
-): Promise<LastUpdate> {
-  const update = await findLastUpdate(outside, name, id, signal);
-  if (update === undefined) throw refuse(name, 'it has not been updated since it was created');
-  return update;
-}
+type Found = { readonly container: Container } & Extract<LastUpdate, { kind: 'update' }>;
 
-/** Undefined for a container that was never updated. */
 async function findLastUpdate(
-  { engine }: Outside,
+  { outside: { engine, seal }, signal }: World,
   name: string,
   id: string,
-  signal: AbortSignal | undefined,
-): Promise<LastUpdate | undefined> {
+): Promise<Found | { readonly kind: keyof typeof whyNothingToUndo }> {
   const container = await engine.inspectContainer(id, signal);
   if (container === undefined) throw refuse(name, 'somebody removed it just now');
   if (isExcluded(container)) throw refuse(name, 'it is disabled by its label');
-  const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
-  if (reading.kind === 'foreign') throw refuse(name, reading.reason);
-  if (reading.kind === 'none' && container.imageLabels === undefined)
-    throw refuse(name, 'the engine no longer has its image, so its last update cannot be read');
-  if (reading.kind === 'none') return undefined;
-  if (reading.journal.role === 'standin') throw refuse(name, 'its last update was rolled back already');
-  return { container, journal: reading.journal };
+  const last = readLastUpdate(carrierOf(container), seal);
+  if (last.kind === 'refused') throw refuse(name, last.reason);
+  return last.kind === 'update' ? { container, ...last } : last;
 }
 
 /**
- * Other members of the last update's group that have not changed since. A container of an image that was committed from
- * a member has its label too, but no journal of its own.
+ * Other members of the last update's group that have not changed since. A container that only claims to be a member is
+ * none. A container of an image that was committed from a member has its label too, but no journal of its own.
  */
-async function movedTogether(
-  outside: Outside,
-  { transaction, members }: Journal,
+async function othersOf(
+  { outside, signal }: World,
+  journal: Journal,
   listed: readonly ContainerSummary[],
-  signal: AbortSignal | undefined,
-): Promise<readonly LastUpdate[]> {
-  if (members.length === 1) return [];
-  const labelled = listed.filter(({ labels }) => labels[transactionLabel] === transaction);
-  const updates = await Promise.all(labelled.map(({ id, name }) => findLastUpdate(outside, name, id, signal)));
-  return updates.filter((update) => update !== undefined);
+): Promise<readonly Found[]> {
+  const { transaction, members } = journal;
+  const labelled = listed.filter(
+    ({ name, labels }) =>
+      name !== journal.name &&
+      labels[transactionLabel] === transaction &&
+      members.some((member) => member.name === name),
+  );
+  const read = await Promise.all(labelled.map(({ id }) => outside.engine.inspectContainer(id, signal)));
+  return read.flatMap((container) => {
+    const last = container && readLastUpdate(carrierOf(container), outside.seal);
+    if (container === undefined || last?.kind !== 'update' || !movedTogether(journal, last.journal)) return [];
+    if (isExcluded(container)) throw refuse(container.name, 'it is disabled by its label');
+    return [{ container, ...last }];
+  });
 }
 
-async function previousOf(
-  { engine }: Outside,
-  { id, name, imageId }: Container,
-  { oldImageId, oldDigest, reference, formerReference }: Journal,
-  signal: AbortSignal | undefined,
-): Promise<StaleContainer> {
-  if (oldImageId === '' || oldImageId === imageId)
-    throw refuse(name, 'its last update kept its image: it was only re-created with another container');
-  const digest = parseDigest(oldDigest);
-  const held = await engine.inspectImage(oldImageId, signal);
+async function previousOf(world: World, found: Found): Promise<StaleContainer> {
+  const { container, journal } = found;
+  const { id, name } = container;
+  const { oldImageId, reference, formerReference } = journal;
+  const digest = parseDigest(journal.oldDigest);
+  const held = await world.outside.engine.inspectImage(oldImageId, world.signal);
   if (held === undefined && digest === undefined)
     throw refuse(name, 'the engine no longer has its former image, and no registry can supply that image');
-  const references =
-    formerReference === undefined ? { reference } : { reference: formerReference, formerReference: reference };
-  return { id, name, ...references, digest, imageId: oldImageId };
+  const unsigned = digest === undefined ? undefined : await whyNotPulled(world, found, digest, held);
+  if (held === undefined && unsigned !== undefined)
+    throw refuse(name, `its former image has to be pulled, and is ${unsigned}`);
+  if (held !== undefined && !found.isSealed && !isNamedIn(held, found.reference))
+    await requireFromRegistry(world, found, held);
+  return {
+    id,
+    name,
+    ...(formerReference === undefined ? { reference } : { reference: formerReference, formerReference: reference }),
+    digest,
+    imageId: oldImageId,
+    ...(unsigned !== undefined && { mustBeHeld: true }),
+  };
 }
 
-function refuse(name: string, why: string): ServiceError {
-  return new ServiceError('not-found', `Cannot roll back ${quoted(name)}: ${why}`, { remedy: 'nothing was changed' });
+/** An image that has to be pulled needs a signature like a new one, because its digest is only what a label says. */
+async function whyNotPulled(
+  world: World,
+  found: Found,
+  digest: Digest,
+  held: Image | undefined,
+): Promise<string | undefined> {
+  const { outside, settings, signal } = world;
+  const inForce = effectiveSettings(settings, labelValuesOf(found.container));
+  if (!needsSignature(inForce, outside.verificationKeys)) return undefined;
+  if (held !== undefined) return 'not verified';
+  const { reference } = found;
+  const image = await describeFormer(world, found, digest);
+  return whyUnsigned(outside, inForce, { reference, digest, image }, signal);
+}
+
+/**
+ * Not every engine keeps the repository of an image that has lost its tag. Without a seal, the registry has to show it:
+ * otherwise a label could give the tag of a repository to an image of somebody else.
+ */
+async function requireFromRegistry(world: World, found: Found, held: Image): Promise<void> {
+  const unknown = (why: string) =>
+    refuse(
+      found.container.name,
+      `nothing shows that its former image is of ${quoted(repositoryName(found.reference), 200)}${why}`,
+      'nothing was changed; with --state-dir or --journal-key-file, later updates are sealed, which shows it',
+    );
+  const digest = parseDigest(found.journal.oldDigest);
+  if (digest === undefined) throw unknown('');
+  const remote = await describeFormer(world, found, digest, held).catch((error: unknown) => {
+    if (!(error instanceof ServiceError)) throw error;
+    throw unknown(`, and the registry does not: ${describeError(error)}`);
+  });
+  const ids: readonly string[] = [remote.digest, remote.manifestDigest, remote.configDigest];
+  if (!ids.includes(held.id)) throw unknown('');
+}
+
+async function describeFormer(
+  { outside: { engine, registry }, signal }: World,
+  { reference, container }: Found,
+  digest: Digest,
+  held?: Image,
+): Promise<RemoteImage> {
+  const { os, architecture, variant } = held ?? container.platform ?? (await engine.info(signal)).platform;
+  return registry.describe({ reference, digest, platform: { os, architecture, variant } }, signal);
+}
+
+function refuse(name: string, why: string, remedy = 'nothing was changed'): ServiceError {
+  return new ServiceError('not-found', `Cannot roll back ${quoted(name)}: ${why}`, { remedy });
 }

@@ -1,8 +1,10 @@
 import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import { readJournal } from '../../domain/transaction/journal.ts';
+import type { Journal } from '../../domain/transaction/journal.ts';
+import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import { sameRepository, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { keptAmong } from '../../domain/rollback/kept-containers.ts';
-import { containerOwnLabels } from '../../domain/container/label-names.ts';
+import { carrierOf, readLastUpdate } from '../../domain/rollback/former-version.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
@@ -15,28 +17,40 @@ import type { RunTransaction } from '../transaction/run-transaction.ts';
 import { opened } from '../transaction/facts/open-transaction.ts';
 import { transact } from '../transaction/transact.ts';
 
-/** Kept containers that stay long enough, by the id of the container that replaced them. */
-export type Returning = ReadonlyMap<string, ContainerSummary>;
+/** Kept containers that stay long enough, by the id of the container that replaced them, with its journal. */
+export type Returning = ReadonlyMap<string, Kept>;
 
-/** Kept containers that may be used for the updates of a plan. */
+type Kept = { readonly old: ContainerSummary; readonly journal: Journal };
+
+/**
+ * Kept containers that may be used for the updates of a plan. Their name and a journal are not enough, because anybody
+ * may write both: an update's mark or the seal of our key shows that an update has kept the container, and its own
+ * reference is of the repository whose tag is moved back to its image.
+ */
 export async function findReturning(
-  { engine }: Outside,
+  { engine, seal }: Outside,
   { transactions }: UpdatePlan,
   signal: AbortSignal | undefined,
 ): Promise<Returning> {
   const kept = keptAmong(await engine.listContainers({}, signal));
   if (kept.length === 0) return new Map();
-  const { nowMs } = await engine.info(signal);
-  const found = new Map<string, ContainerSummary>();
+  const [{ nowMs }, images] = await Promise.all([engine.info(signal), engine.listImages(signal)]);
+  const marked = keptMarksOf(images);
+  const found = new Map<string, Kept>();
   const alone = transactions.flatMap(({ members }) => (members.length === 1 ? members : []));
   for (const { container } of alone) {
-    const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
-    if (reading.kind !== 'journal' || reading.journal.members.length > 1) continue;
-    const { oldId, wasRunning } = reading.journal;
-    const old = kept.find((one) => one.container.id === oldId && one.kept.name === container.name);
+    const last = readLastUpdate(carrierOf(container), seal);
+    if (last.kind !== 'update' || last.journal.members.length > 1) continue;
+    const { journal, reference, isSealed } = last;
+    const old = kept.find((one) => one.container.id === journal.oldId && one.kept.name === container.name);
     const inTime = old !== undefined && old.kept.untilMs > nowMs + marginMs;
-    const isAsked = inTime && old.container.status === 'exited' && wasRunning === isAlive(container.state.status);
-    if (isAsked) found.set(container.id, old.container);
+    const isAsked =
+      inTime && old.container.status === 'exited' && journal.wasRunning === isAlive(container.state.status);
+    if (!isAsked || !(isSealed || marked.has(journal.oldId))) continue;
+    const made = tryParseImageReference(
+      (await engine.inspectContainer(journal.oldId, signal))?.settings.Config.Image ?? '',
+    );
+    if (made !== undefined && sameRepository(made, reference)) found.set(container.id, { old: old.container, journal });
   }
   return found;
 }
@@ -51,19 +65,19 @@ const marginMs = 60_000;
 export function returnToKept(returning: Returning, otherwise: RunTransaction): RunTransaction {
   return async (outside, settings, planned, context, signal) => {
     const [member] = planned.members;
-    const old = member && returning.get(member.container.id);
-    if (old === undefined || planned.members.length > 1) return otherwise(outside, settings, planned, context, signal);
-    return [await goBack(outside, settings, planned, { runId: context.runId, old })];
+    const kept = member && returning.get(member.container.id);
+    if (kept === undefined || planned.members.length > 1) return otherwise(outside, settings, planned, context, signal);
+    return [await goBack(outside, settings, planned, { runId: context.runId, ...kept })];
   };
 }
 
-type Return = { readonly runId: string; readonly old: ContainerSummary };
+type Return = Kept & { readonly runId: string };
 
 async function goBack(
   outside: Outside,
   settings: ServiceSettings,
   { members: [member] }: PlannedTransaction,
-  { runId, old }: Return,
+  { runId, old, journal }: Return,
 ): Promise<ContainerOutcome> {
   if (member === undefined) throw new Error('a transaction without members');
   const { container, reference } = member;
@@ -71,7 +85,7 @@ async function goBack(
   const [from, to] = [container.imageId, old.imageId];
   announceStart(outside, runId, { name, image: reference, from, to });
   const onPhase = (phase: UpdatePhase) => announcePhase(outside, runId, name, phase);
-  const fault = await reopen(outside, settings, container, { oldId: old.id, onPhase }).catch((error: unknown) => {
+  const fault = await reopen(outside, settings, container, { journal, onPhase }).catch((error: unknown) => {
     if (!(error instanceof ServiceError)) outside.log.error('A kept container could not be brought back', { error });
     return describeError(error);
   });
@@ -90,17 +104,16 @@ async function goBack(
   return outcome;
 }
 
-type Reopening = { readonly oldId: string; readonly onPhase: (phase: UpdatePhase) => void };
+type Reopening = { readonly journal: Journal; readonly onPhase: (phase: UpdatePhase) => void };
 
 /** The reason of a failure. Undefined when the old container runs and is healthy. */
 async function reopen(
   outside: Outside,
   settings: ServiceSettings,
   container: Container,
-  { oldId, onPhase }: Reopening,
+  { journal, onPhase }: Reopening,
 ): Promise<string | undefined> {
-  const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels));
-  if (reading.kind !== 'journal') return 'its journal is gone';
+  const { oldId } = journal;
   const info = await outside.engine.info();
   const { result, reason, facts } = await transact({
     outside,
@@ -109,8 +122,8 @@ async function reopen(
     onPhase,
     transaction: opened(
       {
-        id: reading.journal.transaction,
-        members: [{ ...memberFromJournal(reading.journal), policy: restartPolicyOf(container) }],
+        id: journal.transaction,
+        members: [{ ...memberFromJournal(journal), policy: restartPolicyOf(container) }],
         successors: new Map([[oldId, container.id]]),
       },
       info,
@@ -119,8 +132,7 @@ async function reopen(
   const now = facts?.members[0]?.old;
   if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;
   if (result !== 'undone' || now?.place !== 'name') return 'somebody removed or renamed the kept container meanwhile';
-  if (!reading.journal.wasRunning) return undefined;
-  const ignoresHealthcheck = reading.journal.wasUnhealthy === true;
-  const verdict = await passGate(outside, settings, oldId, { ignoresHealthcheck });
+  if (!journal.wasRunning) return undefined;
+  const verdict = await passGate(outside, settings, oldId, { ignoresHealthcheck: journal.wasUnhealthy === true });
   return verdict.kind === 'passed' ? undefined : `the old container is back, but ${verdict.reason}`;
 }

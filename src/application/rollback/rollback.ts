@@ -34,9 +34,9 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
   return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
     const leave = await lock.enterInTurn(signal);
     try {
-      const services = await findServicesBack(outside, names, signal);
+      const services = await findServicesBack(outside, settings, names, signal);
       const others = names.filter((name) => !services.some((service) => service.name === name));
-      const previous = await findPrevious(outside, others, signal);
+      const previous = await findPrevious(outside, settings, others, signal);
       const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal);

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { updateFromLabel, updateSealLabel } from '../../domain/swarm/service-image.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
 import { createApplication } from '../create-application.ts';
 
 /** A service in a swarm of three nodes, and the second version of its image. */
@@ -19,16 +21,24 @@ async function deploy({ isPinned = true } = {}) {
   await scene.clock.sleep(10_000);
   const second = publish('2');
   const process = scene.startProcess();
-  const open = (containerId?: string) => {
+  const open = (containerId?: string, more: Partial<Outside> = {}) => {
     const instance = { ...process.outside.instance, containerId };
-    return createApplication({ ...process.outside, instance }, { ...defaultSettings, swarm: true });
+    return createApplication({ ...process.outside, instance, ...more }, { ...defaultSettings, swarm: true });
+  };
+  /** Changes the labels as anybody may who may change services; the swarm then remembers the same image as before. */
+  const relabel = async (labels: Readonly<Record<string, string>>) => {
+    for (const round of ['1', '2']) {
+      const service = await scene.sandbox.swarm.service(id);
+      if (service !== undefined)
+        await scene.sandbox.swarm.change(service, { image: service.image, labels: { ...labels, round } });
+    }
   };
   const image = async () => (await scene.sandbox.swarm.service(id))?.image;
   const update = async () => {
     const { containers } = await open().update({ trigger: 'command', images: [], containers: [] });
     return containers.map(({ name, outcome }) => `${name} ${outcome}`);
   };
-  return { ...scene, id, first, second, open, image, update };
+  return { scene, ...scene, id, first, second, open, image, update, relabel, publish };
 }
 
 test('a service goes back to the image before its last update, and stays there', async () => {
@@ -60,5 +70,58 @@ test('the service that Upkeep runs in is left alone', async () => {
   await expect(open(own).rollBack(['web'])).rejects.toThrow(
     'Cannot roll back the service "web": this process runs in it',
   );
+  expect(await image()).toBe(`swarm/web:1@${second}`);
+});
+
+const seal = {
+  sign: (text: string) => `sealed ${text}`,
+  verify: (text: string, one: string) => one === `sealed ${text}`,
+};
+
+test('the label with the earlier image names no image of another repository', async () => {
+  const { open, image, update, second, relabel, scene } = await deploy();
+  expect(await update()).toEqual(['web updated']);
+  const other = scene.registry.store.publish('swarm/vault:1', { version: '7' }).digest;
+  await relabel({ [updateFromLabel]: `swarm/vault:1@${other}` });
+  await expect(open().rollBack(['web'])).rejects.toThrow(
+    'its label upkeep.tx.from names an image of another repository, "swarm/vault:1@sha256:',
+  );
+  expect(await image()).toBe(`swarm/web:1@${second}`);
+});
+
+test('with a key, only a label with its seal counts, and the seal is of this service and this image', async () => {
+  const { open, image, update, second, first, relabel, publish, id, sandbox } = await deploy();
+  const rollBack = () => open(undefined, { seal }).rollBack(['web']);
+  expect(await update()).toEqual(['web updated']);
+  await relabel({});
+  await expect(rollBack()).rejects.toThrow("its label upkeep.tx.from does not have the seal of this instance's key");
+  const third = publish('3');
+  const { containers } = await open(undefined, { seal }).update({ trigger: 'command', images: [], containers: [] });
+  expect(containers).toMatchObject([{ outcome: 'updated' }]);
+  await relabel({ [updateFromLabel]: `swarm/web:1@${first}` });
+  await expect(rollBack()).rejects.toThrow("does not have the seal of this instance's key");
+  await relabel({ [updateFromLabel]: `swarm/web:1@${second}`, [updateSealLabel]: 'sealed something else' });
+  await expect(rollBack()).rejects.toThrow("does not have the seal of this instance's key");
+  expect(await image()).toBe(`swarm/web:1@${third}`);
+  const labels = (await sandbox.swarm.service(id))?.labels ?? {};
+  await relabel({
+    [updateSealLabel]: seal.sign(JSON.stringify(['service', labels['upkeep.tx.id'], id, `swarm/web:1@${second}`])),
+  });
+  expect(await rollBack()).toMatchObject({ containers: [{ name: 'web', outcome: 'updated' }] });
+  expect(await image()).toBe(`swarm/web:1@${second}`);
+});
+
+test('an earlier image without a required signature is not pulled', async () => {
+  const { open, image, update, first, second, registry } = await deploy();
+  expect(await update()).toEqual(['web updated']);
+  const asked: string[] = [];
+  const verificationKeys = [{ name: 'team', hasSigned: () => false }];
+  const signaturesOf = (_: unknown, digest: string) => {
+    asked.push(digest);
+    return Promise.resolve({ found: [] });
+  };
+  const strict = open(undefined, { verificationKeys, registry: { ...registry.registry, signaturesOf } });
+  await expect(strict.rollBack(['web'])).rejects.toThrow('has to be pulled, and is not signed by "team"');
+  expect(asked).toContain(first);
   expect(await image()).toBe(`swarm/web:1@${second}`);
 });

@@ -1,13 +1,18 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import { readLabels } from '../../domain/settings/labels.ts';
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import { type LabelValues, readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
-import { digestIn, rollbackImageOf, unpinnedEarlierImage } from '../../domain/swarm/service-image.ts';
+import { digestIn, rollbackImageOf, unpinnedEarlierImage, whyFromIgnored } from '../../domain/swarm/service-image.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import type { SwarmNode, SwarmService } from '../../domain/swarm/swarm-service.ts';
+import { platformsOf } from '../../domain/swarm/update/service-verdict.ts';
+import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { quoted } from '../../domain/text/printable.ts';
+import { undefinedIfDeleted } from '../check/newer/find-candidate.ts';
+import { needsSignature, whyUnsigned } from '../check/newer/require-signature.ts';
 import { listServices } from '../engine/service-listing.ts';
 import { forgetFailures, rememberFailure } from './failed-services.ts';
 import { runServices } from './run-services.ts';
@@ -16,6 +21,7 @@ import { ownServiceId } from './update-services.ts';
 /** The services among the names, each with its earlier image. Other names are containers. Throws before any change. */
 export async function findServicesBack(
   outside: Outside,
+  settings: ServiceSettings,
   names: readonly string[],
   signal?: AbortSignal,
 ): Promise<readonly PlannedService[]> {
@@ -26,10 +32,14 @@ export async function findServicesBack(
   const { containerId: ownId } = instance;
   const containers = ownId === undefined ? [] : await engine.listContainers({ ids: [ownId] }, signal);
   const own = ownServiceId(containers, instance);
-  return services.map((service) => {
+  const planned: PlannedService[] = [];
+  for (const service of services) {
     if (service.id === own) throw refuse(service.name, 'this process runs in it: run the command on the host');
-    return plannedBack(service);
-  });
+    const back = plannedBack(service, outside.seal);
+    await requireSigned(outside, settings, { service, back, nodes: listing?.nodes ?? [] }, signal);
+    planned.push(back);
+  }
+  return planned;
 }
 
 /**
@@ -60,23 +70,50 @@ export async function rollBackServices(
   );
 }
 
-function plannedBack(service: SwarmService): PlannedService {
+function plannedBack(service: SwarmService, seal: Outside['seal']): PlannedService {
   const { id, name, image: from } = service;
-  const { labels, image } = summaryOfService(service);
-  if (readLabels(labels, {}).wishes.enable === false) throw refuse(name, 'it is disabled by its label');
-  const to = rollbackImageOf(service);
-  const unpinned = unpinnedEarlierImage(service);
+  const { image } = summaryOfService(service);
+  if (wishesOf(service).enable === false) throw refuse(name, 'it is disabled by its label');
+  const to = rollbackImageOf(service, seal);
+  const unpinned = unpinnedEarlierImage(service, seal);
   if (unpinned !== undefined)
     throw refuse(
       name,
       `its earlier image ${quoted(unpinned)} has no digest, so the nodes would pull the present version of its tag`,
     );
-  if (to === undefined)
-    throw refuse(
-      name,
-      'neither Upkeep nor the swarm knows its earlier image: it was never updated, or its labels were replaced',
-    );
+  if (to === undefined) {
+    const ignored = whyFromIgnored(service, seal);
+    const why = ignored ?? 'it was never updated, or its labels were replaced';
+    throw refuse(name, `neither Upkeep nor the swarm knows its earlier image: ${why}`);
+  }
   return { id, name, image, from, to, after: [] };
+}
+
+function wishesOf(service: SwarmService): LabelValues {
+  return readLabels(summaryOfService(service).labels, {}).wishes;
+}
+
+type Signing = {
+  readonly service: SwarmService;
+  readonly back: PlannedService;
+  readonly nodes: readonly SwarmNode[];
+};
+
+/** The nodes pull the earlier image, so it needs a signature like a new one, for the platform of each node. */
+async function requireSigned(
+  outside: Outside,
+  settings: ServiceSettings,
+  { service, back: { name, to }, nodes }: Signing,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const inForce = effectiveSettings(settings, wishesOf(service));
+  const [reference, digest] = [tryParseImageReference(to), digestIn(to)];
+  if (reference === undefined || digest === undefined || !needsSignature(inForce, outside.verificationKeys)) return;
+  for (const platform of platformsOf(nodes)) {
+    const image = await outside.registry.describe({ reference, digest, platform }, signal).catch(undefinedIfDeleted);
+    const why = await whyUnsigned(outside, inForce, { reference, digest, image }, signal);
+    if (why !== undefined) throw refuse(name, `its earlier image has to be pulled, and is ${why}`);
+  }
 }
 
 function refuse(name: string, why: string): ServiceError {

@@ -8,7 +8,7 @@ import type { Platform } from '../../domain/reference/platform.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { whyNotUpdated } from '../../domain/swarm/update/refuse-service.ts';
-import { digestIn, updateFromLabel, updateIdLabel } from '../../domain/swarm/service-image.ts';
+import { digestIn, updateLabels } from '../../domain/swarm/service-image.ts';
 import { newPlatforms } from '../../domain/swarm/update/new-platforms.ts';
 import type { ServiceUpdate, PlannedService } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
@@ -65,7 +65,7 @@ async function attempt(
   const refused = whyNotUpdated(service, tasks, nodes) ?? (isOwn ? whyNotItself(service) : undefined);
   if (refused !== undefined) return refused;
   const update: ServiceUpdate = { id: newId(), serviceId: service.id, from: planned.from, to: planned.to };
-  const labels = { [updateIdLabel]: update.id, [updateFromLabel]: update.from };
+  const labels = updateLabels(update, outside.seal);
   const credentials = await credentialsFor(outside, planned.to, signal);
   const platforms = await platformsFor(outside, service, planned.to, signal);
   const edit = { image: update.to, labels, ...defined({ credentials, platforms }) };

@@ -6,6 +6,7 @@ import { checkingCommands, type CommandName } from '../declaration/commands.ts';
 const commandsOf: Readonly<Record<ServiceOption['usedBy'], readonly CommandName[]>> = {
   check: [...checkingCommands, 'rollback', 'recover'],
   selection: [...checkingCommands, 'containers'],
+  signature: [...checkingCommands, 'containers', 'rollback'],
   update: ['run', 'update'],
   replacement: ['run', 'update', 'rollback', 'recover'],
 };

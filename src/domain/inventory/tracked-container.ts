@@ -1,9 +1,10 @@
 import { type ContainerSummary, type ImageSummary, isAlive } from '../container/container.ts';
-import { readContainerReference } from '../check/container-reference.ts';
+import { isImageId, readContainerReference } from '../check/container-reference.ts';
 import { familiarReference } from '../reference/image-reference.ts';
 import { readComposeIdentity } from '../container/compose-identity.ts';
 import { versionOf } from '../container/image-labels.ts';
-import { hasFormerImage } from '../rollback/kept-containers.ts';
+import type { Seal } from '../outside/outside.ts';
+import { hasFormerImage } from '../rollback/former-version.ts';
 import { digestIn, rollbackImageOf } from '../swarm/service-image.ts';
 import type { SwarmService } from '../swarm/swarm-service.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
@@ -23,7 +24,9 @@ export type TrackingFacts = {
   /** Its image; undefined when the engine no longer has it. */
   readonly image: ImageSummary | undefined;
   readonly dependsOn: readonly string[];
-  readonly holdsImage: (id: string) => boolean;
+  readonly imageOf: (id: string) => ImageSummary | undefined;
+  /** The seal of our key; absent without one. */
+  readonly seal: Pick<Seal, 'verify'> | undefined;
   /** Present where the entry is a service. */
   readonly service?: SwarmService;
   /** The id of the container that we run in. */
@@ -59,14 +62,24 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
     settings: labelledSettings(settings, labels, imageLabels),
     ...(project !== undefined && { project }),
     ...(version !== undefined && { version }),
-    canRollBack: id !== facts.ownId && hasFormerImage({ container, imageLabels, holdsImage: facts.holdsImage }),
+    canRollBack: id !== facts.ownId && hasFormerImage(formerImageFacts(facts)),
     ...(settings.swarm && { kind: 'container' as const }),
-    ...(facts.service && trackService(facts.service)),
+    ...(facts.service && trackService(facts.service, facts.seal)),
   };
 }
 
+function formerImageFacts({ watched: { container }, image, seal, imageOf }: TrackingFacts) {
+  const { image: shown, imageId } = container;
+  const carrier = {
+    ...container,
+    image: isImageId(shown, imageId) ? undefined : shown,
+    imageLabels: labelsOfImage(image),
+  };
+  return { carrier, seal, imageOf };
+}
+
 /** The fields of a service that differ from a container's. */
-function trackService(service: SwarmService): Partial<UncheckedContainer> {
+function trackService(service: SwarmService, seal: TrackingFacts['seal']): Partial<UncheckedContainer> {
   const { image, labels, count, mode, replicas, update } = service;
   const digest = digestIn(image) ?? '';
   const stack = labels['com.docker.stack.namespace'];
@@ -79,7 +92,7 @@ function trackService(service: SwarmService): Partial<UncheckedContainer> {
     wantedTasks: count?.wanted ?? replicas ?? 0,
     runningTasks: count?.running ?? 0,
     ...(update && { updateState: update.state }),
-    canRollBack: rollbackImageOf(service) !== undefined,
+    canRollBack: rollbackImageOf(service, seal) !== undefined,
   };
 }
 

@@ -71,6 +71,7 @@ export function transactionOf(
       digest: update?.digest,
       ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
       ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
+      ...(update?.mustBeHeld && { mustBeHeld: true as const }),
       hardDependencies: hardDependenciesOfId(graph, container.id).filter((id) => endings.has(id)),
       ...(lenders.has(container.id) && { lendsVolumes: true }),
       desiredEndState: endings.get(container.id) ?? 'stopped',

@@ -46,6 +46,8 @@ export type NewImage = {
   readonly digest: Digest | undefined;
   /** An image by its id, preferred if the engine has it. */
   readonly imageId?: string;
+  /** Present: only that image in the engine may be used, because nobody has verified a signature of the digest. */
+  readonly mustBeHeld?: true;
 };
 
 export type StaleContainer = NewImage & {

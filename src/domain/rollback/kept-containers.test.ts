@@ -51,6 +51,17 @@ test('whyRemovable() believes no journal that comes from the image', () => {
   expect(of(() => successor.labels)).toEqual([undefined]);
 });
 
+test('with a key, whyRemovable() believes only journals with its seal', () => {
+  const all = [web('another'), old];
+  const seal = (isValid: boolean) => ({ verify: () => isValid });
+  const why = (isValid: boolean) =>
+    keptAmong(all).map((one) =>
+      whyRemovable(one, { containers: all, marked, imageLabelsOf: () => ({}), seal: seal(isValid), nowMs: 0 }),
+    );
+  expect(why(false)).toEqual([undefined]);
+  expect(why(true)).toEqual(['there has been another update since']);
+});
+
 describe('whyRemovable()', () => {
   test('is nothing while the last update may be taken back', () => expect(why([web('old')])).toEqual([undefined]));
   test('is the time', () => {

@@ -1,9 +1,8 @@
 import { type ContainerSummary, isAlive } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
-import { ownJournal } from '../transaction/journal.ts';
+import type { Seal } from '../outside/outside.ts';
+import { hasValidSeal, type Journal, ownJournal } from '../transaction/journal.ts';
 import { type KeptName, parseKeptName, parseTransactionName } from '../transaction/transaction-names.ts';
-import type { Labels } from '../container/label-names.ts';
-import { parseDigest } from '../reference/digest.ts';
 
 /** A kept container with the facts in its name. */
 export type KeptContainer = { readonly container: ContainerSummary; readonly kept: KeptName };
@@ -25,6 +24,8 @@ export type KeptContext = {
   /** Ids of containers that an update has marked as kept. */
   readonly marked: Pick<ReadonlyMap<string, unknown>, 'has'>;
   readonly imageLabelsOf: ImageLabelsOf;
+  /** The seal of our key: no other journal counts then. */
+  readonly seal?: Pick<Seal, 'verify'> | undefined;
   /** By the engine's clock. */
   readonly nowMs: number;
 };
@@ -39,7 +40,7 @@ export function whyRemovable(one: KeptContainer, world: KeptContext): string | u
   if (kept.untilMs <= world.nowMs) return 'its time is over';
   if (world.containers.some(({ name }) => parseTransactionName(name)?.name === kept.name)) return undefined;
   const successor = world.containers.find(({ name }) => name === kept.name);
-  const journal = successor && ownJournal(successor.labels, world.imageLabelsOf(successor));
+  const journal = successor && journalOf(successor, world);
   if (journal?.role !== 'successor') return undefined;
   return journal.oldId === container.id ? undefined : 'there has been another update since';
 }
@@ -51,26 +52,15 @@ export function whyRemovable(one: KeptContainer, world: KeptContext): string | u
 export function isKeptByUpdate({ container, kept }: KeptContainer, world: Omit<KeptContext, 'nowMs'>): boolean {
   if (world.marked.has(container.id)) return true;
   return world.containers.some((other) => {
-    const journal = ownJournal(other.labels, world.imageLabelsOf(other));
+    const journal = journalOf(other, world);
     return journal?.oldId === container.id && journal.name === kept.name && journal.keepMs > 0;
   });
 }
 
-export type FormerImageFacts = {
-  readonly container: Pick<ContainerSummary, 'imageId' | 'labels'>;
-  /** Labels of the container's image; undefined when the engine no longer has it. */
-  readonly imageLabels: Labels | undefined;
-  readonly holdsImage: (id: string) => boolean;
-};
-
-/**
- * Whether a rollback has a former image, as far as the engine's lists show: the last update has recorded another image,
- * and the engine or a registry has it.
- */
-export function hasFormerImage({ container, imageLabels, holdsImage }: FormerImageFacts): boolean {
-  const journal = ownJournal(container.labels, imageLabels);
-  if (journal?.role !== 'successor') return false;
-  const { oldImageId, oldDigest } = journal;
-  if (oldImageId === '' || oldImageId === container.imageId) return false;
-  return holdsImage(oldImageId) || parseDigest(oldDigest) !== undefined;
+function journalOf(
+  container: ContainerSummary,
+  { imageLabelsOf, seal }: Pick<KeptContext, 'imageLabelsOf' | 'seal'>,
+): Journal | undefined {
+  const journal = ownJournal(container.labels, imageLabelsOf(container));
+  return journal !== undefined && hasValidSeal(journal, container.labels, seal) ? journal : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Labels } from '../container/label-names.ts';
 import { type Digest, shortDigest } from '../reference/digest.ts';
-import { type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
+import { type ImageReference, sameRepository, tryParseImageReference } from '../reference/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 import type { SwarmService } from './swarm-service.ts';
 
@@ -54,22 +54,57 @@ export function digestIn(image: string): Digest | undefined {
 export const updateIdLabel = 'upkeep.tx.id';
 /** The image that the update replaced, verbatim. */
 export const updateFromLabel = 'upkeep.tx.from';
+/** The seal of an instance with a key: see `Seal` in `outside.ts`. */
+export const updateSealLabel = 'upkeep.tx.seal';
+
+/** The labels of an update. */
+export function updateLabels(
+  { id, serviceId, from }: { readonly id: string; readonly serviceId: string; readonly from: string },
+  seal: { readonly sign: (text: string) => string } | undefined,
+): Labels {
+  const labels = { [updateIdLabel]: id, [updateFromLabel]: from };
+  return seal === undefined ? labels : { ...labels, [updateSealLabel]: seal.sign(sealedText(id, serviceId, from)) };
+}
+
+function sealedText(...parts: readonly string[]): string {
+  return JSON.stringify(['service', ...parts]);
+}
 
 /**
  * The image that a rollback of a service writes into its spec, verbatim: the image before its last update by Upkeep,
  * else the image of `PreviousSpec`. Undefined if neither differs from the present one. An image without a digest does
  * not count, because the nodes would pull the present version of its tag.
  */
-export function rollbackImageOf(service: SwarmService): string | undefined {
-  return earlierImages(service).find((image) => digestIn(image) !== undefined);
+export function rollbackImageOf(service: SwarmService, seal: SealReader): string | undefined {
+  return earlierImages(service, seal).find((image) => digestIn(image) !== undefined);
 }
 
 /** The earlier image of a service that cannot be rolled back, because it has no digest. */
-export function unpinnedEarlierImage(service: SwarmService): string | undefined {
-  return rollbackImageOf(service) === undefined ? earlierImages(service)[0] : undefined;
+export function unpinnedEarlierImage(service: SwarmService, seal: SealReader): string | undefined {
+  return rollbackImageOf(service, seal) === undefined ? earlierImages(service, seal)[0] : undefined;
 }
 
-function earlierImages({ image, labels, previous }: SwarmService): readonly string[] {
-  const known = [labels[updateFromLabel], previous?.image];
-  return known.filter((each): each is string => each !== undefined && each !== image);
+/** See `Seal` in `outside.ts`. */
+type SealReader = { readonly verify: (text: string, seal: string) => boolean } | undefined;
+
+function earlierImages(service: SwarmService, seal: SealReader): readonly string[] {
+  const { image, labels, previous } = service;
+  const claimed = whyFromIgnored(service, seal) === undefined ? labels[updateFromLabel] : undefined;
+  return [claimed, previous?.image].filter((each): each is string => each !== undefined && each !== image);
+}
+
+/**
+ * Why the label with the image before the last update does not count. Undefined: it counts, or there is none. Anybody
+ * who may create services can write it, so it names an image of the service's own repository only, and with a key it
+ * has its seal.
+ */
+export function whyFromIgnored({ id, image, labels }: SwarmService, seal: SealReader): string | undefined {
+  const from = labels[updateFromLabel];
+  if (from === undefined) return undefined;
+  const [now, before] = [tryParseImageReference(image), tryParseImageReference(from)];
+  if (now === undefined || before === undefined || !sameRepository(now, before))
+    return `its label ${updateFromLabel} names an image of another repository, ${quoted(from, 200)}`;
+  const text = sealedText(labels[updateIdLabel] ?? '', id, from);
+  if (seal === undefined || seal.verify(text, labels[updateSealLabel] ?? '')) return undefined;
+  return `its label ${updateFromLabel} does not have the seal of this instance's key`;
 }

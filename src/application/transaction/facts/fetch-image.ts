@@ -32,7 +32,7 @@ export async function fetchImage(
 ): Promise<Image | undefined> {
   const { engine, publish } = outside;
   const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, signal);
-  if (held !== undefined) return held;
+  if (held !== undefined || planned.mustBeHeld === true) return held;
   if (planned.digest === undefined) return engine.inspectImage(planned.reference, signal);
   const reference = withDigest(parseImageReference(planned.reference), planned.digest);
   const exact = formatReference(reference);

@@ -175,6 +175,8 @@ export type ValuesOf<Table> = { readonly [Key in keyof Table]: ValueOf<Table[Key
 
 /**
  * An option about the check and update of containers, and the work that it affects. `check`: each check. `selection`:
- * also a list of the watched containers. `replacement`: also a rollback and a repair.
+ * also a list of the watched containers. `signature`: also a rollback. `replacement`: also a rollback and a repair.
  */
-export type ServiceOption = DeclaredOption & { readonly usedBy: 'check' | 'selection' | 'update' | 'replacement' };
+export type ServiceOption = DeclaredOption & {
+  readonly usedBy: 'check' | 'selection' | 'signature' | 'update' | 'replacement';
+};

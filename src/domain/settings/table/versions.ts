@@ -64,6 +64,7 @@ export const tagRules = optionTable({ group: 'update', usedBy: 'selection' }, {
   },
   verifyWith: {
     kind: 'parsed',
+    usedBy: 'signature',
     flag: 'verify-with',
     placeholder: 'KEY,…',
     default: anyKey,

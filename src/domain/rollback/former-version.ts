@@ -1,0 +1,124 @@
+import { isImageId } from '../check/container-reference.ts';
+import type { Container, ImageSummary } from '../container/container.ts';
+import { containerOwnLabels, type Labels } from '../container/label-names.ts';
+import type { Seal } from '../outside/outside.ts';
+import { parseDigest } from '../reference/digest.ts';
+import { type ImageReference, sameRepository, tryParseImageReference } from '../reference/image-reference.ts';
+import { quoted } from '../text/printable.ts';
+import { hasValidSeal, type Journal, readJournal } from '../transaction/journal.ts';
+
+/**
+ * A container that may carry the journal of its last update. Anybody who may create containers can write one, so it
+ * counts only as far as the container itself agrees, and with a key only under its seal.
+ */
+export type JournalCarrier = {
+  readonly name: string;
+  /** `Config.Image`. Undefined: the list shows a bare id, because the tag has moved. */
+  readonly image: string | undefined;
+  readonly imageId: string;
+  readonly labels: Labels;
+  /** Undefined when the engine no longer has the image. */
+  readonly imageLabels: Labels | undefined;
+};
+
+/** An inspected container as the carrier of its journal. */
+export function carrierOf({ name, imageId, imageLabels, settings: { Config } }: Container): JournalCarrier {
+  return { name, image: Config.Image, imageId, labels: Config.Labels ?? {}, imageLabels };
+}
+
+export type LastUpdate =
+  | {
+      readonly kind: 'update';
+      readonly journal: Journal;
+      /** The tag to return to. */
+      readonly reference: ImageReference;
+      /** Whether the seal of our key shows that an update wrote the journal. */
+      readonly isSealed: boolean;
+    }
+  | { readonly kind: 'none' }
+  /** It was only re-created with another container, and kept its image. */
+  | { readonly kind: 'kept its image' }
+  /** The reason completes "Cannot roll back NAME: ". */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/**
+ * The last update of a container, from its journal. The journal must name the container itself, and a tag in the
+ * repository of the container's own reference: a rollback moves that tag.
+ */
+export function readLastUpdate(carrier: JournalCarrier, seal: Pick<Seal, 'verify'> | undefined): LastUpdate {
+  const { name, imageId, labels, imageLabels } = carrier;
+  const reading = readJournal(containerOwnLabels(labels, imageLabels));
+  if (reading.kind === 'foreign') return refused(reading.reason);
+  if (reading.kind === 'none')
+    return imageLabels === undefined
+      ? refused('the engine no longer has its image, so its last update cannot be read')
+      : { kind: 'none' };
+  const { journal } = reading;
+  if (!hasValidSeal(journal, labels, seal))
+    return refused("the journal of its last update does not have the seal of this instance's key");
+  if (journal.role === 'standin') return refused('its last update was rolled back already');
+  if (journal.name !== name) return refused(`the journal of its last update is about ${quoted(journal.name, 100)}`);
+  const reference = tryParseImageReference(journal.formerReference ?? journal.reference);
+  if (!isOwnReference(journal, carrier, seal !== undefined) || reference === undefined)
+    return refused(`the journal of its last update is about another image, ${quoted(journal.reference, 200)}`);
+  const own = tryParseImageReference(journal.reference);
+  if (own === undefined || !sameRepository(own, reference))
+    return refused(`its last update came from another repository, ${quoted(journal.formerReference ?? '', 200)}`);
+  if (journal.oldImageId === '' || journal.oldImageId === imageId) return { kind: 'kept its image' };
+  return { kind: 'update', journal, reference, isSealed: seal !== undefined };
+}
+
+function refused(reason: string): LastUpdate {
+  return { kind: 'refused', reason };
+}
+
+/** A successor is created from the reference in its journal. */
+function isOwnReference({ reference }: Journal, { image, imageId }: JournalCarrier, isSealed: boolean): boolean {
+  if (image === undefined) return isSealed;
+  if (image === reference) return true;
+  const [made, named] = [tryParseImageReference(image), tryParseImageReference(reference)];
+  return !isImageId(image, imageId) && made?.tag !== undefined && sameReference(made, named);
+}
+
+function sameReference(one: ImageReference, other: ImageReference | undefined): boolean {
+  return other !== undefined && sameRepository(one, other) && one.tag === other.tag && one.digest === other.digest;
+}
+
+/** Whether two containers were members of one update: both journals name both of them. */
+export function movedTogether(one: Journal, other: Journal): boolean {
+  const group = ({ transaction, owner, members }: Journal) => JSON.stringify([transaction, owner, members]);
+  return one.oldId !== other.oldId && group(one) === group(other);
+}
+
+/** Whether the names of an image show that it is of this repository. An engine keeps them for some images only. */
+export function isNamedIn(
+  { tags, digests }: Pick<ImageSummary, 'tags' | 'digests'>,
+  repository: ImageReference,
+): boolean {
+  return [...tags, ...digests].some((name) => {
+    const parsed = tryParseImageReference(name);
+    return parsed !== undefined && sameRepository(parsed, repository);
+  });
+}
+
+export type FormerImageFacts = {
+  readonly carrier: JournalCarrier;
+  readonly seal: Pick<Seal, 'verify'> | undefined;
+  /** Undefined when the engine does not have the image. */
+  readonly imageOf: (id: string) => Pick<ImageSummary, 'tags' | 'digests'> | undefined;
+};
+
+/**
+ * Whether a rollback has a former image, as far as the engine's lists show: the engine has it, or a registry may supply
+ * it. If nothing in the engine shows that the image is of the container's repository, a registry may show it, but not
+ * if the image has another name.
+ */
+export function hasFormerImage({ carrier, seal, imageOf }: FormerImageFacts): boolean {
+  const last = readLastUpdate(carrier, seal);
+  if (last.kind !== 'update') return false;
+  const held = imageOf(last.journal.oldImageId);
+  const isInRegistry = parseDigest(last.journal.oldDigest) !== undefined;
+  if (held === undefined) return isInRegistry;
+  if (last.isSealed || isNamedIn(held, last.reference)) return true;
+  return isInRegistry && held.tags.length === 0 && held.digests.length === 0;
+}
