@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfiguration } from '../src/config/read/load.ts';
 import { readLabels } from '../src/domain/settings/labels.ts';
+import { aTrackedContainer } from './support/scene/tracked-container.ts';
 import { createMetrics } from '../src/interfaces/metrics/metrics.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -93,7 +94,8 @@ describe('the dashboard and the alerts', () => {
 
   test('ask for metrics that Upkeep has', async () => {
     const clock = { monotonicMs: () => 0, nowMs: () => 0 };
-    const text = await createMetrics({ clock, updatesAvailable: () => 0, version: '1' }).text();
+    const containers = () => [aTrackedContainer({ staleness: 'fresh', checkedAtMs: 0 })];
+    const text = await createMetrics({ clock, updatesAvailable: () => 0, version: '1', containers }).text();
     const served = new Set(text.split('\n').map((line) => /^[a-z_]+/.exec(line)?.[0]));
     const asked = [...queries, ...rules].flatMap((query) => query.match(/\b(?:upkeep|process)_[a-z_]+/g) ?? []);
     expect(asked.length).toBeGreaterThan(20);

@@ -20,6 +20,7 @@ export function apiOf(
       clock,
       updatesAvailable,
       version: program.version,
+      ...(http.containerMetrics && { containers: () => application.inventory().containers }),
       ...(application.engines && { engines: application.engines }),
     });
     application.subscribe(metrics.record);

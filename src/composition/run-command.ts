@@ -2,6 +2,7 @@ import { isatty } from 'node:tty';
 import { type Command, hearSignals, openProcessContext, type Program } from './process-context.ts';
 import { apiOf, demoApi } from './http-api.ts';
 import type { Settings } from '../config/read/process-settings.ts';
+import { delayed } from '../domain/schedule/schedule.ts';
 import { isDecision, runDecide } from './run-decide.ts';
 import { isReadCommand, runReadCommand } from './run-read-command.ts';
 import { openDemo, openService, type Service } from './service.ts';
@@ -9,7 +10,8 @@ import type { ServiceEvent } from '../domain/run/event.ts';
 
 /** Runs a command to its end and resolves to the exit code. Failures are reported to the user here. */
 export async function runCommand(configuration: Command, program: Program): Promise<number> {
-  const { command, settings, aliases, alarms, warnings } = configuration;
+  const { command, aliases, alarms, warnings } = configuration;
+  const settings = withJitter(configuration.settings);
   const { runReportingFailures, tellFailure } = await import('../interfaces/cli/cli.ts');
   const surroundings = await openProcessContext(configuration, program);
   const { terminal, log } = surroundings;
@@ -86,6 +88,13 @@ export async function runCommand(configuration: Command, program: Program): Prom
     reportFailure(error);
     return 1;
   }
+}
+
+/** One delay for the life of the process, so that the shown time of the next run is the time at which it begins. */
+function withJitter(settings: Settings): Settings {
+  const { schedule, scheduleJitterMs } = settings.run;
+  const delayMs = Math.round(Math.random() * scheduleJitterMs);
+  return { ...settings, run: { ...settings.run, schedule: delayed(schedule, delayMs) } };
 }
 
 function isNotified({ notifications, run }: Settings): boolean {

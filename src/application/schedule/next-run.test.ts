@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Schedule } from '../../domain/schedule/schedule.ts';
+import { delayed, type Schedule } from '../../domain/schedule/schedule.ts';
 import { type NextRun, createNextRun } from './next-run.ts';
 
 const minuteMs = 60_000;
@@ -187,3 +187,15 @@ function createModel({ nextRunAfter }: Extract<Schedule, { kind: 'calendar' }>) 
     },
   };
 }
+
+test('a delayed calendar keeps each of its runs, by the same time later', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 0, max: 59 }), (every, delay) => {
+      const clocks = createClocks();
+      const agenda = createNextRun(delayed(slots(every), delay * minuteMs), clocks);
+      const kept = live(agenda, clocks, 120);
+      expect(kept.every((minute) => (minute - delay) % every === 0)).toBe(true);
+      expect(kept).toHaveLength(Math.floor((1120 - delay) / every) - Math.floor((1000 - delay) / every));
+    }),
+  );
+});

@@ -37,6 +37,7 @@ export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
     proxyHeader: values.httpProxyHeader,
     corsOrigins: values.httpCorsOrigins,
     watchtowerCompat: values.httpWatchtowerCompat,
+    containerMetrics: values.httpContainerMetrics,
   };
 }
 

@@ -80,6 +80,7 @@ const effects: Readonly<
   lifecycleGroupId: ['1000', 1000, (s) => s.service.lifecycleGroupId],
   intervalMs: ['3600', 3_600_000, everyMs],
   schedule: ['@every 6h', 21_600_000, everyMs],
+  scheduleJitterMs: ['5m', 300_000, (s) => s.run.scheduleJitterMs],
   updateOnStart: ['true', true, (s) => s.run.updateOnStart],
   runOnce: ['true', true, (s) => s.run.once],
   finishUpdate: ['one', 'one', (s) => s.run.finishUpdate],
@@ -102,6 +103,7 @@ const effects: Readonly<
   httpCorsOrigins: ['https://a.test,*', ['https://a.test', '*'], (s) => s.http.corsOrigins],
   httpPeriodicPolls: ['true', true, (s) => s.run.periodicPolls],
   httpWatchtowerCompat: ['true', true, (s) => s.http.watchtowerCompat],
+  httpContainerMetrics: ['false', false, (s) => s.http.containerMetrics],
   httpContainers: ['false', true, () => true],
   httpMetrics: ['false', true, () => true],
   httpUpdate: ['false', true, () => true],
@@ -747,6 +749,16 @@ describe('the schedule', () => {
       exitCode: 1,
       message: 'Cannot use --timezone "Europe/Nowhere": expected a time zone such as Europe/Berlin or UTC',
     });
+  });
+
+  test('is delayed by up to 30 seconds, unless it names a second or the jitter is given', () => {
+    const jitterOf = (...argv: readonly string[]) => settingsOf(argv).run.scheduleJitterMs;
+    expect(jitterOf('-s', '0 4 * * *')).toBe(30_000);
+    expect(jitterOf('-s', 'TZ=Europe/Berlin 0 4 * * *')).toBe(30_000);
+    expect(jitterOf('-s', '@daily')).toBe(30_000);
+    expect(jitterOf('-s', 'CRON_TZ=UTC  17 0 4 * * *')).toBe(0);
+    expect(jitterOf('-s', '17 0 4 * * *', '--schedule-jitter', '2m')).toBe(120_000);
+    expect(jitterOf('-s', '0 4 * * *', '--schedule-jitter', '0s')).toBe(0);
   });
 
   test("and an interval of one's own are one too many", () => {

@@ -9,7 +9,7 @@ import { readNamedFile } from '../given/secrets.ts';
 import { serviceSettings } from './service-settings.ts';
 import { outputOptions, requestOptions, type Settings } from './process-settings.ts';
 import { dockerConfigPath, dockerFolder } from './docker-config-path.ts';
-import { scheduleOf, scheduleSource } from './schedule-settings.ts';
+import { scheduleJitterOf, scheduleOf, scheduleSource } from './schedule-settings.ts';
 
 export type SettingsResult = {
   readonly settings: Settings;
@@ -43,6 +43,7 @@ export function makeSettings(given: Given): SettingsResult {
       once: values.runOnce,
       healthCheck: values.healthCheck,
       schedule: scheduleOf(given, faults),
+      scheduleJitterMs: scheduleJitterOf(given),
       scheduleSource: scheduleSource(given),
       updateOnStart: values.updateOnStart,
       finishUpdate: values.finishUpdate?.replace(/@.*$/s, ''),

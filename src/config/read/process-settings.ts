@@ -54,6 +54,8 @@ export type RunSettings = {
   /** Only checks that the engine answers. */
   readonly healthCheck: boolean;
   readonly schedule: Schedule;
+  /** The largest random delay of its runs. */
+  readonly scheduleJitterMs: number;
   /** The flag or variable with the schedule. Undefined: there is none. */
   readonly scheduleSource: string | undefined;
   readonly updateOnStart: boolean;

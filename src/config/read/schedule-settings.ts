@@ -2,7 +2,7 @@ import type { Given } from '../given/given-options.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { timeZoneOf } from '../schedule/local-time-zone.ts';
-import { intervalSchedule, readSchedule } from '../schedule/schedule.ts';
+import { intervalSchedule, namesSecond, readSchedule } from '../schedule/schedule.ts';
 
 export function scheduleSource({ values, sourceOf }: Given): string | undefined {
   if (values.schedule !== undefined) return sourceOf('schedule');
@@ -19,3 +19,10 @@ export function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedu
   }
   return readSchedule(values.schedule, timeZoneOf(values)) ?? interval;
 }
+
+/** Milliseconds. A run of many homes at 04:00:00 would be a flood for a registry; a named second is meant. */
+export function scheduleJitterOf({ values: { schedule = '', scheduleJitterMs } }: Given): number {
+  return scheduleJitterMs ?? (namesSecond(schedule) ? 0 : defaultJitterMs);
+}
+
+const defaultJitterMs = 30_000;

@@ -22,6 +22,16 @@ export function readSchedule(text: string, timeZone: string): Schedule | undefin
   return readFields(pattern, ownZone ?? timeZone);
 }
 
+/** Whether a cron expression has the sixth field, the seconds. */
+export function namesSecond(text: string): boolean {
+  return (
+    text
+      .replace(/^\s*(?:CRON_)?TZ=\S+/, '')
+      .trim()
+      .split(/\s+/).length === 6
+  );
+}
+
 /** Checked first, because parsing a long text is slow. */
 const longestText = 1000;
 

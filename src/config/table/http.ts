@@ -149,6 +149,13 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     flag: 'http-api-watchtower-compat',
     meaning: 'Accept GET /v1/update like POST, for clients of the first Watchtower',
   },
+  httpContainerMetrics: {
+    kind: 'boolean',
+    flag: 'http-api-container-metrics',
+    default: true,
+    meaning: 'Metrics of each container at /v1/metrics, for the first 1,000',
+    example: 'false',
+  },
   httpContainers: {
     kind: 'boolean',
     flag: 'http-api-containers',

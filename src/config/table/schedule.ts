@@ -34,6 +34,16 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     example: '@daily',
     isCommon: true,
   },
+  scheduleJitterMs: {
+    kind: 'duration',
+    flag: 'schedule-jitter',
+    defaultMeaning: '30s, or 0s if --schedule names a second',
+    minMs: 0,
+    maxMs: 3_600_000,
+    meaning:
+      'Updates of --schedule begin up to this much later, by a delay that is drawn at the start, so that many services do not ask the registries in the same second',
+    example: '5m',
+  },
   updateOnStart: { kind: 'boolean', flag: 'update-on-start', meaning: 'Also update at the start' },
   runOnce: {
     kind: 'boolean',

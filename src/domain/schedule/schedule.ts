@@ -10,6 +10,18 @@ export type Schedule = {
     }
 );
 
+/** The calendar with each run this much later; an interval, which begins at the start of its process, is unchanged. */
+export function delayed(schedule: Schedule, delayMs: number): Schedule {
+  if (schedule.kind === 'interval' || delayMs === 0) return schedule;
+  return {
+    ...schedule,
+    nextRunAfter: (ms) => {
+      const nextMs = schedule.nextRunAfter(ms - delayMs);
+      return nextMs === undefined ? undefined : nextMs + delayMs;
+    },
+  };
+}
+
 /** Without a schedule, updates run at the start if at all. */
 export type UpdateSchedule = {
   readonly schedule: Schedule | undefined;

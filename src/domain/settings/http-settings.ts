@@ -40,6 +40,8 @@ export type HttpSettings = {
   readonly corsOrigins: readonly string[];
   /** True if `GET /v1/update` acts like POST. */
   readonly watchtowerCompat: boolean;
+  /** Whether each container has metrics of its own. */
+  readonly containerMetrics: boolean;
 };
 
 /** A token file is read at each use, so that a rotated secret needs no restart. */

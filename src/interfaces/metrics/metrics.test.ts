@@ -1,7 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import { createMetrics } from './metrics.ts';
+import { aTrackedContainer } from '../../../test/support/scene/tracked-container.ts';
+import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
+import { createMetrics, type MetricsParts } from './metrics.ts';
 
 const prefixes = ['upkeep_', 'watchtower_'];
 const gauges = [
@@ -141,6 +143,49 @@ describe('createMetrics()', () => {
     const [one, other] = [scene(), scene()];
     one.record(completed({ scanned: 3 }));
     expect(await valueOf(other, 'upkeep_containers_scanned')).toBe(0);
+  });
+});
+
+describe('metrics of containers', () => {
+  const container = (name: string, parts: Partial<TrackedContainer> = {}) =>
+    ({ ...aTrackedContainer({ name }), ...parts }) satisfies TrackedContainer;
+  const linesOf = async (containers: readonly TrackedContainer[], engines?: MetricsParts['engines']) => {
+    const clock = { monotonicMs: () => 0, nowMs: () => 0 };
+    const parts = { clock, updatesAvailable: () => 0, version: '1', containers: () => containers };
+    const metrics = createMetrics({ ...parts, ...(engines && { engines }) });
+    return (await metrics.text()).split('\n').filter((line) => line.startsWith('upkeep_container_'));
+  };
+
+  test('name the container, its image, its state and its last outcome', async () => {
+    const checked = { staleness: 'stale', updateAvailable: true, checkedAtMs: 1_767_225_600_500 } as const;
+    const last = { outcome: outcome('rolled_back', 1), atMs: 0, runId: 'r' };
+    expect(await linesOf([container('web', { image: 'nginx:1.27', status: 'paused', last, ...checked })])).toEqual([
+      'upkeep_container_update_available{container="web",image="nginx:1.27"} 1',
+      'upkeep_container_state{container="web",image="nginx:1.27",state="paused"} 1',
+      'upkeep_container_last_outcome{container="web",image="nginx:1.27",outcome="rolled_back"} 1',
+      'upkeep_container_last_check_timestamp_seconds{container="web",image="nginx:1.27"} 1767225600',
+    ]);
+  });
+
+  test('have no value that is not known: neither before a check, nor after one without an answer', async () => {
+    const unknown = container('db', { staleness: 'unknown', updateAvailable: false, checkedAtMs: 1000 });
+    const lines = await linesOf([container('new', { staleness: undefined, checkedAtMs: undefined }), unknown]);
+    expect(lines.filter((line) => line.includes('update_available'))).toEqual([]);
+    expect(lines.filter((line) => line.includes('last_check'))).toHaveLength(1);
+  });
+
+  test('end with their container, stay one word, and are at most a thousand', async () => {
+    expect(await linesOf([])).toEqual([]);
+    const hostile = await linesOf([container('a', { image: 'b"\\\n c' })]);
+    for (const line of hostile) expect(line.split(' ')).toHaveLength(2);
+    const many = Array.from({ length: 1200 }, (_, number) => container(`c${number}`));
+    const states = (await linesOf(many)).filter((line) => line.includes('_state{'));
+    expect(states).toHaveLength(1000);
+  });
+
+  test('name the engine of several', async () => {
+    const [line] = await linesOf([container('web', { engine: 'nas' })], () => []);
+    expect(line).toMatch(/^upkeep_container_\w+\{engine="nas",container="web"/);
   });
 });
 

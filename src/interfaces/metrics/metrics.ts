@@ -3,7 +3,8 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import { fleetKeyOf } from '../../domain/run/session.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import type { EngineState } from '../../domain/fleet/engine-state.ts';
-import { addEngineMetrics } from './engine-metrics.ts';
+import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
+import { addContainerMetrics, addEngineMetrics } from './labelled-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 
 export type Metrics = {
@@ -18,6 +19,8 @@ export type MetricsParts = {
   /** Containers with a known newer version. */
   readonly updatesAvailable: () => number;
   readonly version: string;
+  /** Present if each container has series of its own. */
+  readonly containers?: () => readonly TrackedContainer[];
   /** Present with several engines. */
   readonly engines?: () => readonly EngineState[];
 };
@@ -26,7 +29,7 @@ export type MetricsParts = {
  * Counts events. The families that clients of the Watchtower family read have both prefixes and no labels. All exist
  * from the start, because a graph cannot distinguish "none yet" from "removed".
  */
-export function createMetrics({ clock, updatesAvailable, version, engines }: MetricsParts): Metrics {
+export function createMetrics({ clock, updatesAvailable, version, containers, engines }: MetricsParts): Metrics {
   const registry = new Registry();
   const families = familyIn(registry);
 
@@ -64,6 +67,7 @@ export function createMetrics({ clock, updatesAvailable, version, engines }: Met
     seconds,
   );
   if (engines !== undefined) addEngineMetrics(registry, engines);
+  if (containers !== undefined) addContainerMetrics(registry, containers, engines !== undefined);
   addProcessMetrics(registry, { version, nowMs: clock.nowMs() });
 
   const checkStartedAtMs = new Map<string, number>();

@@ -107,10 +107,31 @@ describe('JSON', () => {
     expect((await scene.ask('/v1/nope')).headers['x-content-type-options']).toBe('nosniff');
   });
 
-  test('is not compressed unless somebody asks, and not even then', async () => {
-    const { headers } = await scene.ask('/v1/metrics', { headers: { 'accept-encoding': 'gzip, br' } });
-    expect(headers['content-encoding']).toBeUndefined();
-  });
+  test.each(['gzip', 'gzip, deflate, br', 'br;q=1, GZIP;q=0.5'])(
+    'is compressed for a client that accepts %j',
+    async (accepted) => {
+      const paths = ['/v1/containers', '/swagger/doc.json', '/swagger/doc.yaml'];
+      for (const path of paths) {
+        const plain = await scene.ask(path);
+        expect(plain.headers['content-encoding']).toBeUndefined();
+        const small = await scene.ask(path, { headers: { 'accept-encoding': accepted } });
+        const isLong = plain.text.length >= 1400;
+        expect([path, small.headers['content-encoding']]).toEqual([path, isLong ? 'gzip' : undefined]);
+        if (!isLong) continue;
+        expect(small.headers.vary).toBe('Accept-Encoding');
+        expect(Number(small.headers['content-length'])).toBeLessThan(plain.text.length);
+        expect(small.text).toBe(plain.text);
+      }
+    },
+  );
+
+  test.each(['identity', 'br', 'gzip;q=0', 'gzip; q=0.000', 'agzip', ''])(
+    'is not compressed for %j',
+    async (accepted) => {
+      const { headers } = await scene.ask('/swagger/doc.json', { headers: { 'accept-encoding': accepted } });
+      expect(headers['content-encoding']).toBeUndefined();
+    },
+  );
 });
 
 describe('the request id', () => {

@@ -56,7 +56,15 @@ describeInLab('the command line on a real engine', (lab) => {
   test('the service begins with its banner: address and groups, version and engine, containers, schedule', async () => {
     await runWeb('plain-v1');
     const api = ['--http-api-endpoints', 'all', '--http-api-host', '127.0.0.1', '--http-api-port', '18788'];
-    const schedule = ['--http-api-periodic-polls', '--schedule', '0 4 * * *', '--timezone', 'UTC'];
+    const schedule = [
+      '--http-api-periodic-polls',
+      '--schedule',
+      '0 4 * * *',
+      '--schedule-jitter',
+      '0s',
+      '--timezone',
+      'UTC',
+    ];
     const tokens = { UPKEEP_HTTP_API_TOKEN: 'secret-of-the-api', UPKEEP_HTTP_API_EVENTS_TOKEN: 'secret-of-events' };
     const service = startUpkeep(['run', '--log-format', 'pretty', ...api, ...schedule], {
       socket: engine.socket,

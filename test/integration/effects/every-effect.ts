@@ -169,6 +169,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
 
   intervalMs: commandLine('run updates at its interval, and ends with 0 when it is told to stop'),
   schedule: scheduled,
+  scheduleJitterMs: none('when a run begins, not what it does'),
   updateOnStart: when('with --update-on-start at once, and not only when the interval is over'),
   runOnce: commandLine('run --run-once speaks through the log and ends with the outcome'),
   timeZone: scheduled,
@@ -221,6 +222,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   httpCorsOrigins: reach,
   httpPeriodicPolls: httpOnAnEngine('the schedule counts besides the API where it is told so'),
   httpWatchtowerCompat: token,
+  httpContainerMetrics: none('which metrics are shown'),
   httpContainers: none('a list of containers, which changes none'),
   httpMetrics: none('numbers, which change nothing'),
   httpUpdate: token,

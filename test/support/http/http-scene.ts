@@ -1,6 +1,7 @@
 import { request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { createRequire } from 'node:module';
+import { gunzipSync } from 'node:zlib';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
@@ -58,6 +59,7 @@ export const testSettings: HttpSettings = {
   proxyHeader: 'X-Forwarded-For',
   corsOrigins: [],
   watchtowerCompat: false,
+  containerMetrics: true,
 };
 
 export type SceneOptions = Partial<Omit<HttpParts, 'settings' | 'service'>> & {
@@ -155,7 +157,8 @@ export function ask(base: string, target: string, options: AskOptions = {}): Pro
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
       response.on('end', () => {
-        const text = Buffer.concat(chunks).toString();
+        const sent = Buffer.concat(chunks);
+        const text = (response.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent).toString();
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: () => JSON.parse(text) });
       });
     });
