@@ -89,7 +89,12 @@ export async function openFleet(
     open: (onAnswer) =>
       opened.map(({ address, engine }): Member => {
         const { name } = address;
-        const outside = { ...world, engine, engineName: name, log: naming(log, () => name) };
+        const others = opened.filter((other) => other.engine !== engine);
+        const routes = () => ({
+          own: engine.route(),
+          others: others.map((other) => ({ engine: other.address.name, route: other.engine.route() })),
+        });
+        const outside = { ...world, engine, engineName: name, routes, log: naming(log, () => name) };
         return {
           name,
           address: shownAddress(address),

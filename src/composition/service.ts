@@ -64,7 +64,16 @@ async function openEngineAlone(
     engine,
     swarms: [{ swarm: engine.swarm, log }],
     application: await createService(
-      { engine, ...swarm, registry, prober, clock, log, verificationKeys: await readKeys(settings) },
+      {
+        engine,
+        ...swarm,
+        routes: () => ({ own: engine.route(), others: [] }),
+        registry,
+        prober,
+        clock,
+        log,
+        verificationKeys: await readKeys(settings),
+      },
       settings.service,
       { ...settings.state, endsDecisions: command === 'run' },
       { tellsStartTimes: command === 'run' && settings.http.groups.includes('containers') },
@@ -96,7 +105,10 @@ export async function openDemo({ clock, log }: ProcessContext): Promise<Service>
   };
 }
 
-type World = Pick<Outside, 'engine' | 'swarm' | 'registry' | 'prober' | 'clock' | 'log' | 'verificationKeys'>;
+type World = Pick<
+  Outside,
+  'engine' | 'swarm' | 'routes' | 'registry' | 'prober' | 'clock' | 'log' | 'verificationKeys'
+>;
 
 async function createService(
   world: World,

@@ -1,6 +1,8 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
+import { pushImage } from '../lab/registry/push.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
+import { logOf, nodeMounts, socketProxyImage, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
 import { setRealStage } from './rig/real-stage.ts';
 
 /** Set-ups around a real engine that an updater must know, with the shipped executable. */
@@ -43,6 +45,103 @@ describeInLab('a set-up that people have', (lab) => {
     expect(list.stdout).toMatch(/nomad .*belongs to an allocation of Nomad/);
     const check = await runUpkeep(['check'], { socket: lab.engine.socket });
     expect(check.stderr).toContain('"hassio\\"');
+  });
+
+  const proxied = {
+    StopTimeout: 1,
+    HostConfig: { Binds: [...nodeMounts, `${lab.engine.socket}:/var/run/docker.sock`] },
+  };
+  const proxy = (HostConfig: object, more: object = {}) => ({
+    old: socketProxyImage('v1'),
+    next: socketProxyImage('v2'),
+    config: { ...proxied, ...more, HostConfig: { ...proxied.HostConfig, ...HostConfig } },
+  });
+  const published = (HostPort: string) => ({ PortBindings: { '2375/tcp': [{ HostIp: '127.0.0.1', HostPort }] } });
+
+  test.each([
+    { how: 'a published port', host: 'tcp://127.0.0.1:12375', config: published('12375') },
+    { how: 'a name', host: 'tcp://localhost:12375', config: published('12375') },
+    {
+      how: 'the network of the host',
+      host: 'tcp://127.0.0.1:12377',
+      config: { NetworkMode: 'host' },
+      env: ['LISTEN=12377'],
+    },
+    {
+      how: 'a socket in a shared folder',
+      host: `unix://${lab.dir}/own-way/engine.sock`,
+      config: {},
+      folder: `${lab.dir}/own-way`,
+    },
+  ])(
+    'failure 42: the proxy that Upkeep reaches the engine through, by $how, is left alone',
+    async ({ host, config, env = [], folder }) => {
+      const shared = folder === undefined ? {} : { Binds: [...proxied.HostConfig.Binds, `${folder}:/shared`] };
+      const listen = folder === undefined ? env : ['LISTEN=/shared/engine.sock'];
+      const stage = await setRealStage(lab, {
+        'socket-proxy': proxy({ ...config, ...shared }, { Env: ['PATH=/usr/bin:/bin', ...listen] }),
+        web: {},
+        'other-proxy': proxy(published('12378')),
+      });
+      const through = (args: readonly string[]) => runUpkeep([...args, '--host', host]);
+      const checked = await through(['check', '--json']);
+      expect(checked.code, checked.stderr).toBe(0);
+      const reason = expect.stringContaining(
+        'the container is the way of Upkeep to the engine, so it is updated only by hand',
+      );
+      expect((JSON.parse(checked.stdout) as { containers: object[] }).containers).toContainEqual(
+        expect.objectContaining({ name: 'socket-proxy', status: 'held', hold: 'own-way', reason }),
+      );
+      const updated = await through(['update', '--json', '--health-window', '500ms']);
+      expect(updated.code, updated.stderr).toBe(0);
+      const { containers } = JSON.parse(updated.stdout) as { containers: { name: string; outcome: string }[] };
+      expect(Object.fromEntries(containers.map(({ name, outcome }) => [name, outcome]))).toEqual({
+        'socket-proxy': 'skipped',
+        web: 'updated',
+        'other-proxy': 'updated',
+      });
+      expect(await stage.isReplaced('socket-proxy')).toBe(false);
+      expect(await stage.harm()).toEqual([]);
+      // The engine's own socket needs no proxy.
+      const direct = await stage.update();
+      expect(direct.outcomes['socket-proxy']).toBe('updated');
+    },
+  );
+
+  test('failure 42: the proxy whose name Upkeep reaches over a shared network is left alone, and keeps its name', async () => {
+    const registry = await lab.startRegistry({ address: '198.18.0.1' });
+    const engine = await lab.startEngine({ name: 'ownway', args: ['--insecure-registry', '198.18.0.0/16'] });
+    onTestFinished(async () => {
+      await engine.remove();
+      await registry.remove();
+    });
+    const HostConfig = { Binds: [...nodeMounts, `${engine.socket}:/var/run/docker.sock`] };
+    const stage = await setRealStage(
+      { engine, registry },
+      {
+        'socket-proxy': {
+          old: socketProxyImage('v1'),
+          next: socketProxyImage('v2'),
+          config: { StopTimeout: 1, HostConfig },
+        },
+        web: {},
+      },
+    );
+    await engine.call('POST', '/networks/create', { Name: 'control' });
+    await engine.call('POST', '/networks/control/connect', { Container: 'socket-proxy' });
+    await pushImage(registry, 'failures/upkeep', 'stable', upkeepImage('v1'));
+    await engine.pull(`${registry.host}/failures/upkeep:stable`);
+    await engine.run('upkeep', `${registry.host}/failures/upkeep:stable`, {
+      Cmd: ['update', '--json', '--health-window', '500ms'],
+      Env: ['PATH=/usr/bin:/bin', 'DOCKER_HOST=tcp://socket-proxy:2375'],
+      HostConfig: { NetworkMode: 'control', Binds: nodeMounts },
+    });
+    const { State } = await engine.waitFor('upkeep', ({ State: { Status } }) => Status === 'exited', 60_000);
+    const log = await logOf(engine, 'upkeep');
+    expect(State.ExitCode, log).toBe(0);
+    expect(log).toContain('the container is the way of Upkeep to the engine');
+    expect(await stage.isReplaced('socket-proxy')).toBe(false);
+    expect(await stage.isReplaced('web')).toBe(true);
   });
 
   test('failure 41: one that shares the network of another container holds that one too', async () => {

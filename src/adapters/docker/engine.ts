@@ -1,5 +1,5 @@
 import type { Swarm } from '../../domain/outside/swarm.ts';
-import type { Clock, Log, Engine } from '../../domain/outside/outside.ts';
+import type { Clock, Log, Engine, EngineRoute } from '../../domain/outside/outside.ts';
 import { parseAddress } from './transport/address.ts';
 import { createClient } from './transport/client.ts';
 import { createConnection, type TlsFiles } from './transport/connection.ts';
@@ -41,8 +41,8 @@ export type DockerEngineOptions = {
   readonly followsServices?: boolean;
 };
 
-/** `swarm` is the swarm of the engine, over the same connection. */
-export type DockerEngine = Engine & { readonly swarm: Swarm };
+/** `swarm` is the swarm of the engine, over the same connection; `route` is where that leads to. */
+export type DockerEngine = Engine & { readonly swarm: Swarm; readonly route: () => EngineRoute };
 
 /**
  * Docker and Podman over the Docker Engine API. Connects with the first call. Throws `invalid-input` for an invalid
@@ -110,6 +110,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     runCommand: (id, command, signal) => runCommand(client, id, command, signal),
 
     swarm: createDockerSwarm(client),
+    route: connection.route,
 
     close: async () => {
       closing.abort();

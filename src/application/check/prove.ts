@@ -1,4 +1,5 @@
 import type { WatchedContainer } from '../../domain/check/selection.ts';
+import type { Hold } from '../../domain/decision/hold.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
@@ -20,7 +21,7 @@ export type Prove = (
 
 /**
  * A stopped or restarting container is read too, even if no run updates it: it may have been updated and crashed since.
- * Waves do not wait for containers with `monitor-only` or `no-pull`.
+ * Waves do not wait for containers that no run updates: with `monitor-only` or `no-pull`, or on the way to the engine.
  */
 export function createProve(world: ReadOnlyOutside, settings: ServiceSettings, known: Pick<HoldParts, 'tags'>): Prove {
   const outside = { ...world, publish: () => {} };
@@ -39,9 +40,7 @@ export function createProve(world: ReadOnlyOutside, settings: ServiceSettings, k
     const updated = selected.watched.filter(isUpdated);
     const order = { runId: '', applyCooldown, part: { registry } };
     const report = await judge({ ...selected, watched: updated }, order, signal);
-    const checked = report.containers.filter(
-      (one) => isContainer(one) && one.hold !== 'monitor-only' && one.hold !== 'no-pull',
-    );
+    const checked = report.containers.filter((one) => isContainer(one) && !isNever(one.hold));
     const inUpdate = new Set(selected.listing.containers.map(({ name }) => parseTransactionName(name)?.name));
     const stopped = selected.watched.flatMap((watched): AskedContainer[] => {
       const { id, name, image, imageId } = watched.container;
@@ -60,6 +59,10 @@ export function createProve(world: ReadOnlyOutside, settings: ServiceSettings, k
       signal,
     );
   };
+}
+
+function isNever(hold: Hold | undefined): boolean {
+  return hold === 'monitor-only' || hold === 'no-pull' || hold === 'own-way';
 }
 
 const unchecked = { status: 'unknown', digest: undefined, latestDigest: undefined, failedVersion: undefined } as const;

@@ -5,6 +5,7 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { defined } from '../../domain/text/defined.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
+import { ownWays } from '../../domain/self-update/own-ways.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { CheckedContainer } from './checked-container.ts';
@@ -40,7 +41,7 @@ type VerdictParts = {
 };
 
 export function createVerdicts(
-  { clock, publish }: Pick<ReadOnlyOutside, 'clock' | 'publish'>,
+  { clock, publish, instance, routes }: Pick<ReadOnlyOutside, 'clock' | 'publish' | 'instance' | 'routes'>,
   settings: ServiceSettings,
   { holdBack, decided, order, selected: { listing, references } }: VerdictParts,
   signal?: AbortSignal,
@@ -48,6 +49,17 @@ export function createVerdicts(
   const services = new Map(listing.services?.services.map((service) => [service.id, service]));
   const settledOf = new Map<string, Settled>();
   const serviceOf = ({ container }: WatchedContainer) => services.get(container.id);
+  let ways: ReadonlyMap<string, string> | undefined;
+
+  /** Holds a newer version back for good if the engine cannot be reached without the container. */
+  function unlessOwnWay(checked: CheckedContainer): CheckedContainer {
+    if (checked.status !== 'stale') return checked;
+    ways ??= ownWays({ containers: listing.containers, ownId: instance.containerId, routes: routes?.() });
+    const way = ways.get(checked.id);
+    if (way === undefined) return checked;
+    const reason = `${checked.reason}; the container ${way}, so it is updated only by hand`;
+    return { ...checked, status: 'held', hold: 'own-way', reason };
+  }
 
   function describe(watched: WatchedContainer, verdict: Verdict): CheckedContainer {
     const { container, wishes } = watched;
@@ -57,7 +69,7 @@ export function createVerdicts(
     const read = references.get(container.id);
     const isCanary = wishes.canary === true || undefined;
     const facts = { kind, isCanary, read, verdict, noPull };
-    return describeChecked(container, { ...facts, images: listing.images, nowMs: clock.nowMs() });
+    return unlessOwnWay(describeChecked(container, { ...facts, images: listing.images, nowMs: clock.nowMs() }));
   }
 
   function inUsualWave(one: CheckedContainer, retriesFailed = false): CheckedContainer {

@@ -7,6 +7,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import { whyOptedOut } from '../../domain/check/selection.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
+import { ownWays } from '../../domain/self-update/own-ways.ts';
 import { planUpdate, type RefusedContainer, type UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
 import type { CheckReport } from '../check/check.ts';
@@ -43,6 +44,7 @@ export type Planner = (stale: readonly StaleContainer[], listing: Listing, signa
 export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSettings): Planner {
   const readGraph = createGraphReader(outside, settings);
   const { clock, instance, log } = outside;
+  const ownId = instance.containerId;
 
   return async (given, listing, signal) => {
     const stale = given.filter(({ waitsBecause }) => waitsBecause === undefined);
@@ -72,9 +74,14 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
     const plan = planUpdate({
       stale,
       graph,
-      optedOut: new Map([...needed, ...optedOut]),
+      // The restart of a container that depends on another one would cut the connection too.
+      optedOut: new Map([
+        ...needed,
+        ...optedOut,
+        ...ownWays({ containers: listed, ownId, routes: outside.routes?.() }),
+      ]),
       imageIds,
-      ownId: instance.containerId,
+      ownId,
       settings: { ...settings, selfUpdate: ownSelfUpdate(instance, settings) },
     });
     return {

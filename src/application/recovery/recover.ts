@@ -6,6 +6,7 @@ import { imageLabelsIn, indexImages } from '../../domain/container/image-index.t
 import { isKeptByUpdate, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
 import { isMarkOf, keptMarksOf, type TransactionMark } from '../../domain/transaction/transaction-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { ownWays } from '../../domain/self-update/own-ways.ts';
 import { opened } from '../transaction/facts/open-transaction.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { findOpen, type Found, type FoundTransaction } from './find-open.ts';
@@ -48,6 +49,8 @@ export async function recoverTransactions(
   const helpers = helpersIn(outside, containers, found.images);
   const own = containers.find(({ id }) => id === outside.instance.containerId);
   const isHelper = asHelperFor !== undefined;
+  const { instance, routes } = outside;
+  const ways = ownWays({ containers: listed, ownId: instance.containerId, routes: routes?.() });
   const messageOf = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
   let awaitsHelper = false;
 
@@ -75,9 +78,13 @@ export async function recoverTransactions(
       return [{ containers: names, result: 'left', reason, ...(owned?.isPending ? { isPending: true } : {}) }];
     }
     const onRepaired = onRepair?.();
-    const recovered = await repairTransaction(outside, settings, names, opened(transaction, info), isHelper).finally(
-      onRepaired,
-    );
+    const repaired = repairTransaction(outside, settings, {
+      names,
+      transaction: opened(transaction, info),
+      isHelper,
+      ways,
+    });
+    const recovered = await repaired.finally(onRepaired);
     if (recovered !== 'handed over') return [recovered];
     awaitsHelper = true;
     return [];

@@ -10,13 +10,20 @@ import { handOver } from '../transaction/hand-over.ts';
 import { describeLostLinks, linksOfSuccessors } from '../transaction/lost-links.ts';
 import { transact } from '../transaction/transact.ts';
 
+export type Repair = {
+  /** Of its containers. */
+  readonly names: readonly string[];
+  readonly transaction: OpenTransaction;
+  readonly isHelper: boolean;
+  /** See `ownWays()`. */
+  readonly ways: ReadonlyMap<string, string>;
+};
+
 /** Finishes or undoes one interrupted update. Never throws: an error is the reason of its result. */
 export async function repairTransaction(
   outside: Outside,
   settings: ServiceSettings,
-  names: readonly string[],
-  transaction: OpenTransaction,
-  isHelper: boolean,
+  { names, transaction, isHelper, ways }: Repair,
 ): Promise<RecoveredTransaction | 'handed over'> {
   if (!isHelper) outside.log.info('An interrupted update was found, repairing it', { containers: names });
   try {
@@ -25,9 +32,13 @@ export async function repairTransaction(
       outside,
       settings,
       transaction,
+      ways,
       mode: { kind: isHelper ? 'finish-as-helper' : 'recover' },
       onPhase: () => {},
     });
+    const way = facts?.members.flatMap(({ old, new: successor }) => waysAmong(ways, old?.id, successor?.id))[0];
+    if (result === 'aside' && way !== undefined)
+      return { containers: names, result: 'left', reason: `it ${way}: ${byHand}` };
     if (result === 'aside') return await handOverToHelper(outside, names, transaction);
     for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
     await rememberFailures(outside, failuresOf(transaction, failedImages));
@@ -55,6 +66,12 @@ export async function repairTransaction(
     return { containers: names, result: 'failed', reason: describeError(error) };
   }
 }
+
+function waysAmong(ways: ReadonlyMap<string, string>, ...ids: readonly (string | undefined)[]): readonly string[] {
+  return ids.flatMap((id) => (id === undefined ? [] : (ways.get(id) ?? [])));
+}
+
+const byHand = 'run "upkeep recover" on the host of the engine, with its own socket';
 
 /** True if the old container cannot come back because a later version has its name. */
 function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {

@@ -7,6 +7,8 @@ import type { StepContext } from './steps/step-context.ts';
 export type TransactOptions = Pick<StepContext, 'outside' | 'settings' | 'transaction' | 'whileUnproven'> & {
   readonly mode: TransactMode;
   readonly onPhase: (phase: UpdatePhase) => void;
+  /** Containers that this process must not stop: see `ownWays()`. A plan leaves them out; a repair may find them. */
+  readonly ways?: ReadonlyMap<string, string>;
   /** An abort takes effect only before the first stop, and undoes everything. */
   readonly signal?: AbortSignal | undefined;
 };
@@ -31,7 +33,7 @@ export type TransactResult = Pick<
   | 'warnings'
   | 'refusals'
 > & {
-  /** `aside`: the next step would stop our own container, so a helper must perform it. */
+  /** `aside`: the next step would stop our own container, or one of `ways`, so a helper must perform it. */
   readonly result: 'committed' | 'undone' | 'stuck' | 'aside';
   /** The last facts. Undefined if none could be read. */
   readonly facts: TransactionFacts | undefined;

@@ -107,8 +107,8 @@ const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 
  * True if a helper must perform the step. This process cannot continue once our own container has been stopped. Before
  * that, it leaves everything in a state that a helper can continue.
  */
-function isForHelper({ outside, mode }: TransactOptions, { step, phase }: StepDecision): boolean {
-  if (step.kind === 'stop' && step.id === outside.instance.containerId) return true;
+function isForHelper({ outside, mode, ways }: TransactOptions, { step, phase }: StepDecision): boolean {
+  if (step.kind === 'stop' && (step.id === outside.instance.containerId || ways?.has(step.id))) return true;
   const isOurTurnOver = phase !== 'rolling back' && step.kind !== 'hook' && !asideSteps.includes(step.kind);
   return mode.kind === 'hand-over' && isOurTurnOver;
 }

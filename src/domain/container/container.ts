@@ -30,6 +30,23 @@ export type ContainerSummary = {
   readonly createdAtMs: number;
   /** `HostConfig.NetworkMode`, e.g. `bridge`, `container:<id>`. */
   readonly networkMode: string;
+  /** Absent without any port, address and mount. Podman lists no mounts. */
+  readonly reach?: ContainerReach;
+};
+
+/** How others reach a container, and what it reaches itself, as far as the list shows. */
+export type ContainerReach = {
+  /** `hostPort` is 0 for a port that is only exposed; an empty `hostAddress` means every address of the host. */
+  readonly ports: readonly {
+    readonly protocol: string;
+    readonly port: number;
+    readonly hostPort: number;
+    readonly hostAddress: string;
+  }[];
+  /** Of a running container. An empty address: none, as in the network of the host. */
+  readonly networks: readonly { readonly id: string; readonly address: string; readonly gateway: string }[];
+  /** `source` is a path of the host; a volume has one too. */
+  readonly mounts: readonly { readonly source: string; readonly target: string }[];
 };
 
 /** One inspected container, with the labels of its image. */

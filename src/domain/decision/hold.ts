@@ -7,7 +7,8 @@ import { type ApprovalFrom, type CandidateKind, needsApproval } from './approval
 
 /**
  * Why a newer image waits. `failed`: this version was rolled back in this container. `approval`: it waits for a person.
- * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it.
+ * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it. `own-way`: the
+ * engine cannot be reached without this container.
  */
 export const heldBecause = [
   'failed',
@@ -19,6 +20,7 @@ export const heldBecause = [
   'approval',
   'window',
   'wave',
+  'own-way',
 ] as const;
 
 /** Why a check failed. `no-pull`: the engine has no image of the tag, and `no-pull` forbids a registry request. */

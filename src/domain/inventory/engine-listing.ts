@@ -1,4 +1,4 @@
-import type { ContainerSummary, ImageSummary } from '../container/container.ts';
+import type { ContainerReach, ContainerSummary, ImageSummary } from '../container/container.ts';
 import { isImageId } from '../check/container-reference.ts';
 import { summaryOfService } from '../swarm/service-summary.ts';
 import type { SwarmService } from '../swarm/swarm-service.ts';
@@ -113,8 +113,13 @@ function merge(old: ContainerSummary | undefined, read: ContainerSummary): Conta
   const moved = isImageId(read.image, read.imageId) && old.imageId === read.imageId;
   const image = moved ? old.image : read.image;
   const labels = isSameRecord(old.labels, read.labels) ? old.labels : read.labels;
-  const merged = { ...read, image, labels };
+  const reach = isSameReach(old.reach, read.reach) ? old.reach : read.reach;
+  const merged = { ...read, image, labels, ...(reach && { reach }) };
   return isSameRecord(old, merged) ? old : merged;
+}
+
+function isSameReach(one: ContainerReach | undefined, other: ContainerReach | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function isSameImage(one: ImageSummary, other: ImageSummary): boolean {

@@ -20,6 +20,8 @@ export type Outside = {
   readonly instance: Instance;
   /** Name of the engine, if the process works on several. */
   readonly engineName?: string;
+  /** How this process reaches its engines at present; absent for engines in memory. */
+  readonly routes?: () => OwnRoutes;
   /** Signs journals and marks in the engine; absent without a key. */
   readonly seal?: Seal;
   /** Public keys that may sign images. Absent or empty: no image needs a signature, unless a container requires one. */
@@ -29,6 +31,21 @@ export type Outside = {
   /** Publishes an event to all listeners. Never throws and never waits. */
   readonly publish: (event: ServiceEvent) => void;
 };
+
+export type OwnRoutes = {
+  readonly own: EngineRoute;
+  readonly others: readonly { readonly engine: string; readonly route: EngineRoute }[];
+};
+
+/** `peer` is the IP address that the last connection led to; undefined before the first, and with SSH. */
+export type EngineRoute =
+  | { readonly kind: 'socket'; readonly path: string }
+  | {
+      readonly kind: 'tcp' | 'ssh';
+      readonly host: string;
+      readonly port: number;
+      readonly peer: string | undefined;
+    };
 
 /** The same for use cases that only read: the type has no changing calls. */
 export type ReadOnlyOutside = Omit<Outside, 'engine' | 'swarm'> & {

@@ -7,7 +7,7 @@ import { pushImage, type Pushed } from '../../lab/registry/push.ts';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Node and the build are mounted into the container, so that the image need not contain them and is made quickly. */
-const parts = ['/usr:/usr:ro', '/usr/lib:/lib:ro', '/usr/lib64:/lib64:ro', `${root}:/app:ro`];
+export const nodeMounts = ['/usr:/usr:ro', '/usr/lib:/lib:ro', '/usr/lib64:/lib64:ro', `${root}:/app:ro`];
 
 /** An image whose command is Upkeep; with `config`, something else. */
 export function upkeepImage(version: string, config: ImageConfig = {}): ImageSpec {
@@ -16,6 +16,30 @@ export function upkeepImage(version: string, config: ImageConfig = {}): ImageSpe
       Entrypoint: ['/usr/bin/node', '/app/dist/main.js'],
       Cmd: ['run'],
       Env: ['PATH=/usr/bin:/bin', `APP_VERSION=${version}`],
+      Labels: { 'org.opencontainers.image.version': version },
+      ...config,
+    },
+  };
+}
+
+/** An image that forwards each connection at port 2375 to the socket of the engine at its usual path. */
+export function socketProxyImage(version: string, config: ImageConfig = {}): ImageSpec {
+  const program = [
+    `const { connect, createServer } = require('net')`,
+    `const at = process.env.LISTEN || '2375'`,
+    `require('fs').rmSync(at, { force: true })`,
+    `process.on('SIGTERM', () => process.exit(0))`,
+    `createServer((client) => {
+      const engine = connect('/var/run/docker.sock');
+      for (const [one, other] of [[client, engine], [engine, client]])
+        one.on('error', () => other.destroy()).on('close', () => other.destroy()).pipe(other);
+    }).listen(at)`,
+  ].join(';\n');
+  return {
+    config: {
+      Entrypoint: ['/usr/bin/node', '-e', program],
+      Env: ['PATH=/usr/bin:/bin', `APP_VERSION=${version}`],
+      ExposedPorts: { '2375/tcp': {} },
       Labels: { 'org.opencontainers.image.version': version },
       ...config,
     },
@@ -62,7 +86,7 @@ export async function startInContainer(
     HostConfig: {
       // The registry of the lab is on a loopback address.
       NetworkMode: 'host',
-      Binds: [...parts, `${socket}:/var/run/docker.sock`, 'state:/state'],
+      Binds: [...nodeMounts, `${socket}:/var/run/docker.sock`, 'state:/state'],
       RestartPolicy: { Name: 'unless-stopped', MaximumRetryCount: 0 },
     },
   });

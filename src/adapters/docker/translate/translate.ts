@@ -1,5 +1,5 @@
 import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
-import { containerStatuses, shortId, type Network } from '../../../domain/container/container.ts';
+import { containerStatuses, shortId, type ContainerReach, type Network } from '../../../domain/container/container.ts';
 import type {
   Container,
   ContainerState,
@@ -29,7 +29,28 @@ export function readContainerSummary(entry: unknown): ContainerSummary | undefin
     labels: textMap(Labels),
     createdAtMs: count(Created) * 1000,
     networkMode: text(fields(HostConfig)['NetworkMode']),
+    ...readReach(fields(entry)),
   };
+}
+
+/** A published port is listed once for IPv4 and once for IPv6. */
+function readReach({ Ports, NetworkSettings, Mounts }: JsonObject): { readonly reach?: ContainerReach } {
+  const ports = arrayOf(Ports).map((port) => {
+    const { IP, PrivatePort, PublicPort, Type } = fields(port);
+    return { protocol: text(Type), port: count(PrivatePort), hostPort: count(PublicPort), hostAddress: text(IP) };
+  });
+  const networks = Object.values(fields(fields(NetworkSettings)['Networks'])).flatMap((endpoint) => {
+    const { NetworkID, IPAddress, Gateway, GlobalIPv6Address, IPv6Gateway } = fields(endpoint);
+    const six = { id: text(NetworkID), address: text(GlobalIPv6Address), gateway: text(IPv6Gateway) };
+    return [{ id: text(NetworkID), address: text(IPAddress), gateway: text(Gateway) }, six].filter(
+      ({ address }) => address !== '',
+    );
+  });
+  const mounts = arrayOf(Mounts).map((mount) => {
+    const { Source, Destination } = fields(mount);
+    return { source: text(Source), target: text(Destination) };
+  });
+  return ports.length + networks.length + mounts.length === 0 ? {} : { reach: { ports, networks, mounts } };
 }
 
 /** `GET /containers/{id}/json`. `obstacle`: a reason against a successor that the answer does not show. */

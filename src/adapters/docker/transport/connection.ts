@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { Clock } from '../../../domain/outside/outside.ts';
+import type { Socket } from 'node:net';
+import type { Clock, EngineRoute } from '../../../domain/outside/outside.ts';
 import type { Address } from './address.ts';
 import { sshAgents } from './ssh-agents.ts';
 import { createSessionLimit, type SessionLimit } from './ssh-session-limit.ts';
@@ -16,6 +17,8 @@ export type TlsFiles = {
 /** The sockets to one engine. */
 export type Connection = {
   readonly address: Address;
+  /** Where the last connection led to. */
+  readonly route: () => EngineRoute;
   readonly closed: () => boolean;
   /** Call it before each request; undefined without a limit. */
   readonly takeTurn: SessionLimit | undefined;
@@ -47,9 +50,11 @@ export function createConnection(address: Address, options: ConnectionOptions): 
   const target = targetOf(address);
   const open = new Set<() => void>();
   let closed = false;
+  let peer: string | undefined;
 
   return {
     address,
+    route: () => routeOf(address, peer),
     closed: () => closed,
     takeTurn: address.kind === 'ssh' ? createSessionLimit({ clock: options.clock, host: address.text }) : undefined,
     request({ socket, ...rest }, breakOff) {
@@ -57,6 +62,7 @@ export function createConnection(address: Address, options: ConnectionOptions): 
       const message = (secure ? https : http).request({ ...target, ...rest, agent: agents[socket] });
       // A stream may be silent for days. The probes detect that the other host is down.
       if (address.kind === 'tcp') message.setSocketKeepAlive(true, probeAfterMs);
+      if (address.kind === 'tcp') message.once('socket', (used) => notePeer(used, (found) => (peer = found)));
       open.add(breakOff);
       return { message, ended: () => void open.delete(breakOff) };
     },
@@ -66,6 +72,23 @@ export function createConnection(address: Address, options: ConnectionOptions): 
       for (const agent of new Set(Object.values(agents))) agent.destroy();
     },
   };
+}
+
+function routeOf(address: Address, peer: string | undefined): EngineRoute {
+  if (address.kind === 'unix') return { kind: 'socket', path: address.path };
+  const { kind, host, port = sshPort } = address;
+  return { kind, host, port, peer };
+}
+
+const sshPort = 22;
+
+/** An IPv4 address may have the form of IPv6: `::ffff:10.0.0.2`. */
+function notePeer(socket: Socket, note: (address: string) => void): void {
+  const look = () => {
+    if (socket.remoteAddress !== undefined) note(socket.remoteAddress.replace(/^::ffff:/, ''));
+  };
+  if (socket.connecting) socket.once('connect', look);
+  else look();
 }
 
 /** Longer than the pauses within a check; shorter than the idle limits of proxies in front of the socket. */

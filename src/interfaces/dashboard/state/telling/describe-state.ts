@@ -137,6 +137,8 @@ function tellHeld(one: WatchedContainer, nowMs: number): DescribedState {
       return { ...held('lock', 'Not signed'), why: sentence(one) };
     case 'monitor-only':
       return held('eye', 'Monitored only');
+    case 'own-way':
+      return { ...held('eye', 'Updated only by hand'), why: sentence(one) };
     case 'no-pull':
       return held('eye', 'No registry is asked');
     default:

@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest';
+import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
+import type { ContainerReach } from '../container/container.ts';
+import type { EngineRoute } from '../outside/outside.ts';
+import { ownWays } from './own-ways.ts';
+
+const socket = { source: '/var/run/docker.sock', target: '/var/run/docker.sock' };
+
+function reach(parts: Partial<ContainerReach>): Pick<SummaryParts, 'reach'> {
+  return { reach: { ports: [], networks: [], mounts: [], ...parts } };
+}
+
+const at = (address: string, id = 'net') => ({ id, address, gateway: '172.18.0.1' });
+const published = (hostPort: number, hostAddress = '0.0.0.0', port = 2375) => ({
+  protocol: 'tcp',
+  port,
+  hostPort,
+  hostAddress,
+});
+const tcp = (host: string, port: number, peer?: string): EngineRoute => ({ kind: 'tcp', host, port, peer });
+
+type Cast = Readonly<Record<string, SummaryParts>>;
+
+/** Names of the containers on the way. Upkeep runs in `upkeep`, if the cast has it. */
+function waysIn(cast: Cast, own: EngineRoute, others: readonly EngineRoute[] = []): readonly string[] {
+  const containers = Object.entries(cast).map(([name, parts]) => containerSummary(name, parts));
+  const ownId = containers.find(({ name }) => name === 'upkeep')?.id;
+  const routes = { own, others: others.map((route) => ({ engine: 'nas', route })) };
+  const ways = ownWays({ containers, ownId, routes });
+  return containers.filter(({ id }) => ways.has(id)).map(({ name }) => name);
+}
+
+const web = reach({ ports: [published(8080, '0.0.0.0', 80)], networks: [at('172.18.0.9')] });
+
+describe('ownWays()', () => {
+  test.each<readonly [what: string, cast: Cast, own: EngineRoute, ways: readonly string[]]>([
+    [
+      'a published port, from the host',
+      { web, proxy: reach({ ports: [published(2375, '127.0.0.1')], mounts: [socket] }) },
+      tcp('127.0.0.1', 2375, '127.0.0.1'),
+      ['proxy'],
+    ],
+    [
+      'a published port of a remote engine',
+      { web, door: reach({ ports: [published(2376, '0.0.0.0', 443)], mounts: [socket] }) },
+      tcp('nas.lan', 2376, '192.168.1.5'),
+      ['door'],
+    ],
+    [
+      'a port that is published on another address',
+      { other: reach({ ports: [published(2375, '10.0.0.1')] }) },
+      tcp('nas.lan', 2375, '192.168.1.5'),
+      [],
+    ],
+    [
+      'the same port of another protocol',
+      { dns: reach({ ports: [{ ...published(2375), protocol: 'udp' }] }) },
+      tcp('127.0.0.1', 2375, '127.0.0.1'),
+      [],
+    ],
+    [
+      'a name in a shared network',
+      {
+        web,
+        upkeep: reach({ networks: [at('172.18.0.3')] }),
+        gate: reach({ networks: [at('172.18.0.2')], mounts: [socket] }),
+      },
+      tcp('socket-proxy', 2375, '172.18.0.2'),
+      ['gate'],
+    ],
+    [
+      'an address in a shared network, although somebody else publishes the port',
+      {
+        upkeep: reach({ networks: [at('172.18.0.3')] }),
+        gate: reach({ networks: [at('172.18.0.2')], mounts: [socket] }),
+        dind: reach({ ports: [published(2375)], networks: [at('172.18.0.7')] }),
+      },
+      tcp('172.18.0.2', 2375, '172.18.0.2'),
+      ['gate'],
+    ],
+    [
+      'a published port by the address of the host, from a container',
+      { upkeep: reach({ networks: [at('172.18.0.3')] }), gate: reach({ ports: [published(2375)], mounts: [socket] }) },
+      tcp('host.docker.internal', 2375, '172.17.0.1'),
+      ['gate'],
+    ],
+    [
+      'the network of the proxy itself',
+      {
+        web,
+        upkeep: { networkMode: 'container:gate' },
+        gate: reach({ ports: [{ ...published(0), hostAddress: '' }], mounts: [socket] }),
+      },
+      tcp('127.0.0.1', 2375, '127.0.0.1'),
+      ['gate'],
+    ],
+    [
+      'a sidecar in our own network',
+      {
+        web,
+        upkeep: reach({ networks: [at('172.18.0.3')] }),
+        gate: { networkMode: 'container:upkeep', ...reach({ mounts: [socket] }) },
+      },
+      tcp('localhost', 2375, '127.0.0.1'),
+      ['gate'],
+    ],
+    [
+      'a proxy in the network of the host, whose ports no list shows',
+      {
+        netdata: { networkMode: 'host', ...reach({ mounts: [socket] }) },
+        gate: { networkMode: 'host', image: 'tecnativa/docker-socket-proxy:1', ...reach({ mounts: [socket] }) },
+      },
+      tcp('127.0.0.1', 2375, '127.0.0.1'),
+      ['gate'],
+    ],
+    [
+      'a terminator of TLS, and the proxy behind it',
+      {
+        tls: reach({ ports: [published(2376, '0.0.0.0', 443)], networks: [at('172.20.0.2', 'inner')] }),
+        gate: {
+          image: 'wollomatic/socket-proxy:1',
+          ...reach({ networks: [at('172.20.0.3', 'inner')], mounts: [socket] }),
+        },
+        portainer: reach({ networks: [at('172.20.0.4', 'inner')], mounts: [socket] }),
+        apart: { image: 'other/socket-proxy:1', ...reach({ networks: [at('172.21.0.4', 'other')], mounts: [socket] }) },
+      },
+      tcp('nas.lan', 2376, '192.168.1.5'),
+      ['tls', 'gate'],
+    ],
+    [
+      'a socket that a proxy makes in a shared volume',
+      {
+        upkeep: reach({ mounts: [{ source: '/volumes/s/_data', target: '/proxy' }] }),
+        gate: reach({ mounts: [{ source: '/volumes/s/_data', target: '/out' }, socket] }),
+        reader: reach({ mounts: [{ source: '/volumes/s/_data', target: '/in' }] }),
+      },
+      { kind: 'socket', path: '/proxy/docker.sock' },
+      ['gate'],
+    ],
+    [
+      'a socket that a proxy makes in a folder of the host',
+      {
+        gate: reach({
+          mounts: [
+            { source: '/srv/proxy', target: '/out' },
+            { source: '/run', target: '/host/run' },
+          ],
+        }),
+        web,
+      },
+      { kind: 'socket', path: '/srv/proxy/engine.sock' },
+      ['gate'],
+    ],
+    [
+      'the socket of the engine itself',
+      {
+        upkeep: reach({ mounts: [socket] }),
+        portainer: reach({ mounts: [socket] }),
+        cadvisor: reach({ mounts: [{ source: '/var/run', target: '/var/run' }, socket] }),
+      },
+      { kind: 'socket', path: '/var/run/docker.sock' },
+      [],
+    ],
+    [
+      'a server of SSH',
+      { web, ssh: reach({ ports: [published(2222, '0.0.0.0', 22)], mounts: [socket] }) },
+      { kind: 'ssh', host: 'nas', port: 2222, peer: undefined },
+      ['ssh'],
+    ],
+    [
+      'a proxy that is stopped',
+      { gate: { status: 'exited', ...reach({ ports: [published(2375)] }) } },
+      tcp('127.0.0.1', 2375, '127.0.0.1'),
+      [],
+    ],
+    [
+      'an engine that listens itself',
+      { web, portainer: { networkMode: 'host', ...reach({ mounts: [socket] }) } },
+      tcp('nas.lan', 2376, '192.168.1.5'),
+      [],
+    ],
+  ])('%s', (_, cast, own, ways) => {
+    expect(waysIn(cast, own)).toEqual(ways);
+  });
+
+  const local: EngineRoute = { kind: 'socket', path: '/var/run/docker.sock' };
+
+  test.each<readonly [what: string, cast: Cast, own: EngineRoute, other: EngineRoute, ways: readonly string[]]>([
+    [
+      'a tunnel here to another engine, beside us',
+      {
+        upkeep: reach({ networks: [at('172.18.0.3')], mounts: [socket] }),
+        tunnel: reach({ networks: [at('172.18.0.4')] }),
+        web,
+      },
+      local,
+      tcp('tunnel', 2375, '172.18.0.4'),
+      ['tunnel'],
+    ],
+    [
+      'a tunnel here with a published port, from the host',
+      { tunnel: reach({ ports: [published(2390, '127.0.0.1')] }), web },
+      local,
+      tcp('localhost', 2390, '::1'),
+      ['tunnel'],
+    ],
+    [
+      'a published port here that another engine has too',
+      { proxy: reach({ ports: [published(2376)] }) },
+      local,
+      tcp('nas.lan', 2376, '192.168.1.5'),
+      [],
+    ],
+    [
+      'an address that another engine’s container has too',
+      { web: reach({ networks: [at('172.18.0.4')] }) },
+      tcp('vps.lan', 2376, '203.0.113.5'),
+      tcp('tunnel', 2375, '172.18.0.4'),
+      [],
+    ],
+  ])('of several engines: %s', (_, cast, own, other, ways) => {
+    expect(waysIn(cast, own, [other])).toEqual(ways);
+  });
+
+  test('tells which engine would be out of reach', () => {
+    const containers = [containerSummary('tunnel', reach({ ports: [published(2390, '127.0.0.1')] }))];
+    const routes = { own: local, others: [{ engine: 'nas', route: tcp('127.0.0.1', 2390, '127.0.0.1') }] };
+    expect([...ownWays({ containers, ownId: undefined, routes }).values()]).toEqual([
+      'is the way of Upkeep to the engine "nas"',
+    ]);
+  });
+});
