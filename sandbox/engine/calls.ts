@@ -6,6 +6,7 @@ import {
   SandboxCrash,
   type CallKind,
   type Fault,
+  type FaultPlan,
   type PlannedFault,
   type SandboxCall,
 } from './faults.ts';
@@ -18,6 +19,7 @@ export type Calls = {
   /** In the order in which they were made. */
   readonly made: readonly SandboxCall[];
   readonly plan: (fault: PlannedFault) => void;
+  readonly forbids: FaultPlan['forbids'];
   /** Kills the caller: every call from now on throws `SandboxCrash` and has no effect. */
   readonly crash: () => void;
   readonly isDead: () => boolean;
@@ -88,6 +90,7 @@ export function createCalls({ world, restart, faults, latencyMs }: CallsOptions)
     if (fault === undefined) return undefined;
     if (fault.kind === 'refuse')
       return { kind: 'refused', status: fault.status, message: fault.message ?? 'injected fault' };
+    if (fault.kind === 'forbid') return forbidden;
     if (fault.kind === 'lose-request') return unknownOutcome;
     if (!('when' in fault) || fault.when !== 'before') return undefined;
     if (fault.kind === 'crash') crash();
@@ -148,6 +151,7 @@ export function createCalls({ world, restart, faults, latencyMs }: CallsOptions)
   return {
     made,
     plan: plan.add,
+    forbids: plan.forbids,
     crash: () => death.abort(),
     isDead: () => death.signal.aborted,
     death: death.signal,
@@ -159,6 +163,13 @@ export function createCalls({ world, restart, faults, latencyMs }: CallsOptions)
 
 /** The request did not reach the engine, so nothing has changed. */
 const notSent = { kind: 'refused', status: 503, message: 'connection refused' } as const;
+
+const forbidden = {
+  kind: 'refused',
+  status: 403,
+  message: 'a proxy before the engine forbids it (403)',
+  isForbidden: true,
+} as const;
 
 const unknownOutcome = { kind: 'unknown', message: 'the connection was lost before the answer came' } as const;
 

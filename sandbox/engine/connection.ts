@@ -1,4 +1,5 @@
 import type { CallOutcome, CommandOutcome } from '../../src/domain/outside/engine-writer.ts';
+import { type PermissionName, permissionNames } from '../../src/domain/outside/permission.ts';
 import type { EngineInfo } from '../../src/domain/outside/engine-reader.ts';
 import type { Engine } from '../../src/domain/outside/outside.ts';
 import type { ContainerConfig } from '../../src/domain/container/container-settings.ts';
@@ -19,6 +20,25 @@ import { removeContainer } from '../containers/remove.ts';
 import { inspectContainer, listContainers } from '../world/view.ts';
 import { removeVolume } from '../world/volumes.ts';
 import { noSpaceLeft, engineNowMs, type SandboxContainer, type World } from '../world/world.ts';
+
+/** The changing call that needs each permission. */
+const callOf: Readonly<Partial<Record<PermissionName, CallKind>>> = {
+  pull: 'pullImage',
+  tag: 'tagImage',
+  create: 'createContainer',
+  connect: 'connectNetwork',
+  rename: 'renameContainer',
+  policy: 'updateRestartPolicy',
+  stop: 'stopContainer',
+  start: 'startContainer',
+  remove: 'removeContainer',
+  untag: 'removeImage',
+};
+
+function isForbidden({ forbids }: Calls, name: PermissionName): boolean {
+  const kind = callOf[name];
+  return kind !== undefined && forbids(kind);
+}
 
 /** An `Engine` over the sandbox: the connection of one caller. */
 export function createConnection(world: World, calls: Calls): Engine {
@@ -58,6 +78,7 @@ export function createConnection(world: World, calls: Calls): Engine {
       calls.read(() =>
         [...world.networks.values()].map(({ id, name, driver, recipe }) => ({ id, name, driver, recipe })),
       ),
+    forbiddenCalls: () => calls.read(() => permissionNames.filter((name) => isForbidden(calls, name))),
     containerLogs: (id, { tail }) => calls.read(() => lastLines(getContainer(world, id), tail)),
     hasPruned: (time) => calls.read(() => hasPruned(world, time)),
     pastEvents: (query) => calls.read(() => pastEvents(world, query)),
@@ -69,7 +90,9 @@ export function createConnection(world: World, calls: Calls): Engine {
         return { kind: 'done' as const };
       });
       if (outcome.kind === 'done') return;
-      const code = outcome.kind === 'unknown' ? 'engine-unreachable' : 'pull-failed';
+      const isForbiddenCall = outcome.kind === 'refused' && outcome.isForbidden === true;
+      const code =
+        outcome.kind === 'unknown' ? 'engine-unreachable' : isForbiddenCall ? 'engine-denied' : 'pull-failed';
       throw new ServiceError(code, `Cannot pull "${request.reference}": ${outcome.message}`);
     },
     tagImage: (imageId, reference) =>

@@ -23,6 +23,8 @@ export type SandboxCall = {
 export type Fault =
   /** The engine answers with an error, and nothing has changed. */
   | { readonly kind: 'refuse'; readonly status: number; readonly message?: string }
+  /** A proxy before the engine forbids the call. With `every` it also answers the question about forbidden calls. */
+  | { readonly kind: 'forbid' }
   /** The connection breaks before the request reaches the engine. */
   | { readonly kind: 'lose-request' }
   /** The connection breaks after the change. */
@@ -51,6 +53,8 @@ export type PlannedFault = {
 export type FaultPlan = {
   readonly add: (planned: PlannedFault) => void;
   readonly take: (call: SandboxCall) => Fault | undefined;
+  /** Whether every call of this kind is forbidden. */
+  readonly forbids: (kind: CallKind) => boolean;
 };
 
 export function createFaultPlan(planned: readonly PlannedFault[]): FaultPlan {
@@ -63,6 +67,11 @@ export function createFaultPlan(planned: readonly PlannedFault[]): FaultPlan {
       if (found !== undefined && found.every !== true) waiting.splice(index, 1);
       return found?.fault;
     },
+    forbids: (kind) =>
+      waiting.some(
+        ({ at, fault, every }) =>
+          fault.kind === 'forbid' && every === true && matches(at, { number: 0, kind, target: '', detail: '' }),
+      ),
   };
 }
 

@@ -32,6 +32,7 @@ import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
+import { namingForbidden, watchPermissions } from './engine/permissions.ts';
 import { shareInfo, shareEvents } from './engine/share-engine.ts';
 import { createRollback } from './rollback/rollback.ts';
 import { createStatus } from './inventory/status.ts';
@@ -49,7 +50,8 @@ export function createApplication(
   follow: FollowOptions = {},
 ): EngineApplication {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
-  const outside: Outside = { ...world, engine: shareInfo(shareEvents(world.engine), world.clock), publish };
+  const permissions = watchPermissions(shareInfo(shareEvents(world.engine), world.clock), world.log);
+  const outside: Outside = { ...world, engine: permissions.engine, publish };
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
@@ -103,29 +105,29 @@ export function createApplication(
   const eventLog = createEventLog(world.log);
   for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
 
+  const naming = <Result>(work: () => Promise<Result>) => namingForbidden(outside, work);
+  const rollBack = createRollback({ outside, settings, plan: planner, lock });
+
   return {
-    check,
-    plan: (request, signal) => plan(request, runIdOf(request), signal),
+    check: (request, signal) => naming(() => check(request, signal)),
+    plan: (request, signal) => naming(() => plan(request, runIdOf(request), signal)),
     rehearse: async (request, signal) => {
       const leave = await lock.enterInTurn(signal);
       try {
         const runId = runIdOf(request);
-        const planned = await plan(request, runId, signal);
+        const planned = await naming(() => plan(request, runId, signal));
         return { ...planned, rehearsals: await rehearsePlan(outside, settings, planned.plan, { runId }, signal) };
       } finally {
         leave();
       }
     },
-    update,
-    rollBack: createRollback({ outside, settings, plan: planner, lock }),
+    update: (request, signal) => naming(() => update(request, signal)),
+    rollBack: (names, signal, order) => naming(() => rollBack(names, signal, order)),
     recover: async (signal, order = {}) => {
       const leave = await lock.enterForRepair(signal);
       try {
-        const report = await recoverWithHelper(outside, settings, signal, {
-          onListed: warnAboutUpdaters,
-          onRepair: repairs.begin,
-          ...order,
-        });
+        const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, ...order };
+        const report = await naming(() => recoverWithHelper(outside, settings, signal, recovery));
         // No run reports these again.
         for (const transaction of report.transactions) isNews(transaction);
         const transactions = [...report.transactions, ...(await recoverServices(signal))];
@@ -139,7 +141,10 @@ export function createApplication(
     finishUpdate: (transaction) => finishUpdate(outside, settings, transaction),
     updatesItself: self.isOn,
     subscribe,
-    keepUpdating: scheduler.keepUpdating,
+    keepUpdating: async (order, signal) => {
+      if (!settings.monitorOnly) void outside.engine.forbiddenCalls(signal).catch(() => undefined);
+      await scheduler.keepUpdating(order, signal);
+    },
     follow: async (signal) => {
       await history.load();
       await engineCache.follow(signal);

@@ -15,6 +15,7 @@ import { connectNetwork, createNetwork, listNetworks } from './calls/networks.ts
 import { hasPruned, pastEvents } from './events/past-events.ts';
 import { ping } from './reading/reads.ts';
 import { probeHealth } from './podman/probe-health.ts';
+import { createPermissions } from './calls/permissions.ts';
 import { pullImage } from './calls/pull.ts';
 import { removeContainer, removeLink, removeVolume } from './calls/remove.ts';
 import { restartContainer, stopContainer, waitUntilStopped } from './calls/stop.ts';
@@ -60,6 +61,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     warn: (message) => options.log?.warn(message),
   });
   const imageLabels = createImageLabels(client);
+  const permissions = createPermissions(client);
   const closing = new AbortController();
   const kinds = options.followsServices === true ? [...eventKinds, 'service'] : eventKinds;
 
@@ -80,6 +82,8 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     },
     listNetworks: (signal) => listNetworks(client, signal),
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
+    // With ssh, the engine's own command is at the other end, and each call is a session.
+    forbiddenCalls: (signal) => (address.kind === 'ssh' ? Promise.resolve([]) : permissions(signal)),
     hasPruned: (time) => hasPruned(client, time),
     pastEvents: (query) => pastEvents(client, query),
     events: (signal, onBreak) =>

@@ -1,5 +1,5 @@
 import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from '../../domain/container/container.ts';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeWithRemedy, ServiceError } from '../../domain/errors.ts';
 import type { Journal } from '../../domain/transaction/journal.ts';
 import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import { sameRepository, tryParseImageReference } from '../../domain/reference/image-reference.ts';
@@ -10,6 +10,8 @@ import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts'
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import { requirePermissions } from '../engine/permissions.ts';
 import { passGate } from '../health/health.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { memberFromJournal } from '../transaction/facts/member-from.ts';
@@ -87,7 +89,7 @@ async function goBack(
   const onPhase = (phase: UpdatePhase) => announcePhase(outside, runId, name, phase);
   const fault = await reopen(outside, settings, container, { journal, onPhase }).catch((error: unknown) => {
     if (!(error instanceof ServiceError)) outside.log.error('A kept container could not be brought back', { error });
-    return describeError(error);
+    return describeWithRemedy(error);
   });
   const outcome: ContainerOutcome = {
     name,
@@ -114,6 +116,7 @@ async function reopen(
   { journal, onPhase }: Reopening,
 ): Promise<string | undefined> {
   const { oldId } = journal;
+  await requirePermissions(outside, `roll ${quoted(container.name)} back`, { pulls: false });
   const info = await outside.engine.info();
   const { result, reason, facts } = await transact({
     outside,

@@ -1,5 +1,6 @@
 import { decide } from '../../domain/transaction/decide.ts';
 import type { TransactionFacts } from '../../domain/transaction/facts.ts';
+import { isAlive } from '../../domain/container/container.ts';
 import type { UpdatePhase } from '../../domain/run/session.ts';
 import { describeStep } from '../../domain/transaction/memory/describe-step.ts';
 import { expectedFactsAfter, mayUseExpectedFacts } from '../../domain/transaction/memory/expected-facts.ts';
@@ -8,6 +9,7 @@ import { beginMemory, addReason, beginRollback } from '../../domain/transaction/
 import { type Decision, type Step, stepKey, type StepKind } from '../../domain/transaction/step.ts';
 import { createFactsReader } from './facts-reader.ts';
 import { logOfFailed, causeOfEnd } from './failed-successors.ts';
+import { whyNotStop } from '../engine/permissions.ts';
 import { perform } from './steps/perform.ts';
 import type { TransactOptions, TransactResult } from './transact-options.ts';
 
@@ -66,6 +68,13 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
         break;
     }
     if (isForHelper(options, decision)) return conclude('aside');
+    const forbidden = leadsToStop(decision, facts) ? await whyNotStop(outside) : undefined;
+    if (forbidden !== undefined) {
+      memory = addReason(memory, `${describeStep(decision.step, facts)} is not tried: ${forbidden}`);
+      if (memory.direction !== 'forward') return conclude('stuck');
+      memory = beginRollback(memory, { reason: memory.reason, busy: false });
+      continue;
+    }
     if (phase !== decision.phase) onPhase((phase = decision.phase));
     const outcome = await perform(context, decision.step);
     outside.log.debug('transaction step', { step: decision.step, outcome });
@@ -111,6 +120,12 @@ function isForHelper({ outside, mode, ways }: TransactOptions, { step, phase }: 
   if (step.kind === 'stop' && (step.id === outside.instance.containerId || ways?.has(step.id))) return true;
   const isOurTurnOver = phase !== 'rolling back' && step.kind !== 'hook' && !asideSteps.includes(step.kind);
   return mode.kind === 'hand-over' && isOurTurnOver;
+}
+
+/** Whether a process is about to be stopped. A rollback takes the name of the successor first. */
+function leadsToStop({ step, phase }: StepDecision, { members }: TransactionFacts): boolean {
+  if (step.kind === 'stop') return true;
+  return phase === 'rolling back' && members.some(({ new: made }) => made?.place === 'name' && isAlive(made.status));
 }
 
 /** Whether the refusal concerns the step itself, and not facts that differ from the expected ones. */

@@ -33,7 +33,9 @@ async function tenContainers() {
     for (const name of Object.keys(calls)) delete calls[name as keyof Engine];
     inspected.length = 0;
     await work();
-    const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
+    // The engine is asked for forbidden calls once in an hour.
+    const { forbiddenCalls: _, ...others } = calls;
+    const total = Object.values(others).reduce((sum, count) => sum + count, 0);
     return { calls: { ...calls }, total, inspected: new Set(inspected) };
   };
   return { scene, application, publish, counted };

@@ -1,6 +1,7 @@
 import type { Container, ContainerSummary, Image, ImageSummary, Network } from '../container/container.ts';
 import type { EngineKind } from '../fleet/engine-state.ts';
 import type { Platform } from '../reference/platform.ts';
+import type { PermissionName } from './permission.ts';
 
 /**
  * Reads from an engine without changing it. Methods throw a `ServiceError` (`engine-unreachable`, `engine-denied`,
@@ -18,6 +19,11 @@ export type EngineReader = {
   /** By id or reference; undefined when the engine does not have it. */
   readonly inspectImage: (idOrReference: string, signal?: AbortSignal) => Promise<Image | undefined>;
   readonly listNetworks: (signal?: AbortSignal) => Promise<readonly Network[]>;
+  /**
+   * The calls of an update that a proxy before the engine, or a plugin of it, forbids. Changes nothing. The engine is
+   * asked once an hour, more often while some are forbidden.
+   */
+  readonly forbiddenCalls: (signal?: AbortSignal) => Promise<readonly PermissionName[]>;
   /** The last lines of standard output and error together, at most 64 kB. */
   readonly containerLogs: (id: string, options: { readonly tail: number }, signal?: AbortSignal) => Promise<string>;
   /**

@@ -22,6 +22,20 @@ export function readingRows(fixture: GetFixture): void {
     });
   });
 
+  describe('forbiddenCalls()', () => {
+    test('is empty without a proxy, and changes nothing', async () => {
+      const { engine } = fixture();
+      await run(fixture(), 'running', 'service');
+      const everything = async () => {
+        const lists = await Promise.all([engine.listContainers(), engine.listImages(), engine.listNetworks()]);
+        return lists.map((list) => list.map((one) => JSON.stringify(one)).toSorted());
+      };
+      const before = await everything();
+      expect(await engine.forbiddenCalls()).toEqual([]);
+      expect(await everything()).toEqual(before);
+    });
+  });
+
   describe('listContainers()', () => {
     test('shows stopped containers too, newest first', async () => {
       await create(fixture(), 'created', 'service');

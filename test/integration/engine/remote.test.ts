@@ -81,37 +81,50 @@ describeInLab('an engine that is reached another way', (lab) => {
       expect(refused()).toEqual([]);
     });
 
-    test.each(['GET /version', 'GET /info', 'GET /containers/json', 'GET /images/json'])(
-      'without %s it says which call to allow',
-      async (missing) => {
-        const { host } = await allowing(forCheck.filter(({ text }) => text !== missing));
-        const run = await runUpkeep(['check', ...host]);
-        expect(run.stdout + run.stderr).toContain('403');
-        expect(run.stdout + run.stderr).toContain(missing.split(' ')[1]);
-      },
-    );
+    test.each([
+      [['GET /version']],
+      [['GET /info']],
+      [['GET /containers/json', 'GET /images/json']],
+      [['GET /images/json', 'GET /networks', 'POST /containers/{id}/start']],
+    ])('without %s it says which calls to allow, all at once', async (missing) => {
+      const all = [...forCheck, ...forUpdate, ...forPodman];
+      const { host } = await allowing(all.filter(({ text }) => !missing.includes(text)));
+      const { stdout, stderr } = await runUpkeep(['check', ...host]);
+      expect(stdout + stderr).toContain('403');
+      for (const call of missing) expect(stdout + stderr).toContain(call);
+    });
 
-    test.each(['POST /images/create', 'POST /containers/create', 'POST /containers/{id}/rename'])(
-      'without %s an update changes nothing and says which call to allow',
-      async (missing) => {
-        const { host } = await allowing(
-          [...forCheck, ...forUpdate, ...forPodman].filter(({ text }) => text !== missing),
+    test.each([
+      [403, ['POST /images/create']],
+      [405, ['POST /containers/create']],
+      [404, ['POST /containers/{id}/rename']],
+      [403, ['POST /containers/{id}/start']],
+      [404, ['POST /containers/{id}/start', 'GET /networks']],
+      [405, ['POST /images/{name}/tag', 'DELETE /images/{name}', 'DELETE /containers/{id}']],
+    ] as const)(
+      'that answers %i without %s an update changes nothing and says which calls to allow',
+      async (status, missing) => {
+        const { host, proxy } = await allowing(
+          [...forCheck, ...forUpdate, ...forPodman].filter(({ text }) => !missing.some((one) => one === text)),
+          status,
         );
         const run = await update(host);
         expect(run.code).toBe(1);
-        expect(run.stdout).toContain('403');
-        expect(run.stdout).toContain(missing);
+        for (const call of missing.filter((one) => !one.startsWith('DELETE'))) expect(run.stdout).toContain(call);
+        expect(run.stdout).toMatch(/POST=1.*-allow[A-Z]+=/);
+        expect(run.stdout).not.toContain('<h1>');
+        expect(proxy.calls.filter(({ change }) => change !== undefined)).toEqual([]);
         expect(await lab.engine.inspect('web')).toMatchObject({ Id: oldId, State: { Running: true } });
       },
     );
   });
 
   /** A proxy like haproxy: a refused request gets an HTML page, not the engine's JSON. */
-  async function allowing(endpoints: readonly Endpoint[]) {
+  async function allowing(endpoints: readonly Endpoint[], status = 403) {
     const socketPath = join(lab.dir, 'allow.sock');
     const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: lab.engine.socket } });
     onTestFinished(() => proxy.close());
-    forbidAllBut(proxy, endpoints);
+    forbidAllBut(proxy, endpoints, status);
     const refused = () =>
       proxy.calls.filter(({ fault }) => fault !== undefined).map(({ method, path }) => `${method} ${path}`);
     return { proxy, refused, host: ['--host', `unix://${socketPath}`] };
@@ -122,12 +135,12 @@ function update(args: readonly string[], env: Readonly<Record<string, string>> =
   return runUpkeep(['update', '--json', '--health-window', '500ms', ...args], { env });
 }
 
-function forbidAllBut(proxy: FaultProxy, endpoints: readonly Endpoint[]): void {
+function forbidAllBut(proxy: FaultProxy, endpoints: readonly Endpoint[], status = 403): void {
   const body = '<html><body><h1>403 Forbidden</h1></body></html>';
   proxy.arm({
     at: (call) => !endpoints.some(({ allows }) => allows(call)),
     times: Infinity,
-    fault: { kind: 'answer', when: 'before', status: 403, body, headers: { 'content-type': 'text/html' } },
+    fault: { kind: 'answer', when: 'before', status, body, headers: { 'content-type': 'text/html' } },
   });
 }
 

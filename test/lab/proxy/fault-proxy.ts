@@ -64,7 +64,7 @@ export type FaultProxyOptions = {
   /** A socket's path, or a port (0: a free one) of 127.0.0.1. */
   readonly listen: { readonly socketPath: string } | { readonly port: number };
   readonly upstream: { readonly socketPath: string } | { readonly port: number; readonly host?: string };
-  /** Selects the numbered requests; default: all but GET, HEAD and the engine's `wait`, `resize` and `auth`. */
+  /** Selects the numbered requests; default: all but GET, HEAD, the engine's `wait`, `resize` and `auth`, and questions about permissions. */
   readonly isChange?: (method: string, path: string) => boolean;
 };
 
@@ -162,7 +162,9 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 function isEngineChange(method: string, path: string): boolean {
   if (method === 'GET' || method === 'HEAD') return false;
-  return !/\/(?:wait|resize)(?:\?|$)|^(?:\/v[\d.]+)?\/auth(?:\?|$)/.test(path);
+  if (/\/(?:wait|resize)(?:\?|$)|^(?:\/v[\d.]+)?\/auth(?:\?|$)/.test(path)) return false;
+  // Upkeep's questions about forbidden calls, which change nothing.
+  return !/0{32}[\da-f]{32}|[?&]fromImage=-&/.test(path);
 }
 
 function fits({ at }: FaultRule, call: ProxiedCall): boolean {

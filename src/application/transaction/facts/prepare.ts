@@ -23,6 +23,8 @@ import { formatPlatform, samePlatform } from '../../../domain/reference/platform
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
+import { requirePermissions } from '../../engine/permissions.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import { type FetchContext, fetchImage, foreignPlatform } from './fetch-image.ts';
 
 /** Everything that a transaction needs before its first change: images pulled and verified, networks known. */
@@ -60,7 +62,10 @@ type PrepareOptions = { readonly runId: string; readonly onPull: (name: string) 
 
 type Preparing = FetchContext & PrepareOptions & Pick<PreparedTransaction, 'info' | 'networks'>;
 
-/** Pulls by digest, verifies, and tries every recipe once. Throws a `PreparationError`. No container is changed. */
+/**
+ * Asks for the permissions, pulls by digest, verifies, and tries every recipe once. Throws a `PreparationError`, or
+ * another one for all members. No container is changed.
+ */
 export async function prepareTransaction(
   outside: Outside,
   settings: ServiceSettings,
@@ -68,6 +73,9 @@ export async function prepareTransaction(
   options: PrepareOptions,
   signal?: AbortSignal,
 ): Promise<PreparedTransaction> {
+  const pulls = transaction.members.some(({ cause }) => cause === 'stale');
+  const names = transaction.members.map(({ container }) => quoted(container.name)).join(', ');
+  await requirePermissions(outside, `update ${names}`, { pulls }, signal);
   const [info, networks] = await Promise.all([outside.engine.info(signal), outside.engine.listNetworks(signal)]);
   const preparing = { ...options, outside, settings, info, networks, signal };
   const members: PreparedMember[] = [];

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { everything, setStage } from '../../../test/failures/rig/stage.ts';
+import { behaviours } from '../../../sandbox/base/behaviour.ts';
+import type { CallKind } from '../../../sandbox/engine/faults.ts';
+
+/** A proxy that forbids these calls. */
+const forbids = (...kinds: readonly CallKind[]) =>
+  kinds.map((at) => ({ at, fault: { kind: 'forbid' }, every: true }) as const);
+
+describe.each(['good', 'crashesAtStart'] as const)('a new version that is %s', (behaviour) => {
+  const stageOf = () => setStage({ web: { next: { behaviour: behaviours[behaviour] } }, other: {} });
+
+  test.each([
+    [['startContainer'], 'POST /containers/{id}/start', 'ALLOW_START=1'],
+    [['stopContainer'], 'POST /containers/{id}/stop', 'ALLOW_STOP=1'],
+    [['renameContainer'], 'POST /containers/{id}/rename', 'CONTAINERS=1 POST=1'],
+    [['updateRestartPolicy'], 'POST /containers/{id}/update', 'CONTAINERS=1 POST=1'],
+    [['createContainer'], 'POST /containers/create', '-allowPOST='],
+    [['tagImage'], 'POST /images/{name}/tag', 'IMAGES=1'],
+    [['pullImage'], 'POST /images/create', 'IMAGES=1'],
+    [
+      ['startContainer', 'renameContainer', 'removeContainer'],
+      'POST /containers/{id}/rename and POST /containers/{id}/start',
+      '-allowDELETE=',
+    ],
+  ] as const)('without %s nothing is changed, and all that is missing is told', async (kinds, calls, settings) => {
+    const stage = await stageOf();
+    const { outcomes, of, connection, complaints } = await stage.update({ faults: forbids(...kinds) });
+    expect(outcomes).toEqual({ web: 'failed', other: 'failed' });
+    expect(of('web').reason).toContain(`a proxy before the engine forbids ${calls}`);
+    expect(of('web').reason).toContain(settings);
+    expect(connection.calls).toEqual([]);
+    expect(stage.harm()).toEqual([]);
+    expect(complaints.filter((line) => line.includes('Updates are not possible'))).toHaveLength(1);
+  });
+});
+
+const probed = { Healthcheck: { Test: ['CMD', 'probe'] } };
+
+test('a grant is noticed by the next run', async () => {
+  const stage = await setStage({ web: {} });
+  expect((await stage.update({ faults: forbids('startContainer') })).outcomes).toEqual({ web: 'failed' });
+  expect((await stage.update()).outcomes).toEqual({ web: 'updated' });
+});
+
+test('an interrupted update is not undone without the right to start: its new version runs on', async () => {
+  const stage = await setStage({ web: { next: { behaviour: behaviours['neverHealthy'], config: probed } } });
+  const crash = { kind: 'crash', when: 'after' } as const;
+  await stage.updateKilled({ faults: [{ at: 'startContainer', fault: crash }], request: everything });
+  expect(stage.now('web').running).toBe(true);
+  const { application } = stage.live({ faults: forbids('startContainer') });
+  const { transactions } = await stage.scene.clock.run(() => application.recover());
+  expect(transactions).toMatchObject([{ containers: ['web'], result: 'failed' }]);
+  expect(transactions[0]?.reason).toContain('forbids POST /containers/{id}/start');
+  expect(stage.now('web').running).toBe(true);
+  expect((await stage.startAgain()).transactions).toMatchObject([{ result: 'undone' }]);
+  expect(stage.harm()).toEqual([]);
+});

@@ -1,0 +1,90 @@
+import { ServiceError } from '../../domain/errors.ts';
+import { sentence } from '../../domain/text/sentence.ts';
+import type { EngineReader } from '../../domain/outside/engine-reader.ts';
+import type { Log } from '../../domain/outside/outside.ts';
+import {
+  describeForbidden,
+  describeWithout,
+  howToPermit,
+  type PermissionName,
+  permissionsToSwap,
+  preventing,
+} from '../../domain/outside/permission.ts';
+
+/**
+ * The same engine, which keeps its last answer about forbidden calls, and logs each different one once: with all
+ * missing permissions, and how to give them.
+ */
+export function watchPermissions<Each extends Pick<EngineReader, 'forbiddenCalls'>>(
+  engine: Each,
+  log: Pick<Log, 'info' | 'warn' | 'error'>,
+): { readonly engine: Each; readonly forbidden: () => readonly PermissionName[] } {
+  let known: readonly PermissionName[] = [];
+
+  function note(forbidden: readonly PermissionName[]): void {
+    if (String(forbidden) === String(known)) return;
+    known = forbidden;
+    const missing = preventing(forbidden, { pulls: true });
+    if (forbidden.length === 0) log.info('The proxy before the engine permits all calls of an update now');
+    else if (missing.length > 0)
+      log.error(`Updates are not possible: ${describeForbidden(missing)}`, { remedy: howToPermit(forbidden) });
+    else
+      log.warn(`Updates work in part: ${describeForbidden(forbidden)}. ${describeWithout(forbidden)}`, {
+        remedy: howToPermit(forbidden),
+      });
+  }
+
+  async function forbiddenCalls(signal?: AbortSignal): Promise<readonly PermissionName[]> {
+    const forbidden = await engine.forbiddenCalls(signal);
+    note(forbidden);
+    return forbidden;
+  }
+
+  return { engine: { ...engine, forbiddenCalls }, forbidden: () => known };
+}
+
+type Asked = { readonly engine: Pick<EngineReader, 'forbiddenCalls'> };
+
+/**
+ * Throws `engine-denied` with all missing permissions if an update could not be completed or undone. `pulls`: whether
+ * it pulls an image.
+ */
+export async function requirePermissions(
+  { engine }: Asked,
+  doing: string,
+  { pulls }: { readonly pulls: boolean },
+  signal?: AbortSignal,
+): Promise<void> {
+  const forbidden = await engine.forbiddenCalls(signal);
+  const missing = preventing(forbidden, { pulls });
+  if (missing.length === 0) return;
+  throw new ServiceError('engine-denied', `Cannot ${doing}: ${describeForbidden(missing)}`, {
+    remedy: howToPermit(forbidden),
+  });
+}
+
+/**
+ * Why nothing may be stopped: a call is forbidden without which neither the old nor the new container could start
+ * again. Undefined if all are permitted, or if the engine cannot be asked now: the stop itself then shows that.
+ */
+export async function whyNotStop({ engine }: Asked): Promise<string | undefined> {
+  const forbidden = await engine.forbiddenCalls().catch(() => []);
+  const missing = forbidden.filter((name) => permissionsToSwap.includes(name));
+  return missing.length === 0 ? undefined : `${describeForbidden(missing)}. ${howToPermit(forbidden)}`;
+}
+
+/**
+ * Runs a use case. Where the engine denies a call, its error names everything else that is forbidden too, so that one
+ * change of a proxy's settings is enough.
+ */
+export async function namingForbidden<Result>({ engine }: Asked, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'engine-denied') throw error;
+    const forbidden = await engine.forbiddenCalls().catch(() => []);
+    if (forbidden.length === 0) throw error;
+    const others = `${sentence(describeForbidden(forbidden))}. ${howToPermit(forbidden)}`;
+    throw new ServiceError(error.code, error.message, { remedy: others, cause: error });
+  }
+}
