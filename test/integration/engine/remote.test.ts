@@ -102,7 +102,7 @@ describeInLab('an engine that is reached another way', (lab) => {
       [404, ['POST /containers/{id}/start', 'GET /networks']],
       [405, ['POST /images/{name}/tag', 'DELETE /images/{name}', 'DELETE /containers/{id}']],
     ] as const)(
-      'that answers %i without %s an update changes nothing and says which calls to allow',
+      'set-up forbidden calls: answered with %i, without %s, an update changes nothing and says which calls to allow',
       async (status, missing) => {
         const { host, proxy } = await allowing(
           [...forCheck, ...forUpdate, ...forPodman].filter(({ text }) => !missing.some((one) => one === text)),
