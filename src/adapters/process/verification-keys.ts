@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { VerificationKey } from '../../domain/signature/signature.ts';
-import { signers } from '../../domain/settings/values/versions.ts';
+import { signers } from '../../domain/settings/values/signatures.ts';
 import { shownPath } from '../../domain/settings/values/shown-text.ts';
 import { messageWithoutPath } from '../../domain/text/error-code.ts';
 import { quoted } from '../../domain/text/printable.ts';

@@ -3,6 +3,7 @@ import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
+import { annotations, identities } from '../../domain/settings/values/signatures.ts';
 import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { readTagPolicy } from '../../domain/tags/tag-policy.ts';
@@ -294,14 +295,14 @@ describe('upkeep rollback after an update to another tag', () => {
 });
 
 describe('an image that must be signed', () => {
-  async function signedScene(labels: Readonly<Record<string, string>> = minor) {
+  async function signedScene(labels: Readonly<Record<string, string>> = minor, isKeyGiven = true) {
     const key = makeCosignKey('team');
     const other = makeCosignKey('ops');
     const tags = Object.fromEntries(['1.0', '1.1', '1.2'].map((tag) => [tag, version(tag)]));
-    const scene = await setScene({ tags, labels, keys: [key.file, other.file] });
-    const sign = async (tag: string, by = key, name = repository) => {
+    const scene = await setScene({ tags, labels, keys: isKeyGiven ? [key.file, other.file] : [] });
+    const sign = async (tag: string, by = key, name = repository, optional?: object) => {
       const { digest } = await scene.store.fetch(parseImageReference(`${repository}:${tag}`));
-      scene.store.sign(`${repository}@${digest}`, by.signImage(digest, name));
+      scene.store.sign(`${repository}@${digest}`, by.signImage(digest, name, optional));
     };
     return { ...scene, sign, key, other };
   }
@@ -319,6 +320,21 @@ describe('an image that must be signed', () => {
     await sign('1.2');
     expect(await update()).toMatchObject({ outcome: 'updated' });
     expect(await update()).toMatchObject({ outcome: 'fresh' });
+  });
+
+  test('is the highest signed one below any number of unsigned ones, up to a limit that is told', async () => {
+    const { check, update, sign, store, image } = await signedScene();
+    await sign('1.1');
+    for (let n = 3; n < 122; n += 1) store.publish(`${repository}:1.${n}`, version(`1.${n}`));
+    expect(await check()).toMatchObject({ status: 'stale', candidate: `${repository}:1.1` });
+    expect(await update()).toMatchObject({ outcome: 'updated' });
+    expect(image()).toBe(`${repository}:1.1`);
+    for (let n = 122; n < 203; n += 1) store.publish(`${repository}:1.${n}`, version(`1.${n}`));
+    const held = await check();
+    expect(held).toMatchObject({ status: 'held', hold: 'unsigned', candidate: `${repository}:1.202` });
+    expect(held?.reason).toContain('the 200 highest tags are unsigned, and lower ones were not looked at');
+    await sign('1.4');
+    expect(await check()).toMatchObject({ status: 'stale', candidate: `${repository}:1.4` });
   });
 
   test.each([
@@ -353,6 +369,99 @@ describe('an image that must be signed', () => {
     expect(await strict.check()).toMatchObject({ status: 'stale', candidateKind: 'digest' });
   });
 
+  test.each([
+    [
+      'an empty label',
+      { 'upkeep.verify': '' },
+      { verifyWith: { kind: 'off' } },
+      'the label upkeep.verify cannot be read: it is empty',
+    ],
+    ['a label of spaces', { 'upkeep.verify': '  ' }, {}, 'the label upkeep.verify cannot be read: it is empty'],
+    [
+      'a label with a slip',
+      { 'upkeep.verify': 'team,,ops' },
+      {},
+      'the label upkeep.verify cannot be read: it is not any, off,',
+    ],
+    [
+      'an empty drop-in label',
+      { 'com.centurylinklabs.watchtower.verify': '' },
+      { verifyWith: { kind: 'off' } },
+      'it is empty',
+    ],
+    [
+      'an empty annotation',
+      { 'upkeep.verify-annotation': '' },
+      { verifyWith: { kind: 'off' } },
+      'the label upkeep.verify-annotation cannot be read: it is empty',
+    ],
+    [
+      'an annotation without a value',
+      { 'upkeep.verify-annotation': 'env=' },
+      {},
+      'the label upkeep.verify-annotation cannot be read: it is not at most',
+    ],
+  ] as const)('is held by %s, signed or not, with and without keys', async (_, label, settings, why) => {
+    for (const isKeyGiven of [true, false]) {
+      const { check, sign } = await signedScene({ ...minor, ...label }, isKeyGiven);
+      await sign('1.2');
+      const held = await check(settings);
+      expect(held).toMatchObject({ status: 'held', hold: 'unsigned' });
+      expect(held?.reason).toContain(why);
+    }
+  });
+
+  test.each([
+    [{ 'upkeep.verify': 'any' }, {}],
+    [{ 'upkeep.verify-annotation': 'env=prod' }, { verifyWith: { kind: 'off' } }],
+    [{}, { verifyAnnotations: { kind: 'annotations', text: 'env=prod', required: [['env', 'prod']] } }],
+  ] as const)(
+    'is held without any key where the label %j or the setting %j asks for a signature',
+    async (label, settings) => {
+      const { check } = await signedScene({ ...minor, ...label }, false);
+      const held = await check(settings);
+      expect(held).toMatchObject({ status: 'held', hold: 'unsigned' });
+      expect(held?.reason).toContain('not signed: no key is given with --verify-key');
+    },
+  );
+
+  test('may be signed under another name where an option or a label allows it', async () => {
+    const elsewhere = 'ghcr.test/team/app';
+    const allowing = (text: string) => ({ verifyIdentities: identities.parse(text) ?? fail(text) });
+    const why = `its signature is of another repository, "${elsewhere}"`;
+    const { check, sign, key } = await signedScene();
+    await sign('1.2', key, elsewhere);
+    expect((await check())?.reason).toContain(why);
+    expect((await check(allowing(`registry.test/team/*=ghcr.test/other/*`)))?.reason).toContain(why);
+    expect(await check(allowing(`${repository}=${elsewhere}`))).toMatchObject({ status: 'stale' });
+    expect(await check(allowing('registry.test/*=ghcr.test/*'))).toMatchObject({ status: 'stale' });
+
+    const labelled = await signedScene({ ...minor, 'upkeep.verify-identity': elsewhere });
+    await labelled.sign('1.2', labelled.key, elsewhere);
+    expect(await labelled.check()).toMatchObject({ status: 'stale' });
+    for (const text of ['', `${repository}=${elsewhere}`]) {
+      const broken = await signedScene({ ...minor, 'upkeep.verify-identity': text });
+      await broken.sign('1.2', broken.key, elsewhere);
+      const held = await broken.check(allowing(`${repository}=${elsewhere}`));
+      expect(held).toMatchObject({ status: 'held', hold: 'unsigned' });
+      expect(held?.reason).toContain('; the label upkeep.verify-identity cannot be read: it is ');
+    }
+  });
+
+  test('may have to have an annotation, which the label of the image itself does not decide', async () => {
+    const required = { verifyAnnotations: annotations.parse('env=prod') ?? fail('env=prod') };
+    const { check, sign, key } = await signedScene({ ...minor });
+    await sign('1.2', key, repository, { env: 'test' });
+    expect(await check()).toMatchObject({ status: 'stale' });
+    expect((await check(required))?.reason).toContain('its signature has no annotation "env=prod"');
+    await sign('1.2', key, repository, { env: 'prod', by: 'x' });
+    expect(await check(required)).toMatchObject({ status: 'stale' });
+    const labelled = await signedScene({ ...minor, 'upkeep.verify-annotation': 'env=stage' });
+    await labelled.sign('1.2', labelled.key, repository, { env: 'prod' });
+    expect((await labelled.check(required))?.reason).toContain('no annotation "env=stage"');
+    expect(await labelled.check({ verifyWith: { kind: 'off' } })).toMatchObject({ status: 'held', hold: 'unsigned' });
+  });
+
   test('is not believed with no-pull, and is unknown where the registry does not answer', async () => {
     const { check, sandbox, store, clock } = await signedScene({});
     store.publish(`${repository}:1.0`, version('1.0.1'));
@@ -362,3 +471,7 @@ describe('an image that must be signed', () => {
     expect(held?.reason).toContain('because no-pull is on');
   });
 });
+
+function fail(text: string): never {
+  throw new Error(text);
+}

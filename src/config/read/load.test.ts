@@ -50,6 +50,20 @@ const effects: Readonly<
   tagPolicy: ['minor', { kind: 'minor' }, (s) => s.service.tagPolicy],
   tagInclude: ['^v', expect.objectContaining({ kind: 'pattern', text: '^v' }), (s) => s.service.tagInclude],
   tagExclude: ['rc', expect.objectContaining({ kind: 'pattern', text: 'rc' }), (s) => s.service.tagExclude],
+  verifyIdentities: [
+    'mirror.test/app=ghcr.io/team/app',
+    {
+      kind: 'identities',
+      text: 'mirror.test/app=ghcr.io/team/app',
+      allowed: [{ repository: 'mirror.test/app', name: 'ghcr.io/team/app' }],
+    },
+    (s) => s.service.verifyIdentities,
+  ],
+  verifyAnnotations: [
+    'env=prod',
+    { kind: 'annotations', text: 'env=prod', required: [['env', 'prod']] },
+    (s) => s.service.verifyAnnotations,
+  ],
   verifyWith: ['team,ops', { kind: 'keys', names: ['team', 'ops'] }, (s) => s.service.verifyWith],
   verifyKeys: ['/keys/team.pub,/keys/ops.pub', ['/keys/team.pub', '/keys/ops.pub'], (s) => s.registry.verifyKeys],
   useComposeDependsOn: ['F', false, (s) => s.service.useComposeDependsOn],

@@ -38,7 +38,7 @@ Upkeep reports all invalid options together and does not start. It warns about u
 
 const labelIntroduction = `## Labels of containers
 
-Labels set options for one container. \`${ownPrefix}*\` overrides the drop-in alias \`${dropInPrefix}*\`. Booleans have the same values as for options; an empty \`monitor-only\` or \`no-pull\` is false. Unknown labels with these prefixes, and labels with an invalid value, are ignored with a warning, except that \`window\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\` and \`verify\` then hold updates back. For labels that come from the image, only [a safe subset](security.md#labels-of-images) counts.`;
+Labels set options for one container. \`${ownPrefix}*\` overrides the drop-in alias \`${dropInPrefix}*\`. Booleans have the same values as for options; an empty \`monitor-only\` or \`no-pull\` is false. Unknown labels with these prefixes, and labels with an invalid value, are ignored with a warning, except that \`window\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\`, \`verify\` and \`verify-annotation\` then hold updates back. For labels that come from the image, only [a safe subset](security.md#labels-of-images) counts.`;
 
 function tableOfExitCodes(): string {
   return table(

@@ -61,7 +61,16 @@ export type Verdict = {
 /** Another tag of the container's repository, and the kind of the step to it. */
 export type TagOfCandidate = { readonly reference: ImageReference; readonly kind: VersionKind };
 
-type CheckSettings = 'monitorOnly' | 'noPull' | 'cooldownMs' | 'tagPolicy' | 'tagInclude' | 'tagExclude' | 'verifyWith';
+type CheckSettings =
+  | 'monitorOnly'
+  | 'noPull'
+  | 'cooldownMs'
+  | 'tagPolicy'
+  | 'tagInclude'
+  | 'tagExclude'
+  | 'verifyWith'
+  | 'verifyIdentities'
+  | 'verifyAnnotations';
 
 /** The container's image before any registry request. */
 export type CheckSubject = {

@@ -83,6 +83,7 @@ export function describeHold(hold: HoldReason, container: string): string {
   const releasedBy = (command: string) => `; release it with upkeep ${command}`;
   switch (hold.kind) {
     case 'unsigned':
+      if (hold.keys.length === 0) return `not signed: ${hold.why}`;
       return `not signed by ${hold.keys.map((key) => quoted(key)).join(' or ')}: ${hold.why}`;
     case 'skipped': {
       const end = hold.releasedAtMs === undefined ? '' : ` until ${printTime(hold.releasedAtMs)}`;

@@ -95,7 +95,8 @@ function readByRepository(repoDigests: readonly string[]): ReadonlyMap<string, r
   return digests;
 }
 
-function repositoryKey({ registry, repository }: ImageReference): string {
+/** `docker.io/library/nginx`, equal for two names of one repository: the host is in lower case. */
+export function repositoryKey({ registry, repository }: ImageReference): string {
   return `${registry.toLowerCase()}/${repository}`;
 }
 

@@ -48,7 +48,23 @@ const rows: Readonly<Record<LabelName, Row>> = {
     text: 'team, ops',
     expected: { kind: 'keys', names: ['team', 'ops'] },
     of: (wishes) => wishes.verifyWith,
-    tooLong: { kind: 'keys', names: ['…'] },
+    tooLong: { kind: 'unreadable', text: '…', fault: 'it is too long' },
+  },
+  'verify-identity': {
+    text: 'ghcr.io/team/app',
+    expected: {
+      kind: 'identities',
+      text: 'ghcr.io/team/app',
+      allowed: [{ repository: undefined, name: 'ghcr.io/team/app' }],
+    },
+    of: (wishes) => wishes.verifyIdentities,
+    tooLong: { kind: 'unreadable', text: '…', fault: 'it is too long' },
+  },
+  'verify-annotation': {
+    text: 'env=prod',
+    expected: { kind: 'annotations', text: 'env=prod', required: [['env', 'prod']], isAsked: true },
+    of: (wishes) => wishes.verifyAnnotations,
+    tooLong: { kind: 'unreadable', text: '…', fault: 'it is too long' },
   },
   approve: { text: 'Minor', expected: 'minor', of: (wishes) => wishes.approve, tooLong: 'digest' },
   window: {

@@ -29,6 +29,8 @@ const nothing: LabelValues = {
   tagInclude: undefined,
   tagExclude: undefined,
   verifyWith: undefined,
+  verifyIdentities: undefined,
+  verifyAnnotations: undefined,
   gateWindowMs: undefined,
   gateTimeoutMs: undefined,
   healthProbe: undefined,

@@ -1,7 +1,7 @@
 import { type Digest, isDigest } from '../reference/digest.ts';
 import {
   familiarReference,
-  sameRepository,
+  repositoryKey,
   tryParseImageReference,
   type ImageReference,
 } from '../reference/image-reference.ts';
@@ -51,7 +51,19 @@ export type SignatureQuestion = {
   readonly digests: readonly Digest[];
   /** One of these keys is enough. */
   readonly keys: readonly VerificationKey[];
+  /** Other names that the signature may have. */
+  readonly identities: readonly AllowedIdentity[];
+  /** A signature needs all of these. */
+  readonly annotations: readonly RequiredAnnotation[];
 };
+
+/**
+ * Images of `repository` (undefined: each image) may be signed under `name`. Full names with a lower-case host; with a
+ * slash at the end both mean all repositories below, and the rest of the names is the same.
+ */
+export type AllowedIdentity = { readonly repository: string | undefined; readonly name: string };
+
+export type RequiredAnnotation = readonly [name: string, value: string];
 
 /** Judges the signatures of one image, part after part. */
 export type SignatureJudge = {
@@ -62,9 +74,9 @@ export type SignatureJudge = {
 };
 
 /**
- * Whether one of the keys has signed this digest under this repository's name. A signature of another digest, or of the
- * same digest in another repository, proves nothing here. A bundle names no repository, so it counts in each. Without
- * keys nothing counts as signed.
+ * Whether one of the keys has signed this digest, under this repository's name or an allowed one, with the required
+ * annotations. A signature of another digest, or of the same digest in another repository, proves nothing here. A bundle
+ * of cosign 3 names no repository, so it counts in each. Without keys nothing counts as signed.
  */
 export function createSignatureJudge(question: SignatureQuestion): SignatureJudge {
   let best: Fault = { weight: 0, why: 'it has no signature' };
@@ -123,32 +135,49 @@ function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
 }
 
 /** What was signed: an image, by its digest, under a name if the format has one. */
-type Subject = { readonly digests: readonly Digest[]; readonly name: string | undefined };
+type Subject = {
+  readonly digests: readonly Digest[];
+  readonly name: string | undefined;
+  readonly annotations: JsonObject | undefined;
+};
 
 type Claim = { readonly subjects: readonly Subject[] } | { readonly fault: string };
 
 function faultOf(subjects: readonly Subject[], question: SignatureQuestion): string | undefined {
-  const { reference, digests } = question;
+  const { digests } = question;
   const same = subjects.filter((subject) => subject.digests.some((digest) => digests.includes(digest)));
   if (same.length === 0) {
     const other = subjects.flatMap((subject) => subject.digests)[0];
     return other === undefined ? 'its signature names no digest' : `its signature is of another digest, ${other}`;
   }
-  const faults = same.map(({ name }) => faultOfName(name, reference));
+  const faults = same.map((subject) => faultOfName(subject.name, question) ?? faultOfAnnotations(subject, question));
   return faults.includes(undefined) ? undefined : faults[0];
 }
 
-function faultOfName(name: string | undefined, reference: ImageReference): string | undefined {
+function faultOfName(name: string | undefined, { reference, identities }: SignatureQuestion): string | undefined {
   if (name === undefined) return undefined;
   const named = tryParseImageReference(name);
   if (named === undefined) return 'its signature names no repository';
-  return sameRepository(named, reference)
-    ? undefined
-    : `its signature is of another repository, ${quoted(familiarReference({ ...named, tag: undefined, digest: undefined }), 300)}`;
+  const [own, signed] = [repositoryKey(reference), repositoryKey(named)];
+  if (own === signed || identities.some((identity) => isAllowed(identity, own, signed))) return undefined;
+  const shown = familiarReference({ ...named, tag: undefined, digest: undefined });
+  return `its signature is of another repository, ${quoted(shown, 300)}`;
+}
+
+function isAllowed(identity: AllowedIdentity, own: string, signed: string): boolean {
+  const { repository = own, name } = identity;
+  if (!name.endsWith('/')) return repository === own && name === signed;
+  return own.startsWith(repository) && signed === name + own.slice(repository.length);
+}
+
+function faultOfAnnotations({ annotations }: Subject, question: SignatureQuestion): string | undefined {
+  const missing = question.annotations.find(([name, value]) => annotations?.[name] !== value);
+  return missing && `its signature has no annotation ${quoted(missing.join('='), 300)}`;
 }
 
 function readClaim(found: Extract<FoundSignature, Signed>): Claim {
-  if (found.kind === 'manifest') return { subjects: [{ digests: [found.digest], name: undefined }] };
+  if (found.kind === 'manifest')
+    return { subjects: [{ digests: [found.digest], name: undefined, annotations: undefined }] };
   const fields = parseSigned(found.payload);
   if (fields === undefined) return { fault: 'its signature is not for an image' };
   return found.kind === 'statement' ? readStatement(fields, found.payloadType) : readSimpleSigning(fields);
@@ -175,7 +204,7 @@ function readSimpleSigning(fields: JsonObject): Claim {
   const digest = stringOf(objectOf(critical['image'])?.['docker-manifest-digest']) ?? '';
   const name = stringOf(objectOf(critical['identity'])?.['docker-reference']) ?? '';
   if (!isDigest(digest)) return { fault: 'its signature names no digest' };
-  return { subjects: [{ digests: [digest], name }] };
+  return { subjects: [{ digests: [digest], name, annotations: objectOf(fields['optional']) }] };
 }
 
 const cosignType = 'cosign container image signature';
@@ -190,11 +219,12 @@ function readStatement(fields: JsonObject, payloadType: string): Claim {
 }
 
 function readSubject(value: unknown): Subject {
-  const { digest, name } = { ...objectOf(value) };
+  const { digest, name, annotations } = { ...objectOf(value) };
   const digests = Object.entries(objectOf(digest) ?? {}).map(([algorithm, hex]) => `${algorithm}:${String(hex)}`);
   return {
     digests: digests.filter(isDigest),
     name: name === undefined || name === '' ? undefined : (stringOf(name) ?? ''),
+    annotations: objectOf(annotations),
   };
 }
 

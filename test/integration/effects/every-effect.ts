@@ -78,6 +78,8 @@ const included = chosenTags(
   'only tags of --tag-include, and none of --tag-exclude, are moved to; labels override them',
 );
 const signed = signedImages('only what a key of --verify-key has signed is applied, and the label names the key');
+const identified = signedImages('a signature under another name counts where an option or a label allows it');
+const annotated = signedImages('a required annotation holds what lacks it, by an option or a label');
 const rehearsed = update('update --dry-run --verify creates each new container aside, compares it and takes it back');
 const users = hooks('run as the user that label, option or container say; 0 is root');
 const moments = hooks('are run at the four moments, before the update in the old container and after it in the new');
@@ -134,6 +136,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   tagInclude: included,
   tagExclude: included,
   verifyWith: signed,
+  verifyIdentities: identified,
+  verifyAnnotations: annotated,
   verifyKeys: signed,
   useComposeDependsOn: compose(
     'with restart: true nothing is restarted after an update that was rolled back, nor without --use-compose-depends-on',
@@ -264,6 +268,8 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'tag-include': included,
   'tag-exclude': included,
   verify: signed,
+  'verify-identity': identified,
+  'verify-annotation': annotated,
   'health-window': window,
   'health-timeout': starting('the label health-timeout decides how long healthy may take'),
   'health-probe': starting('nothing is begun where the probe of a label cannot be asked'),

@@ -1,21 +1,20 @@
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { parseDigest } from '../../../src/domain/reference/digest.ts';
+import { type Digest, isDigest } from '../../../src/domain/reference/digest.ts';
 import { webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { pushArtifact, pushIndex } from '../../lab/registry/push.ts';
 import {
-  artifactType,
-  blobOf,
+  type Artifact,
+  bundleArtifact,
   type CosignKey,
   makeCosignKey,
+  referrersIndex,
   signatureArtifact,
 } from '../../support/registry/cosign.ts';
 import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 import { tagsScene } from './scene.ts';
 
-/** https://github.com/opencontainers/distribution-spec/blob/main/spec.md#referrers-tag-schema */
-const indexType = 'application/vnd.oci.image.index.v1+json';
 const minor = { 'upkeep.policy': 'minor' };
 
 describeInLab('signed images', (lab) => {
@@ -29,11 +28,18 @@ describeInLab('signed images', (lab) => {
     await scene.run('1.0', labels);
     const options = ['--verify-key', keys.team.file, '--verify-key', keys.ops.file];
     /** Signs like `cosign sign`, in the repository of `at`. */
-    const sign = async (key: CosignKey, { of = digest, at = digest, name = scene.image } = {}) => {
-      const artifact = signatureArtifact([key.signImage(of, name)]);
+    const sign = async (key: CosignKey, { of = digest, at = digest, name = scene.image, annotations = {} } = {}) => {
+      const artifact = signatureArtifact([key.signImage(of, name, annotations)]);
       await pushArtifact(lab.registry, scene.repository, `${at.replace(':', '-')}.sig`, artifact);
     };
-    return { ...scene, keys, options, sign, digest };
+    /** Attaches like cosign 3, at a registry without the referrers API. */
+    const refer = async (artifacts: readonly Artifact[], to = digest) => {
+      for (const [at, artifact] of artifacts.entries())
+        await pushArtifact(lab.registry, scene.repository, `referrer-${at}`, artifact);
+      const list = { manifest: referrersIndex(artifacts), blobs: [] };
+      await pushArtifact(lab.registry, scene.repository, to.replace(':', '-'), list);
+    };
+    return { ...scene, keys, options, sign, refer, digest };
   }
 
   test('only what a key of --verify-key has signed is applied, and the label names the key', async () => {
@@ -87,18 +93,128 @@ describeInLab('signed images', (lab) => {
   });
 
   test('a signature that refers to the image is found, with the tag of registries without the referrers API', async () => {
-    const { check, update, keys, options, digest, image, repository } = await signedScene();
-    const artifact = signatureArtifact([keys.team.signImage(digest, image)], parseDigest(digest));
-    const { mediaType, bytes } = artifact.manifest;
-    await pushArtifact(lab.registry, repository, 'signature', artifact);
+    const { check, update, keys, options, digest, image, refer } = await signedScene();
     expect((await check(...options)).reason).toContain('it has no signature');
-    const entry = { mediaType, digest: artifact.manifest.digest, size: bytes.length, artifactType };
-    const manifest = blobOf(
-      indexType,
-      Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: indexType, manifests: [entry] })),
-    );
-    await pushArtifact(lab.registry, repository, digest.replace(':', '-'), { manifest, blobs: [] });
+    await refer([signatureArtifact([keys.team.signImage(digest, image)], digestOf(digest))]);
+    expect(await check(...options)).toMatchObject({ status: 'stale' });
     expect(await update(...options)).toMatchObject({ outcome: 'updated' });
+  });
+
+  test('a bundle of cosign 3 is believed among many others; what is none, or is broken, is told', async () => {
+    const { check, update, keys, options, digest, refer, tag } = await signedScene();
+    const to = digestOf(digest);
+    const { team } = keys;
+    const thief = makeCosignKey('thief');
+    for (const [bundle, why] of [
+      [thief.bundle(digest), 'none of its signatures is of that key'],
+      [team.bundle(`sha256:${'b'.repeat(64)}`), 'its signature is of another digest'],
+      [
+        team.bundle(digest, { predicateType: 'https://spdx.dev/Document' }),
+        'it has no signature, but an attestation of the kind "https://spdx.dev/Document"',
+      ],
+      [Buffer.from('{'), 'a signature of it cannot be read: its bundle is not JSON'],
+    ] as const) {
+      await refer([bundleArtifact(to, bundle)]);
+      const held = await check(...options);
+      expect(held).toMatchObject({ status: 'held', hold: 'unsigned' });
+      expect(held.reason).toContain(why);
+    }
+    const others = Array.from({ length: 30 }, (_, n) =>
+      bundleArtifact(to, thief.bundle(digest, { annotations: { n } })),
+    );
+    await refer([...others, bundleArtifact(to, team.bundle(digest))]);
+    expect(await update(...options)).toMatchObject({ outcome: 'updated' });
+    expect(await tag()).toBe('1.1');
+  });
+
+  test.each(['rsa', 'p384', 'p521'] as const)(
+    'a key of the kind %s signs as cosign does, in either form',
+    async (kind) => {
+      const { check, sign, refer, digest } = await signedScene();
+      const key = makeCosignKey('strong', kind);
+      expect((await check('--verify-key', key.file)).reason).toContain('it has no signature');
+      await refer([bundleArtifact(digestOf(digest), key.bundle(digest))]);
+      expect(await check('--verify-key', key.file)).toMatchObject({ status: 'stale' });
+      await refer([]);
+      await sign(key);
+      expect(await check('--verify-key', key.file)).toMatchObject({ status: 'stale' });
+    },
+  );
+
+  test('a signature under another name counts where an option or a label allows it', async () => {
+    const name = 'ghcr.test/team/app';
+    const { check, update, sign, keys, options, image } = await signedScene();
+    await sign(keys.team, { name });
+    const why = `its signature is of another repository, "${name}"`;
+    expect((await check(...options)).reason).toContain(why);
+    expect((await check(...options, '--verify-identity', `${image}-fork=${name}`)).reason).toContain(why);
+    expect(await check(...options, '--verify-identity', `${image}=${name}`)).toMatchObject({ status: 'stale' });
+    expect(await update(...options)).toMatchObject({ outcome: 'skipped' });
+    await lab.engine.clear();
+    const own = await signedScene({ ...minor, 'upkeep.verify-identity': `${name}, ghcr.test/other` });
+    await own.sign(own.keys.team, { name });
+    expect(await own.update(...own.options)).toMatchObject({ outcome: 'updated' });
+    await lab.engine.clear();
+    const empty = await signedScene({ ...minor, 'upkeep.verify-identity': '' });
+    await empty.sign(empty.keys.team, { name });
+    const held = await empty.check(...empty.options, '--verify-identity', `${empty.image}=${name}`);
+    expect(held.reason).toContain('the label upkeep.verify-identity cannot be read: it is empty');
+  });
+
+  test('a required annotation holds what lacks it, by an option or a label', async () => {
+    const prod = ['--verify-annotation', 'env=prod'];
+    const { check, update, sign, refer, keys, options, digest } = await signedScene();
+    await sign(keys.team, { annotations: { env: 'test' } });
+    expect(await check(...options)).toMatchObject({ status: 'stale' });
+    expect((await check(...options, ...prod)).reason).toContain('its signature has no annotation "env=prod"');
+    await refer([bundleArtifact(digestOf(digest), keys.team.bundle(digest, { annotations: { env: 'prod' } }))]);
+    expect(await update(...options, ...prod)).toMatchObject({ outcome: 'updated' });
+    await lab.engine.clear();
+    const own = await signedScene({ ...minor, 'upkeep.verify-annotation': 'env=prod' });
+    await own.sign(own.keys.team, { annotations: { env: 'stage' } });
+    expect(await own.check(...own.options, '--verify-with', 'off')).toMatchObject({ status: 'held', hold: 'unsigned' });
+    expect(await own.update()).toMatchObject({ outcome: 'skipped' });
+    await own.sign(own.keys.team, { annotations: { env: 'prod' } });
+    expect(await own.update(...own.options)).toMatchObject({ outcome: 'updated' });
+  });
+
+  test.each(['upkeep.verify', 'upkeep.verify-annotation', 'com.centurylinklabs.watchtower.verify'])(
+    'the label %s with nothing after it does not open, also with --verify-with off',
+    async (label) => {
+      const { check, update, sign, keys, options, tag } = await signedScene({ ...minor, [label]: '' });
+      await sign(keys.team);
+      for (const more of [options, [...options, '--verify-with', 'off'], []]) {
+        const held = await check(...more);
+        expect(held).toMatchObject({ status: 'held', hold: 'unsigned' });
+        expect(held.reason).toContain('cannot be read: it is empty');
+        expect(await update(...more)).toMatchObject({ outcome: 'skipped' });
+      }
+      expect(await tag()).toBe('1.0');
+    },
+  );
+
+  test('the labels of an image itself open nothing', async () => {
+    const name = 'ghcr.test/team/app';
+    const Labels = { 'upkeep.verify': 'off', 'upkeep.verify-identity': name, 'upkeep.verify-annotation': 'env=test' };
+    const { check, update, push, run, keys, options, repository, image } = await signedScene();
+    await lab.engine.clear();
+    await push('1.0', webServer('1.0', { Labels }));
+    const { digest } = await push('1.1', webServer('1.1', { Labels }));
+    await run('1.0', minor);
+    expect((await check(...options)).reason).toContain('it has no signature');
+    const artifact = signatureArtifact([keys.team.signImage(digest, name, { env: 'test' })]);
+    await pushArtifact(lab.registry, repository, `${digest.replace(':', '-')}.sig`, artifact);
+    expect((await check(...options)).reason).toContain('its signature is of another repository');
+    expect(await update(...options)).toMatchObject({ outcome: 'skipped' });
+    expect(await check(...options, '--verify-identity', `${image}=${name}`)).toMatchObject({ status: 'stale' });
+  });
+
+  test('the highest signed of many unsigned versions is used', async () => {
+    const { update, push, sign, keys, options, tag } = await signedScene();
+    await sign(keys.team);
+    for (let n = 2; n < 30; n += 1) await push(`1.${n}`);
+    expect(await update(...options)).toMatchObject({ outcome: 'updated' });
+    expect(await tag()).toBe('1.1');
   });
 
   test('a signed index is enough for the image in it, and the digest of the own tag needs a signature too', async () => {
@@ -114,6 +230,7 @@ describeInLab('signed images', (lab) => {
   test.each([
     ['nothing/here.pub', 'Cannot read the verification key'],
     ['package.json', 'it holds no public key in PEM'],
+    ['test/fixtures/tls/ca.pem', 'it holds a certificate, which is no key'],
   ])('the file %s is no key: the command does not begin, and says why', async (file, why) => {
     const { code, stdout, stderr } = await runUpkeep(['check', '--verify-key', file], { socket: lab.engine.socket });
     expect(code).toBe(1);
@@ -121,3 +238,8 @@ describeInLab('signed images', (lab) => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 });
+
+function digestOf(text: string): Digest {
+  if (isDigest(text)) return text;
+  throw new Error(text);
+}

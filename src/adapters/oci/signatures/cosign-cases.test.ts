@@ -5,7 +5,7 @@ import { allSignatures } from '../../../../test/support/registry/cosign.ts';
 import { at, createOciRig } from '../../../../test/support/registry/oci-rig.ts';
 import { isDigest } from '../../../domain/reference/digest.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
-import { createSignatureJudge } from '../../../domain/signature/signature.ts';
+import { createSignatureJudge, type SignatureQuestion } from '../../../domain/signature/signature.ts';
 import { readVerificationKeys } from '../../process/verification-keys.ts';
 
 const rig = createOciRig();
@@ -93,7 +93,7 @@ describe.each(['zot', 'distribution3'])('of the images that cosign has signed in
   test.each(Object.entries(cases))(
     '%s is judged as wanted',
     async (name, { cosign, signer = 'team', why, difference }) => {
-      const given = JSON.parse(readFileSync(join(folder, `${registry}-${name}.json`), 'utf8')) as Case;
+      const given = read(`${registry}-${name}`);
       const accepted = (isAccepted: boolean) => (isAccepted ? 'accepts' : 'refuses');
       expect(given.cosign).toEqual({ '2.6.5': accepted(cosign === 'both'), '3.1.3': accepted(cosign !== 'neither') });
       const isAccepted = why === undefined;
@@ -103,13 +103,72 @@ describe.each(['zot', 'distribution3'])('of the images that cosign has signed in
   );
 });
 
-async function judged(given: Case): Promise<{ readonly signer: string } | { readonly why: string }> {
+test.each(['zot', 'distribution3'])(
+  'the signature under another name counts where it is allowed, in %s',
+  async (registry) => {
+    const given = read(`${registry}-identity-other-name-cosign3`);
+    const own = given.signedAs;
+    for (const identity of [
+      { repository: undefined, name: 'vendor.example/app' },
+      { repository: own, name: 'vendor.example/app' },
+    ])
+      expect(await judged(given, { identities: [identity] })).toEqual({ signer: 'team' });
+    for (const identity of [
+      { repository: undefined, name: 'vendor.example/app2' },
+      { repository: `${own}2`, name: 'vendor.example/app' },
+      { repository: own.replace('identity', ''), name: 'vendor.example/' },
+      { repository: own.slice(0, own.lastIndexOf('/') + 1), name: 'vendor.example/' },
+    ])
+      expect(await judged(given, { identities: [identity] })).toEqual({
+        why: cases['identity-other-name-cosign3']?.why,
+      });
+  },
+);
+
+test.each(['zot', 'distribution3'])(
+  'the annotation env=prod is found in signatures of both kinds, in %s',
+  async (registry) => {
+    const prod = { annotations: [['env', 'prod']] } as const;
+    for (const name of ['cosign2-classic-annotated', 'cosign3-bundle-annotated']) {
+      const given = read(`${registry}-${name}`);
+      expect(await judged(given, prod)).toEqual({ signer: 'team' });
+      for (const annotations of [
+        [['env', 'test']],
+        [['Env', 'prod']],
+        [
+          ['env', 'prod'],
+          ['team', 'x'],
+        ],
+      ] as const)
+        expect(await judged(given, { annotations })).toEqual({
+          why: `its signature has no annotation "${annotations.at(-1)?.join('=')}"`,
+        });
+    }
+    for (const name of ['cosign2-classic', 'cosign3-bundle', 'cosign2-oci11'])
+      expect(await judged(read(`${registry}-${name}`), prod)).toEqual({
+        why: 'its signature has no annotation "env=prod"',
+      });
+  },
+);
+
+function read(name: string): Case {
+  return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as Case;
+}
+
+type Rules = Partial<Pick<SignatureQuestion, 'identities' | 'annotations'>>;
+
+async function judged(
+  given: Case,
+  { identities = [], annotations = [] }: Rules = {},
+): Promise<{ readonly signer: string } | { readonly why: string }> {
   const server = await rig.serve(({ url }) => answer(given, new URL(url, 'http://registry.test')));
   if (!isDigest(given.subject)) throw new Error(given.subject);
   const judge = createSignatureJudge({
     reference: parseImageReference(`${given.signedAs}:v1`),
     digests: [given.subject],
     keys: await readVerificationKeys([join(folder, given.key)]),
+    identities,
+    annotations,
   });
   const found = await allSignatures(rig.registry().signaturesOf(at(server, `${given.repository}:v1`), given.subject));
   const signer = judge.signerIn(found);

@@ -31,7 +31,8 @@ async function found(server: Awaited<ReturnType<typeof serve>>): Promise<readonl
 }
 
 async function verdictOf(signatures: readonly FoundSignature[], ...files: readonly string[]) {
-  const judge = createSignatureJudge({ reference, digests: [digest], keys: await readVerificationKeys(files) });
+  const keys = await readVerificationKeys(files);
+  const judge = createSignatureJudge({ reference, digests: [digest], keys, identities: [], annotations: [] });
   return judge.signerIn(signatures) ?? judge.why();
 }
 

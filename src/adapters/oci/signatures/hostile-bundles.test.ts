@@ -318,7 +318,8 @@ async function judged(mode: ReferrersMode, ...variants: readonly Variant[]) {
 async function judge(mode: ReferrersMode, referrers: readonly Artifact[], { file }: CosignKey) {
   const server = await serveSignatures(rig, `sha256-${hex}`, { mode, referrers, contents: { [digest]: image } });
   const reference = parseImageReference('registry.test/team/app:1');
-  const judgeOf = createSignatureJudge({ reference, digests: [digest], keys: await readVerificationKeys([file]) });
+  const keys = await readVerificationKeys([file]);
+  const judgeOf = createSignatureJudge({ reference, digests: [digest], keys, identities: [], annotations: [] });
   const signer = judgeOf.signerIn(await allSignatures(rig.registry().signaturesOf(at(server), digest)));
   return { signer, why: judgeOf.why() };
 }

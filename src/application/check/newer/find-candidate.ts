@@ -18,8 +18,8 @@ export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclud
   readonly platform: Platform;
   /** The build time of the running image; absent: unknown. */
   readonly builtAtMs?: number | undefined;
-  /** False: try the next lower tag. Absent: every candidate is accepted. */
-  readonly isWanted?: (candidate: FoundCandidate) => Promise<boolean>;
+  /** Absent: every candidate is taken. */
+  readonly judge?: (candidate: FoundCandidate) => Promise<'take' | 'too young' | 'unsigned'>;
   /** The highest tag of the last check, empty if there was none. Undefined: there was no check. */
   readonly highestBefore?: string | undefined;
   /** Called with the present one, once the candidates are read: after a failure, new tags stay new. */
@@ -35,12 +35,15 @@ export type FoundCandidate = {
   readonly isNew: boolean;
 };
 
+/** `unsignedTags`: so many tags lack a signature that lower ones were not looked at. */
+type Limited = { readonly unsignedTags?: number };
+
 /**
  * The highest accepted tag with an image for the platform, or the highest of all if none is accepted. `because`
  * gives the reason if users need it. `isCut`: the listing was cut, so there may be other tags.
  */
 export type CandidateAnswer =
-  | ({ readonly kind: 'found' } & FoundCandidate)
+  | ({ readonly kind: 'found' } & FoundCandidate & Limited)
   | { readonly kind: 'none'; readonly because?: string; readonly isCut?: true };
 
 /** Throws the registry's `ServiceError` when a listing or a candidate cannot be read. */
@@ -48,8 +51,9 @@ export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) 
 
 /**
  * Finds tags that containers may move to, for one run. Each repository is listed once, and each tag is resolved once
- * per platform. If a tag was removed since the listing, or has no image for the platform, the next lower one is tried,
- * at most five times.
+ * per platform. If a tag was removed since the listing, has no image for the platform, or is too young, the next lower
+ * one is tried, at most five times. Unsigned tags do not count among these, because a repository may have signed releases
+ * below many unsigned builds; they have limits of their own.
  */
 export function createCandidateFinder(
   registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>,
@@ -66,7 +70,7 @@ export function createCandidateFinder(
     (reference, platform) => `${formatReference(reference)} ${formatPlatform(platform)}`,
   );
 
-  return async ({ reference, platform, builtAtMs, isWanted, highestBefore, noteHighest, ...filters }, signal) => {
+  return async ({ reference, platform, builtAtMs, judge, highestBefore, noteHighest, ...filters }, signal) => {
     const current = reference.tag;
     if (filters.policy.kind === 'digest' || current === undefined || reference.digest !== undefined)
       return { kind: 'none' };
@@ -79,9 +83,15 @@ export function createCandidateFinder(
     const newTags = countNew(candidates, highestBefore, (among) => choose(among).candidates);
     const older: FoundOlder[] = [];
     let best: FoundCandidate | undefined;
-    let tries = 0;
+    let [tries, unsigned] = [0, 0];
+    const beganAtMs = clock.monotonicMs();
+    let limited: Limited = {};
     for (const [place, step] of candidates.entries()) {
       if (older.some(({ tag }) => isOfOneLine(current, tag, step.tag))) continue;
+      if (unsigned > 0 && (unsigned === maxUnsigned || clock.monotonicMs() - beganAtMs > maxUnsignedMs)) {
+        limited = { unsignedTags: unsigned };
+        break;
+      }
       if ((tries += 1) > mostTries) break;
       const next = { ...reference, tag: step.tag };
       const image = await imageOf(next, platform, signal);
@@ -91,14 +101,18 @@ export function createCandidateFinder(
         continue;
       }
       const found = { reference: next, digest: image.digest, image, step, isNew: place < newTags };
-      if (isWanted === undefined || (await isWanted(found))) {
+      const judged = await judge?.(found);
+      if (judged === 'unsigned') {
+        unsigned += 1;
+        tries -= 1;
+      } else if (judged !== 'too young') {
         best = found;
         break;
       }
       best ??= found;
     }
     noteHighest?.(candidates.find(({ tag }) => !older.some((one) => isOfOneLine(current, one.tag, tag)))?.tag ?? '');
-    if (best !== undefined) return { kind: 'found', ...best };
+    if (best !== undefined) return { kind: 'found', ...best, ...limited };
     const [first] = older;
     if (first !== undefined) return { kind: 'none', because: olderImage(first, builtAtMs) };
     if (candidates.length > 0) {
@@ -149,6 +163,11 @@ const longestMatchingMs = 3000;
 
 /** A repository that has dropped a platform has no image for it in any newer tag. */
 const mostTries = 5;
+
+/** Each takes some requests, which count towards the rate limits of registries. */
+const maxUnsigned = 200;
+
+const maxUnsignedMs = 60_000;
 
 /** A function, because the first number in words costs 7 MiB for as long as the process runs. */
 const cutList = () => `no higher tag is among those that the registry lists, ${mostTags.toLocaleString('en')} at most`;

@@ -64,10 +64,11 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
   const { find, platformOf, tags, signal } = search;
   const platform = await platformOf(subject.imageId);
   const verdicts = new Map<string, Verdict>();
-  const isWanted = async (candidate: FoundCandidate) => {
+  const judge = async (candidate: FoundCandidate) => {
     const verdict = await judgeFound(subject, candidate, platform, search);
     verdicts.set(candidate.step.tag, verdict);
-    return verdict.status !== 'held' || (verdict.hold !== 'cooldown' && verdict.hold !== 'unsigned');
+    if (verdict.hold === 'cooldown') return 'too young';
+    return verdict.hold === 'unsigned' ? 'unsigned' : 'take';
   };
   const key = keyOf(subject);
   let top = '';
@@ -78,7 +79,7 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
   const highest = { highestBefore: tags.highest(key), noteHighest };
   const isDelayed = subject.inForce.cooldownMs > 0;
   const { reference, image } = subject;
-  const question = { reference, platform, builtAtMs: image?.createdAtMs, ...rules, isWanted };
+  const question = { reference, platform, builtAtMs: image?.createdAtMs, ...rules, judge };
   const answer = await find({ ...question, ...(isDelayed && highest) }, signal);
   if (answer.kind === 'none' && answer.isCut) return unknownVerdict(sentence(answer.because ?? ''), subject);
   if (answer.kind === 'none') return { status: 'none', because: answer.because };
@@ -86,6 +87,11 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
   // After an update to this tag, the highest one is the same.
   if (isDelayed) tags.noteHighest(keyOf({ ...subject, reference: answer.reference }), tag === top ? '' : top);
   const verdict = verdicts.get(tag);
+  if (verdict !== undefined && answer.unsignedTags !== undefined)
+    return withRemark(
+      verdict,
+      `the ${answer.unsignedTags} highest tags are unsigned, and lower ones were not looked at`,
+    );
   if (verdict === undefined || verdict.status !== 'fresh') return verdict ?? { status: 'none', because: undefined };
   return { status: 'none', because: `${quoted(tag)} is the same image` };
 }

@@ -3,15 +3,19 @@ import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { RemoteImage } from '../../../domain/outside/registry.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import type { ImageReference } from '../../../domain/reference/image-reference.ts';
-import { describeHold } from '../../../domain/decision/hold.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import { describeHold } from '../../../domain/decision/hold.ts';
 import {
   createSignatureJudge,
   type FoundSignatures,
+  type SignatureQuestion,
   type VerificationKey,
 } from '../../../domain/signature/signature.ts';
 
 type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
+
+/** The settings that say which signature a new image needs. */
+type SignatureSettings = Pick<ServiceSettings, 'verifyWith' | 'verifyIdentities' | 'verifyAnnotations'>;
 
 /**
  * Holds the verdict back if the image that an update would pull needs a signature and has none. Throws the registry's
@@ -45,23 +49,25 @@ type ImageToPull = {
  */
 export async function whyUnsigned(
   { registry, verificationKeys = [] }: Signed,
-  inForce: Pick<ServiceSettings, 'verifyWith'>,
+  inForce: SignatureSettings,
   { reference, digest, image }: ImageToPull,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  const names = neededKeys(inForce, verificationKeys);
-  if (names === undefined) return undefined;
+  const needed = neededSignature(inForce, verificationKeys);
+  if (needed === undefined) return undefined;
+  const { names, fault, annotations, identities, remark } = needed;
+  if (fault !== undefined) return notSigned(names, fault);
   const keys = verificationKeys.filter(({ name }) => names.includes(name));
   if (keys.length === 0) return notSigned(names, 'no key of that name is given with --verify-key');
   if (digest === undefined) return notSigned(names, 'its digest is not known');
   const digests = [...new Set([digest, image?.manifestDigest ?? digest])];
-  const judge = createSignatureJudge({ reference, digests, keys });
+  const judge = createSignatureJudge({ reference, digests, keys, annotations, identities });
   for (const each of digests) {
     let part: FoundSignatures | undefined = await registry.signaturesOf(reference, each, signal);
     for (; part !== undefined; part = await part.next?.(signal))
       if (judge.signerIn(part.found) !== undefined) return undefined;
   }
-  return notSigned(names, judge.why());
+  return notSigned(names, judge.why() + remark);
 }
 
 /** Like `requireSignature`, for a verdict without a registry request: no signature can be read. */
@@ -70,26 +76,51 @@ export function refuseUnproven(
   { inForce }: CheckSubject,
   verdict: Verdict | undefined,
 ): Verdict | undefined {
-  const names = neededKeys(inForce, verificationKeys);
-  if (verdict?.status !== 'stale' || names === undefined) return verdict;
-  return unsigned(verdict, notSigned(names, 'no registry may be asked for signatures, because no-pull is on'));
+  const needed = neededSignature(inForce, verificationKeys);
+  if (verdict?.status !== 'stale' || needed === undefined) return verdict;
+  const why = needed.fault ?? 'no registry may be asked for signatures, because no-pull is on';
+  return unsigned(verdict, notSigned(needed.names, why));
 }
 
 /** Whether a new image needs a signature. */
-export function needsSignature(
-  inForce: Pick<ServiceSettings, 'verifyWith'>,
-  given: Signed['verificationKeys'],
-): boolean {
-  return neededKeys(inForce, given ?? []) !== undefined;
+export function needsSignature(inForce: SignatureSettings, given: Signed['verificationKeys']): boolean {
+  return neededSignature(inForce, given ?? []) !== undefined;
 }
 
-/** Names of the keys of which one must have signed. Undefined: no signature is needed. */
-function neededKeys(
-  { verifyWith }: Pick<ServiceSettings, 'verifyWith'>,
+type NeededSignature = Pick<SignatureQuestion, 'annotations' | 'identities'> & {
+  /** Of the keys of which one must have signed. */
+  readonly names: readonly string[];
+  /** Why no signature can be enough. */
+  readonly fault: string | undefined;
+  /** Follows the reason for holding an image. */
+  readonly remark: string;
+};
+
+/**
+ * Undefined: no signature is needed. A label that asks for a signature is obeyed also if no key is given, and one that
+ * cannot be read lets nothing pass: its owner intended a restriction.
+ */
+function neededSignature(
+  { verifyWith, verifyAnnotations, verifyIdentities }: SignatureSettings,
   given: readonly VerificationKey[],
-): readonly string[] | undefined {
-  if (verifyWith.kind === 'keys') return verifyWith.names;
-  return verifyWith.kind === 'off' || given.length === 0 ? undefined : given.map(({ name }) => name);
+): NeededSignature | undefined {
+  const isAsked = verifyAnnotations.kind === 'unreadable' || verifyAnnotations.isAsked === true;
+  if (verifyWith.kind === 'off' && !isAsked) return undefined;
+  const annotations = verifyAnnotations.kind === 'unreadable' ? [] : verifyAnnotations.required;
+  const isNeeded = verifyWith.kind !== 'any' || verifyWith.isAsked === true || isAsked || annotations.length > 0;
+  if (given.length === 0 && !isNeeded) return undefined;
+  const names = verifyWith.kind === 'keys' ? verifyWith.names : given.map(({ name }) => name);
+  const allowed = verifyIdentities.kind === 'unreadable' ? [] : verifyIdentities.allowed;
+  const fault =
+    faultOf('verify', verifyWith) ??
+    faultOf('verify-annotation', verifyAnnotations) ??
+    (names.length === 0 ? 'no key is given with --verify-key' : undefined);
+  const unread = faultOf('verify-identity', verifyIdentities);
+  return { names, annotations, identities: allowed, fault, remark: unread === undefined ? '' : `; ${unread}` };
+}
+
+function faultOf(label: string, rule: { readonly kind: string; readonly fault?: string }): string | undefined {
+  return rule.kind === 'unreadable' ? `the label upkeep.${label} cannot be read: ${rule.fault ?? ''}` : undefined;
 }
 
 function notSigned(keys: readonly string[], why: string): string {

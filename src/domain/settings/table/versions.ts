@@ -10,10 +10,18 @@ import {
   window,
   windowOfLabel,
   type WindowSetting,
+} from '../values/versions.ts';
+import {
+  type Annotations,
+  annotations,
+  annotationsOfLabel,
+  type Identities,
+  identities,
+  identitiesOfLabel,
   type Signers,
   signers,
   signersOfLabel,
-} from '../values/versions.ts';
+} from '../values/signatures.ts';
 import { optionTable, type ServiceOptionParts } from './option-table.ts';
 import type { ApprovalFrom } from '../../decision/approval.ts';
 
@@ -22,6 +30,10 @@ const ownTagOnly: PolicySetting = { kind: 'digest' };
 const noPattern: TagPatternSetting = { kind: 'none' };
 
 const anyKey: Signers = { kind: 'any' };
+
+const ownName: Identities = { kind: 'identities', text: '', allowed: [] };
+
+const anyAnnotations: Annotations = { kind: 'annotations', text: '', required: [] };
 
 const noneNeeded: ApprovalFrom = 'never';
 
@@ -74,6 +86,43 @@ export const tagRules = optionTable({ group: 'update', usedBy: 'selection' }, {
       'Names of keys of --verify-key; one of them must have signed a new image. any: any key, off: no signature needed',
     example: 'team',
     label: { name: 'verify', value: signersOfLabel, fromImage: 'ignored', effect: 'overrides' },
+  },
+  verifyIdentities: {
+    kind: 'parsed',
+    usedBy: 'signature',
+    flag: 'verify-identity',
+    placeholder: 'REPOSITORY=NAME,…',
+    default: ownName,
+    defaultMeaning: 'none',
+    value: identities,
+    meaning: 'Images of REPOSITORY may be signed under NAME, as after a copy to a mirror; both may end with /*',
+    example: 'mirror.example/app=ghcr.io/team/app',
+    label: {
+      name: 'verify-identity',
+      value: identitiesOfLabel,
+      fromImage: 'ignored',
+      effect: 'overrides',
+      meaning: 'Repositories under whose names the image may be signed too, separated by commas',
+      example: 'ghcr.io/team/app',
+    },
+  },
+  verifyAnnotations: {
+    kind: 'parsed',
+    usedBy: 'signature',
+    flag: 'verify-annotation',
+    placeholder: 'NAME=VALUE,…',
+    default: anyAnnotations,
+    defaultMeaning: 'none',
+    value: annotations,
+    meaning: 'Annotations that a signature must have, as made with "cosign sign -a NAME=VALUE"',
+    example: 'env=prod',
+    label: {
+      name: 'verify-annotation',
+      value: annotationsOfLabel,
+      fromImage: 'ignored',
+      effect: 'overrides',
+      note: 'a signature is then required, also with --verify-with off',
+    },
   },
 } as const satisfies ServiceOptionParts);
 

@@ -2,8 +2,6 @@ import { expect, test } from 'vitest';
 import {
   approval,
   approvalOfLabel,
-  signers,
-  signersOfLabel,
   tagPattern,
   tagPatternOfLabel,
   tagPolicy,
@@ -79,26 +77,4 @@ test('windows that cannot be read are refused as an option; as a label they keep
     expect(window.parse(text)).toBeUndefined();
     expect(windowOfLabel.parse(text)).toEqual({ kind: 'unreadable', text, fault: expect.stringMatching(/\S/) });
   }
-});
-
-test.each([
-  ['any', { kind: 'any' }],
-  ['OFF', { kind: 'off' }],
-  ['team', { kind: 'keys', names: ['team'] }],
-  ['team, ops, team', { kind: 'keys', names: ['team', 'ops'] }],
-  ['Müller 2', { kind: 'keys', names: ['Müller 2'] }],
-  ['', undefined],
-  ['a,,b', undefined],
-  ['keys/team', undefined],
-  ['a\u0007', undefined],
-  [Array.from({ length: 21 }, (_, at) => at).join(','), undefined],
-])('signers read %j', (text, expected) => expect(signers.parse(text)).toEqual(expected));
-
-test.each(['a,,b', 'keys/team', 'a\u0007'])('signers %j of a label name a key that nobody has', (text) => {
-  expect(signersOfLabel.parse(text)).toEqual({ kind: 'keys', names: [text] });
-});
-
-test('empty signers of a label do not count, so that the option applies', () => {
-  expect(signersOfLabel.parse('')).toBeUndefined();
-  expect(signersOfLabel.parse('off')).toEqual({ kind: 'off' });
 });
