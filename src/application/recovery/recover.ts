@@ -83,6 +83,7 @@ export async function recoverTransactions(
       transaction: opened(transaction, info),
       isHelper,
       ways,
+      signal,
     });
     const recovered = await repaired.finally(onRepaired);
     if (recovered !== 'handed over') return [recovered];

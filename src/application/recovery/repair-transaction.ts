@@ -17,13 +17,15 @@ export type Repair = {
   readonly isHelper: boolean;
   /** See `ownWays()`. */
   readonly ways: ReadonlyMap<string, string>;
+  /** An abort ends only the wait for an engine that is gone. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** Finishes or undoes one interrupted update. Never throws: an error is the reason of its result. */
 export async function repairTransaction(
   outside: Outside,
   settings: ServiceSettings,
-  { names, transaction, isHelper, ways }: Repair,
+  { names, transaction, isHelper, ways, signal }: Repair,
 ): Promise<RecoveredTransaction | 'handed over'> {
   if (!isHelper) outside.log.info('An interrupted update was found, repairing it', { containers: names });
   try {
@@ -33,6 +35,7 @@ export async function repairTransaction(
       settings,
       transaction,
       ways,
+      signal,
       mode: { kind: isHelper ? 'finish-as-helper' : 'recover' },
       onPhase: () => {},
     });

@@ -1,7 +1,13 @@
 import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { TransactionFacts } from '../../domain/transaction/facts.ts';
 import { continueHandOver, observe } from '../../domain/transaction/memory/observe.ts';
-import { backoffMs, reconnectLimitMs, refusalLimitMs } from '../../domain/transaction/memory/step-limits.ts';
+import {
+  backoffMs,
+  reconnectLimitMs,
+  refusalLimitMs,
+  stoppingLimitMs,
+  stoppingPauseMs,
+} from '../../domain/transaction/memory/step-limits.ts';
 import { addReason, type TransactionMemory } from '../../domain/transaction/memory/transaction-memory.ts';
 import type { TransactOptions } from './transact-options.ts';
 import { readFacts } from './facts/facts.ts';
@@ -15,16 +21,18 @@ export type Reading = {
 };
 
 /**
- * Reads the facts of one transaction, and lets the memory learn from them. Waits for an engine that cannot be reached.
+ * Reads the facts of one transaction, and lets the memory learn from them. Waits for an engine that cannot be reached,
+ * but after a stop signal only for a moment: the engine's host may be going down with us.
  */
 export function createFactsReader(options: TransactOptions): (before: TransactionMemory) => Promise<Reading> {
-  const { outside, transaction } = options;
+  const { outside, transaction, signal } = options;
   const findPruned = createPruneWatch(outside);
 
   async function readWhenReachable(
     before: TransactionMemory,
   ): Promise<{ readonly memory: TransactionMemory; readonly facts: TransactionFacts | undefined }> {
     const begunAtMs = outside.clock.monotonicMs();
+    let stoppedAtMs: number | undefined;
     let memory = before;
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -33,7 +41,10 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
         const hasAnswered =
           error instanceof ServiceError && (error.code === 'engine-refused' || error.code === 'engine-denied');
         const limitMs = hasAnswered ? refusalLimitMs : reconnectLimitMs;
-        if (!(error instanceof ServiceError) || outside.clock.monotonicMs() - begunAtMs > limitMs) {
+        const nowMs = outside.clock.monotonicMs();
+        if (signal?.aborted && !hasAnswered) stoppedAtMs ??= nowMs;
+        const isOver = nowMs - begunAtMs > limitMs || nowMs - (stoppedAtMs ?? Infinity) >= stoppingLimitMs;
+        if (!(error instanceof ServiceError) || isOver) {
           if (!(error instanceof ServiceError))
             outside.log.error('the state of a transaction could not be read', { error });
           return { memory: addReason(memory, describeError(error)), facts: undefined };
@@ -41,9 +52,17 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
         memory = { ...memory, undisturbed: new Set() };
         const level = attempt === longSilence ? 'warn' : 'debug';
         outside.log[level]('The engine does not answer, and the update waits for it', { error: error.message });
-        await outside.clock.sleep(backoffMs(attempt));
+        await pause(stoppedAtMs === undefined ? backoffMs(attempt) : Math.min(backoffMs(attempt), stoppingPauseMs));
       }
     }
+  }
+
+  /** A stop signal ends one pause. */
+  async function pause(ms: number): Promise<void> {
+    const woken = signal?.aborted ? undefined : signal;
+    await outside.clock.sleep(ms, woken).catch((error: unknown) => {
+      if (woken?.aborted !== true) throw error;
+    });
   }
 
   return async (before) => {

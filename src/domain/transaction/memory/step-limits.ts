@@ -30,3 +30,11 @@ export const reconnectLimitMs = 600_000;
 
 /** Longest wait for an engine that answers with errors: a container that it cannot show must not block all others. */
 export const refusalLimitMs = 60_000;
+
+/**
+ * Longest wait for an engine that cannot be reached after a stop signal, in all well below the ten seconds until Docker
+ * kills a container that it stops: https://docs.docker.com/reference/cli/docker/container/stop/
+ */
+export const stoppingLimitMs = 5_000;
+
+export const stoppingPauseMs = 1_000;
