@@ -144,6 +144,39 @@ describeInLab('a set-up that people have', (lab) => {
     expect(await stage.isReplaced('web')).toBe(true);
   });
 
+  test.each([
+    ['at the stop', '/stop'],
+    ['at the start', '/start'],
+    ['at the rename', '/rename'],
+  ])(
+    'failure 43: the way to the engine ends %s of a container: SIGTERM is obeyed, and the next start repairs',
+    async (_, path) => {
+      const stage = await setRealStage(lab, { web: {}, other: {} });
+      let lostAtMs = 0;
+      const { code, outcomes, stderr } = await stage.update({
+        args: ['web'],
+        arm: (proxy, child) =>
+          proxy.arm({
+            at: (call) => call.change !== undefined && call.path.includes(path),
+            fault: {
+              kind: 'kill',
+              when: 'after',
+              kill: () => {
+                void proxy.close();
+                lostAtMs = performance.now();
+                child.kill('SIGTERM');
+              },
+            },
+          }),
+      });
+      expect(code, stderr).toBe(143);
+      expect(performance.now() - lostAtMs).toBeLessThan(10_000);
+      expect(outcomes).toEqual({ web: 'failed' });
+      const next = await stage.startAgain();
+      expect(await stage.harm(), next.stderr).toEqual([]);
+    },
+  );
+
   test('failure 41: one that shares the network of another container holds that one too', async () => {
     const NetworkMode = 'container:vpn';
     const stage = await setRealStage(lab, {

@@ -22,7 +22,7 @@ test.each([
   ['at once', 0],
   ['after a while', 90_000],
 ])(
-  'a stop signal %s does not wait for an engine that is gone, and the next start finishes the update',
+  'failure 43: a stop signal %s does not wait for an engine that is gone, and the next start finishes the update',
   async (_, afterMs) => {
     const { scene } = await createStaleWeb();
     const { outside, connection: ours } = scene.startProcess();
