@@ -102,13 +102,13 @@ async function openTargets({ notifications, registry }: Settings, { clock, log, 
   const { createProxyChoice } = await import('../adapters/oci/transport/proxy-choice.ts');
   const { createComposer } = await import('../application/notify/create-composer.ts');
   const hostName = notifications.hostname ?? hostname();
-  const { proxy, tlsMinVersion, extraCa } = registry;
+  const { proxy, tlsMinVersion, extraCa, systemTrust } = registry;
   const deps = {
     hostName,
     version: program.version,
     nowMs: clock.nowMs,
     proxyFor: createProxyChoice(proxy),
-    contextFor: createAuthorities({ tlsMinVersion, extraCa, certsFolder: undefined }),
+    contextFor: createAuthorities({ tlsMinVersion, extraCa, systemTrust, certsFolder: undefined }),
     writeLog: (text: string, level: MessageLevel) =>
       notifications.logStdout ? terminal.out.write(`${text}\n`) : log[level](text),
   };

@@ -3,7 +3,7 @@ import { describeInLab } from '../lab/describe-in-lab.ts';
 import { hasContainerdStore } from '../lab/engine/image-id.ts';
 import { webServer } from '../lab/registry/catalogue.ts';
 import type { Inspected } from '../lab/engine/engine-client.ts';
-import { pushIndex } from '../lab/registry/push.ts';
+import { pushImage, pushIndex } from '../lab/registry/push.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
 
 describeInLab('containers of one tag for several architectures', (lab) => {
@@ -72,6 +72,58 @@ describeInLab('containers of one tag for several architectures', (lab) => {
     await update();
     expect(await architectureOf('other')).toBe(other);
     expect(await architectureOf('own')).toBe(own);
+  });
+});
+
+describeInLab('images as only engines understand them', (lab) => {
+  const { engine, registry } = lab;
+  afterEach(() => engine.clear());
+
+  async function statusAndOutcome(push: (version: string) => Promise<unknown>, image: string) {
+    await push('v1');
+    const { status, body } = await engine.call('POST', `/images/create?fromImage=${encodeURIComponent(image)}`);
+    if (status !== 200 || JSON.stringify(body).includes('error')) return 'the engine refuses it';
+    await engine.run('web', image, { StopTimeout: 1 });
+    const check = async () => {
+      const { stdout } = await runUpkeep(['check', '--json'], { socket: engine.socket });
+      return (JSON.parse(stdout) as { containers: { status: string }[] }).containers[0]?.status;
+    };
+    const before = await check();
+    await push('v2');
+    const { stdout } = await runUpkeep(['update', '--json', '--health-window', '1s'], { socket: engine.socket });
+    const { containers } = JSON.parse(stdout) as { containers: { outcome: string; reason: string }[] };
+    return [before, ...containers.map(({ outcome, reason }) => `${outcome} ${reason}`.trim()), await check()];
+  }
+
+  test.each([
+    ['an index in an index', { isNested: true, platforms: [{ os: 'linux', architecture: 'amd64' }] }],
+    [
+      'an index in an index, of two platforms',
+      {
+        isNested: true,
+        platforms: [
+          { os: 'linux', architecture: 's390x' },
+          { os: 'linux', architecture: 'amd64' },
+        ],
+      },
+    ],
+  ])('%s is checked and updated', async (name, index) => {
+    const repository = `main/nested-${index.platforms.length}`;
+    const spec = (version: string) => ({ ...webServer(version), format: 'oci' as const });
+    const push = (version: string) => pushIndex(registry, repository, 'stable', spec(version), index);
+    const found = await statusAndOutcome(push, `${registry.host}/${repository}:stable`);
+    if (found !== 'the engine refuses it') expect(found, name).toEqual(['fresh', 'updated', 'fresh']);
+    else expect(hasContainerdStore).toBe(false);
+  });
+
+  test.each([
+    ['without a system and an architecture', { os: '', architecture: '' }],
+    ['without an architecture', { os: 'linux', architecture: '' }],
+  ])('an image %s is checked and updated', async (_, platform) => {
+    const repository = `main/undeclared-${platform.os || 'both'}`;
+    const push = (version: string) => pushImage(registry, repository, 'stable', { ...webServer(version), platform });
+    const found = await statusAndOutcome(push, `${registry.host}/${repository}:stable`);
+    if (found !== 'the engine refuses it') expect(found).toEqual(['fresh', 'updated', 'fresh']);
   });
 });
 

@@ -5,6 +5,7 @@ import { at, createOciRig, failureOf } from '../../../test/support/registry/oci-
 import {
   dockerList,
   emptyContent,
+  ociIndex,
   ociManifest,
   putImage,
   putIndex,
@@ -297,6 +298,64 @@ describe('describe()', () => {
     const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
     expect(error.code).toBe('registry-not-found');
     expect(error.message).toContain('it has no image for linux/amd64, only for linux/arm64, linux/s390x');
+  });
+
+  test('follows indexes in an index, and looks for the platform where an entry does not name it', async () => {
+    const content = emptyContent();
+    const [amd, arm] = ['amd64', 'arm64'].map((architecture) => putImage(content, undefined, { architecture }));
+    if (amd === undefined || arm === undefined) throw new Error('no images');
+    const bare = (mediaType: string, ...digests: readonly string[]) =>
+      putManifest(content, undefined, ociIndex, {
+        schemaVersion: 2,
+        mediaType: ociIndex,
+        manifests: digests.map((digest) => ({ mediaType, digest, size: 1 })),
+      });
+    const nested = bare(ociIndex, putIndex(content, 'team/app:arm', [arm]), putIndex(content, 'team/app:amd', [amd]));
+    const unnamed = bare(ociManifest, arm.digest, amd.digest);
+    const server = await rig.serve(serveContent(content));
+    const registry = rig.registry();
+    for (const digest of [nested, unnamed])
+      expect(await registry.describe({ reference: at(server), digest, platform: linux })).toMatchObject({
+        digest,
+        manifestDigest: amd.digest,
+        configDigest: amd.configDigest,
+      });
+    const onlyArm = bare(ociManifest, arm.digest);
+    const found = await registry.describe({ reference: at(server), digest: onlyArm, platform: linux });
+    expect(found).toMatchObject({ platform: { architecture: 'arm64' } });
+    expect(await registry.platformsOf(at(server), nested)).toEqual([
+      { os: 'linux', architecture: 'arm64', variant: '' },
+      { os: 'linux', architecture: 'amd64', variant: '' },
+    ]);
+  });
+
+  test('of an index that leads to very many others says so', async () => {
+    const content = emptyContent();
+    let digest = putIndex(content, 'team/app:0', [putImage(content, undefined)]);
+    for (let depth = 0; depth < 10; depth += 1)
+      digest = putManifest(content, undefined, ociIndex, {
+        schemaVersion: 2,
+        mediaType: ociIndex,
+        manifests: [{ mediaType: ociIndex, digest, size: 1 }],
+      });
+    const server = await rig.serve(serveContent(content));
+    const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
+    expect(error.code).toBe('registry-invalid');
+    expect(error.message).toContain('its index leads to too many other manifests');
+    expect(server.seen.length).toBeLessThanOrEqual(8);
+  });
+
+  test('takes an image that names no system and no architecture for one that runs anywhere', async () => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'team/app:1', { os: '', architecture: '', hasLayers: true });
+    const empty = putImage(content, 'team/app:2', { os: '', architecture: '' });
+    const server = await rig.serve(serveContent(content));
+    const registry = rig.registry();
+    const found = await registry.describe({ reference: at(server), digest, platform: linux });
+    expect(found.platform).toEqual({ os: '', architecture: '', variant: '' });
+    const nothing = await registry.describe({ reference: at(server), digest: empty.digest, platform: linux });
+    expect(nothing.platform).toBeUndefined();
+    expect(await registry.platformsOf(at(server), digest)).toEqual([]);
   });
 
   test.each([

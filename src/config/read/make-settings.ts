@@ -70,6 +70,11 @@ export function makeSettings(given: Given): SettingsResult {
       tlsSkip: values.registryTlsSkip,
       tlsMinVersion: values.registryTlsMinVersion === 'tls1.3' ? 'TLSv1.3' : 'TLSv1.2',
       extraCa: registryCa(given, faults),
+      systemTrust: {
+        file: values.sslCertFile,
+        folders: values.sslCertFolders?.split(':').filter((folder) => folder !== '') ?? [],
+        nodeFile: values.nodeCaFile,
+      },
       verifyKeys: values.verifyKeys,
       proxy: { http: values.httpProxy, https: values.httpsProxy, no: values.noProxy },
     },

@@ -100,6 +100,12 @@ export type RegistrySettings = {
   readonly tlsMinVersion: 'TLSv1.2' | 'TLSv1.3';
   /** PEM files of authorities that are trusted besides the well-known ones. */
   readonly extraCa: readonly Buffer[];
+  /** Where the authorities of the system are. */
+  readonly systemTrust: {
+    readonly file: string | undefined;
+    readonly folders: readonly string[];
+    readonly nodeFile: string | undefined;
+  };
   /** Files of public keys that sign images. */
   readonly verifyKeys: readonly string[];
   readonly proxy: ProxySettings;

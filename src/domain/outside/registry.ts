@@ -61,7 +61,7 @@ export type RemoteImage = {
   readonly manifestDigest: Digest;
   /** The digest of the image config: the image id in Docker's classic store. */
   readonly configDigest: Digest;
-  /** From the image config. Undefined if the config has none or the content is not an image. */
+  /** From the image config, with empty parts if an image declares none. Undefined if the content is not an image. */
   readonly platform: Platform | undefined;
   /** The build time, milliseconds since the epoch. Undefined where unknown, or before the second day of 1980. */
   readonly createdAtMs: number | undefined;

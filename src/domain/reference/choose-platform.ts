@@ -13,15 +13,24 @@ export function choosePlatform<Entry extends IndexEntry>(
   manifests: readonly Entry[],
   wanted: ForeignPlatform,
 ): Entry | undefined {
+  return fittingPlatforms(manifests, wanted)[0];
+}
+
+/** All entries that may fit, best first. Those without a platform are last, in their order. */
+export function fittingPlatforms<Entry extends IndexEntry>(
+  manifests: readonly Entry[],
+  wanted: ForeignPlatform,
+): readonly Entry[] {
   const order = runnablePlatforms(normalisePlatform(wanted)).map(formatPlatform);
-  let best: Entry | undefined;
-  let bestRank = Infinity;
-  for (const entry of manifests) {
-    const rank =
-      entry.platform === undefined ? order.length : order.indexOf(formatPlatform(normalisePlatform(entry.platform)));
-    if (rank >= 0 && rank < bestRank) [best, bestRank] = [entry, rank];
-  }
-  return best;
+  const ranked = manifests.map((entry) => ({
+    entry,
+    rank:
+      entry.platform === undefined ? order.length : order.indexOf(formatPlatform(normalisePlatform(entry.platform))),
+  }));
+  return ranked
+    .filter(({ rank }) => rank >= 0)
+    .sort((one, other) => one.rank - other.rank)
+    .map(({ entry }) => entry);
 }
 
 /** Whether an engine runs the image without emulation. A field that the image does not declare matches any engine. */

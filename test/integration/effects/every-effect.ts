@@ -90,6 +90,9 @@ const login = registries(
   'the login is found in HOME, and without one REPO_USER and REPO_PASS are it where REPO_HOST says so, also for the pull',
 );
 const httpProxy = registries('HTTP_PROXY leads to registries with plain HTTP, but not to those of NO_PROXY');
+const systemTrust = registries(
+  'the authorities of the system are trusted, as are those of SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS together',
+);
 const privately = privateRegistries('is asked, and its image pulled, with the login of config.json');
 const token = http('begin with the token only, and by GET with --http-api-watchtower-compat only');
 
@@ -203,6 +206,9 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   ),
   registryTlsMinVersion: registries('--registry-tls-min-version refuses a registry with older TLS'),
   registryCa: privately,
+  sslCertFile: systemTrust,
+  sslCertFolders: systemTrust,
+  nodeCaFile: systemTrust,
   warnOnHeadFailure: none('the level of a line in the log'),
   checkConcurrency: registries('--check-concurrency is how many images are asked about at once'),
   httpProxy,

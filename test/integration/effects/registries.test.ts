@@ -1,5 +1,6 @@
-import { mkdtempSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
@@ -78,6 +79,28 @@ describeInLab('how registries are reached', (lab) => {
     await stale(host);
     expect(await statusWith({ HTTPS_PROXY: proxy.url }, '--registry-ca', pki.caFile)).toBe('stale');
     expect(proxy.tunnels).toContainEqual(expect.objectContaining({ url: host }));
+  });
+
+  test('the authorities of the system are trusted, as are those of SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS together', async () => {
+    const target = await lab.startRegistry({ tls: true, address: '198.18.0.1' });
+    const own = await lab.startEngine({ name: 'trusting', env: { SSL_CERT_FILE: pki.caFile } });
+    closing.push(target.remove, own.remove);
+    const image = `${target.host.replace('198.18.0.1', 'secure.test')}/reached/web:stable`;
+    await pushImage(target, 'reached/web', 'stable', catalogue['plain-v1']);
+    await own.pull(image);
+    await own.run('web', image, { StopTimeout: 1 });
+    await pushImage(target, 'reached/web', 'stable', catalogue['plain-v2']);
+    const statusOf = async (env: Readonly<Record<string, string>>) =>
+      (await upkeepScene({ socket: own.socket, env }).check())['web']?.status;
+    expect(await statusOf({})).toBe('unknown');
+    expect(await statusOf({ SSL_CERT_FILE: pki.caFile })).toBe('stale');
+    expect(await statusOf({ SSL_CERT_FILE: '/nowhere', SSL_CERT_DIR: `/nowhere:${dirname(pki.caFile)}` })).toBe(
+      'stale',
+    );
+    const other = join(lab.dir, 'other-authority.pem');
+    writeFileSync(other, rootCertificates[0] ?? '');
+    expect(await statusOf({ SSL_CERT_FILE: other, NODE_EXTRA_CA_CERTS: pki.caFile })).toBe('stale');
+    expect(await statusOf({ SSL_CERT_FILE: other })).toBe('unknown');
   });
 
   test('--registry-tls-min-version refuses a registry with older TLS', async () => {

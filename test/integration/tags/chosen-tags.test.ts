@@ -126,6 +126,21 @@ describeInLab('the tags that a registry has', (lab) => {
     expect(await scene.tag()).toBe('0.49999.0');
   });
 
+  test('a full page of tags without a link is not the end of the list', async () => {
+    const all = Array.from({ length: 1104 }, (_, at) => `1.${String(at).padStart(4, '0')}.0`);
+    const scene = await behindFront(({ path }) => {
+      if (!path.includes('/tags/list')) return {};
+      const last = new URL(path, 'http://registry').searchParams.get('last') ?? '';
+      const tags = all.filter((tag) => tag > last).slice(0, 1000);
+      return { refusal: { status: 200, body: JSON.stringify({ name: 'app', tags }) } };
+    });
+    await scene.push('1.0999.0');
+    await scene.push('1.1103.0');
+    await scene.run('1.0999.0', minor);
+    expect(await scene.update()).toMatchObject({ outcome: 'updated' });
+    expect(await scene.tag()).toBe('1.1103.0');
+  });
+
   test('a registry that limits requests during the listing leaves it unknown, until it answers again', async () => {
     const isListing = ({ path }: FrontCall) => path.includes('/tags/list');
     const limit = createRequestLimit({ limit: 0, windowMs: 3_600_000, counts: isListing });

@@ -128,6 +128,11 @@ export function buildIndex(
   });
 }
 
+/** An index whose only entry is another index. */
+export function wrapIndex(index: Content): Content {
+  return json(index.mediaType, { schemaVersion: 2, mediaType: index.mediaType, manifests: [descriptor(index)] });
+}
+
 function json(mediaType: string, value: object): Content {
   const bytes = Buffer.from(JSON.stringify(value));
   return { mediaType, digest: digestOf(bytes), bytes };

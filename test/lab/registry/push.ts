@@ -1,6 +1,6 @@
 import { httpRequest } from '../http.ts';
 import type { HttpReply } from '../http.ts';
-import { buildImage, buildIndex } from './image.ts';
+import { buildImage, buildIndex, wrapIndex } from './image.ts';
 import type { BuiltImage, Content, ImagePlatform, ImageSpec } from './image.ts';
 
 /** The target of a push, and the login. */
@@ -25,6 +25,8 @@ export type IndexSpec = {
   readonly platforms?: readonly ImagePlatform[];
   /** With an attestation manifest for each platform. */
   readonly attestations?: boolean;
+  /** The tag points at an index that leads to the index of the images. */
+  readonly isNested?: boolean;
 };
 
 const bothPlatforms = [
@@ -47,7 +49,7 @@ export async function pushIndex(
   repository: string,
   tag: string,
   spec: ImageSpec,
-  { platforms = bothPlatforms, attestations = false }: IndexSpec = {},
+  { platforms = bothPlatforms, attestations = false, isNested = false }: IndexSpec = {},
 ): Promise<Pushed> {
   const session = registrySession(target, repository);
   const images = platforms.map((platform) => buildImage({ ...spec, platform }));
@@ -62,7 +64,9 @@ export async function pushIndex(
       )
     : [];
   for (const image of [...images, ...statements]) await session.putImage(image, image.manifest.digest);
-  const index = buildIndex(images, { format: spec.format ?? 'docker', attestations: statements });
+  const inner = buildIndex(images, { format: spec.format ?? 'docker', attestations: statements });
+  if (isNested) await session.putManifest(inner, inner.digest);
+  const index = isNested ? wrapIndex(inner) : inner;
   await session.putManifest(index, tag);
   return {
     digest: index.digest,

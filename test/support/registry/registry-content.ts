@@ -18,6 +18,8 @@ export type ImageSpec = {
   /** Makes one image differ from another. */
   readonly label?: string;
   readonly configType?: string;
+  /** Its config lists a layer, as that of every image does. */
+  readonly hasLayers?: boolean;
 };
 
 export type PushedImage = { readonly digest: Digest; readonly configDigest: Digest; readonly spec: ImageSpec };
@@ -39,7 +41,8 @@ export function sha256(text: string | Buffer): Digest {
 export function putImage(content: Content, tag: string | undefined, spec: ImageSpec = {}): PushedImage {
   const { os = 'linux', architecture = 'amd64', created = '2026-01-01T00:00:00.123456789Z', label = '' } = spec;
   const { configType = 'application/vnd.oci.image.config.v1+json', variant } = spec;
-  const config = JSON.stringify({ os, architecture, variant, created, config: { Labels: { label } } });
+  const rootfs = spec.hasLayers === true ? { type: 'layers', diff_ids: [sha256('layer')] } : undefined;
+  const config = JSON.stringify({ os, architecture, variant, created, config: { Labels: { label } }, rootfs });
   const configDigest = sha256(config);
   content.blobs.set(configDigest, config);
   const digest = putManifest(content, tag, ociManifest, {

@@ -1,5 +1,5 @@
 import { createAgents } from '../transport/agents.ts';
-import { createAuthorities, type TlsVersion } from '../transport/certificates.ts';
+import { createAuthorities, type SystemTrust, type TlsVersion } from '../transport/certificates.ts';
 import { createAuthorize } from '../auth/authorization.ts';
 import { createClient } from './client.ts';
 import { createCredentials, type CredentialOptions } from '../auth/credentials.ts';
@@ -28,6 +28,7 @@ export type OciRegistryOptions = Omit<CredentialOptions, 'helperDeadlineMs'> & {
   readonly tlsMinVersion?: TlsVersion;
   /** PEM files of authorities that are trusted besides the well-known ones. */
   readonly extraCa?: readonly Buffer[];
+  readonly systemTrust?: SystemTrust;
   /** Docker's folder of certificates per registry; `/etc/docker/certs.d` by default. */
   readonly certsFolder?: string;
   readonly proxy?: ProxyOptions;
@@ -46,7 +47,7 @@ export function connect(options: OciRegistryOptions) {
   const agents = createAgents({
     clock,
     isInsecure,
-    contextFor: createAuthorities({ tlsMinVersion, extraCa, certsFolder }),
+    contextFor: createAuthorities({ tlsMinVersion, extraCa, systemTrust: options.systemTrust, certsFolder }),
     proxyFor: createProxyChoice(options.proxy ?? {}),
     maxSocketsPerOrigin: maxInFlightPerHost,
     deadlineMs,

@@ -1,12 +1,16 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 
+/** A rate limit (429), or an outage whose end the host names (503). */
+export type PauseReason = { readonly code: 'registry-rate-limited' | 'registry-unreachable'; readonly why: string };
+
 /** Pauses that a host requests with its 429 and 503 answers. */
-export type RateLimitPauses = {
+export type RequestedPauses = {
   /** Remaining time; 0 or less: requests are allowed. */
   readonly leftMs: () => number;
-  readonly why: () => string;
+  /** Of the last pause. */
+  readonly reason: () => PauseReason;
   /** `requestedMs` is undefined if the host named no time. */
-  readonly begin: (requestedMs: number | undefined, why: string) => void;
+  readonly begin: (requestedMs: number | undefined, reason: PauseReason) => void;
   /** Call it after an answer. It ends the row of pauses. */
   readonly answered: () => void;
   /** True if the host has paused requests for so long that a new request fails at once. */
@@ -17,14 +21,14 @@ export type RateLimitPauses = {
  * Requests that are refused during a pause extend it and do not start a new one. Pauses of up to `bearableMs` are
  * summed for `areTooMany`.
  */
-export function createRateLimitPauses(clock: Clock, bearableMs: number): RateLimitPauses {
+export function createRequestedPauses(clock: Clock, bearableMs: number): RequestedPauses {
   let pause = noPause;
   let paused = { ms: 0, untilMs: -Infinity };
 
   return {
     leftMs,
-    why: () => pause.why,
-    begin(requestedMs, why) {
+    reason: () => pause.reason,
+    begin(requestedMs, reason) {
       const nowMs = clock.monotonicMs();
       const inRow = leftMs() > 0 ? pause.inRow : pause.inRow + 1;
       const defaultMs = Math.min(defaultPauseMs * 2 ** (inRow - 1), longestDefaultPauseMs);
@@ -33,7 +37,7 @@ export function createRateLimitPauses(clock: Clock, bearableMs: number): RateLim
       const addedMs = waitMs > bearableMs ? 0 : untilMs - Math.max(pause.untilMs, nowMs);
       const isReset = nowMs - paused.untilMs > resetAfterMs;
       paused = { ms: (isReset ? 0 : paused.ms) + addedMs, untilMs };
-      pause = { untilMs, inRow, why: why === '' ? 'it limits requests' : `it limits requests: ${why}` };
+      pause = { untilMs, inRow, reason };
     },
     answered() {
       if (leftMs() <= 0) pause = noPause;
@@ -46,7 +50,11 @@ export function createRateLimitPauses(clock: Clock, bearableMs: number): RateLim
   }
 }
 
-const noPause = { untilMs: -Infinity, inRow: 0, why: '' };
+const noPause = {
+  untilMs: -Infinity,
+  inRow: 0,
+  reason: { code: 'registry-rate-limited', why: '' } satisfies PauseReason as PauseReason,
+};
 
 /** ghcr.io asks for pauses of microseconds. */
 const shortestPauseMs = 50;

@@ -59,6 +59,26 @@ describe('a limit', () => {
     expect(second - first).toBeLessThanOrEqual(waitMs * 1.25);
   });
 
+  test('of an outage is waited out too, and told as an outage', async () => {
+    const clock = createFakeClock();
+    const throttle = create(clock);
+    const down = answer(503, { 'retry-after': '120' }, '{"message":"maintenance"}');
+    const { work } = script(clock, down, answer(200));
+    const error = await failureOf(throttle(work, usualRetries));
+    expect(error).toMatchObject({ code: 'registry-unreachable', retryAfterMs: 120_000, remedy: undefined });
+    expect(error.message).toBe('it is out of service (status 503): maintenance; it may be asked again in 2m');
+    expect(await failureOf(throttle(work, usualRetries))).toMatchObject({ code: 'registry-unreachable' });
+    await clock.advance(120_001);
+    expect((await throttle(work, usualRetries)).status).toBe(200);
+  });
+
+  test('of an outage that does not end is told as one', async () => {
+    const clock = createFakeClock();
+    const down = () => Promise.resolve(answer(503, { 'retry-after': '1' }));
+    const error = await clock.run(() => failureOf(create(clock)(down, usualRetries)));
+    expect(error).toMatchObject({ code: 'registry-unreachable' });
+  });
+
   test('is told at once when it is longer than our patience, to this caller and to others, until it is over', async () => {
     const clock = createFakeClock();
     const throttle = create(clock);

@@ -3,7 +3,7 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 import { errorTextOf } from '../transport/answer.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { createRateLimitPauses } from './pauses.ts';
+import { createRequestedPauses, type PauseReason } from './pauses.ts';
 import { requestsLeft, retryAfterMs } from './rate-limit-headers.ts';
 import { createSlots } from '../../../domain/concurrency/slots.ts';
 
@@ -41,15 +41,16 @@ export type ThrottleOptions = {
 };
 
 /**
- * Limits the requests in flight to a host, and shares its rate limit among all callers. A 429, or a 503 with a time,
- * pauses the host. If the host reports its remaining requests, their number also limits the requests in flight. After a
+ * Limits the requests in flight to a host, and shares its rate limit among all callers. A 429 pauses the host, and so
+ * does a 503 with a time, which is an outage. If the host reports its remaining requests, their number also limits the requests in flight. After a
  * request without an answer, other callers fail at once for a while.
  */
 export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOptions): Throttle {
   const slots = createSlots(maxInFlight, (waiting) => {
-    if (waiting >= maxWaiting) throw rateLimited('too many requests wait for it already', 1000);
+    if (waiting >= maxWaiting)
+      throw paused({ code: 'registry-rate-limited', why: 'too many requests wait for it already' }, 1000);
   });
-  const pauses = createRateLimitPauses(clock, usualRetries.budgetMs);
+  const pauses = createRequestedPauses(clock, usualRetries.budgetMs);
   let silence: { readonly untilMs: number; readonly failure: RegistryFailure } | undefined;
   let answeredAtMs = -Infinity;
   let reported = { remaining: Infinity, atMs: -Infinity };
@@ -66,7 +67,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
 
   async function waitForPause(retries: RemainingRetries, signal: AbortSignal | undefined): Promise<void> {
     for (let pauseMs = pauses.leftMs(); pauseMs > 0; pauseMs = pauses.leftMs()) {
-      if (pauseMs > retries.budgetMs || pauses.areTooMany()) throw rateLimited(pauses.why(), pauseMs);
+      if (pauseMs > retries.budgetMs || pauses.areTooMany()) throw paused(pauses.reason(), pauseMs);
       retries.budgetMs -= pauseMs;
       // Random, so that callers do not continue at the same moment.
       await clock.sleep(pauseMs + random() * Math.min(pauseMs / 4, maxSpreadMs), signal);
@@ -108,8 +109,8 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     const { status } = answer;
     const requestedMs = status === 429 || status === 503 ? retryAfterMs(answer, clock.nowMs()) : undefined;
     if (status === 429 || requestedMs !== undefined) {
-      pauses.begin(requestedMs, errorTextOf(answer));
-      if (retries.refusals === 0) throw rateLimited(pauses.why(), pauses.leftMs());
+      pauses.begin(requestedMs, reasonOf(answer));
+      if (retries.refusals === 0) throw paused(pauses.reason(), pauses.leftMs());
       retries.refusals -= 1;
       return { kind: 'again', afterMs: 0 };
     }
@@ -132,15 +133,27 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     silence = { failure, untilMs: nowMs + Math.min(nowMs - sinceMs, longestUnreachableMs) };
   }
 
-  function rateLimited(why: string, forMs: number): RegistryFailure {
+  function paused({ code, why }: PauseReason, forMs: number): RegistryFailure {
     const unitMs = forMs < 1000 ? 1 : 1000;
     const waitMs = Math.ceil(Math.max(0, forMs) / unitMs) * unitMs;
-    return new RegistryFailure('registry-rate-limited', `${why}; it may be asked again in ${formatDuration(waitMs)}`, {
+    return new RegistryFailure(code, `${why}; it may be asked again in ${formatDuration(waitMs)}`, {
       host,
       retryAfterMs: waitMs,
-      remedy: 'log in to that registry to raise the limit, or check less often',
+      ...(code === 'registry-rate-limited' && {
+        remedy: 'log in to that registry to raise the limit, or check less often',
+      }),
     });
   }
+}
+
+function reasonOf(answer: WireAnswer): PauseReason {
+  const said = errorTextOf(answer);
+  const isLimit = answer.status === 429;
+  const why = isLimit ? 'it limits requests' : 'it is out of service (status 503)';
+  return {
+    code: isLimit ? 'registry-rate-limited' : 'registry-unreachable',
+    why: said === '' ? why : `${why}: ${said}`,
+  };
 }
 
 /** Remaining retries and times of one caller. */

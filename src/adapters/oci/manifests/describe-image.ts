@@ -1,13 +1,18 @@
 import { labelledVersion, sourceOf } from '../../../domain/container/image-labels.ts';
 import type { RemoteImage } from '../../../domain/outside/registry.ts';
-import { choosePlatform } from '../../../domain/reference/choose-platform.ts';
+import { fittingPlatforms, runsOn } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
-import { formatPlatform, normalisePlatform, type Platform } from '../../../domain/reference/platform.ts';
+import {
+  type ForeignPlatform,
+  formatPlatform,
+  normalisePlatform,
+  type Platform,
+} from '../../../domain/reference/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../client/client.ts';
 import { RegistryFailure, cut } from '../transport/failure.ts';
-import { type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
-import { configTypes, type Entry, type Manifest } from './manifest.ts';
+import { type JsonObject, arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
+import { configTypes, type Manifest } from './manifest.ts';
 import { fetchBlob, fetchManifest, type RepositoryEndpoint } from './manifests.ts';
 
 export type DescribeOptions = {
@@ -17,57 +22,90 @@ export type DescribeOptions = {
   readonly showable: (words: string) => string;
 };
 
-/** Follows a digest to the config of the image for a platform: one to three requests. */
+/**
+ * Follows a digest to the config of the image for a platform: one to three requests, and more where an index contains
+ * indexes, or images without a platform.
+ */
 export async function describeImage(
   client: Client,
   place: RepositoryEndpoint,
   { digest, platform, showable }: DescribeOptions,
   signal?: AbortSignal,
 ): Promise<RemoteImage> {
-  const top = await fetchManifest(client, place, digest, signal);
-  const manifestDigest = top.kind === 'index' ? chooseFrom(top.entries, platform, showable) : digest;
-  const manifest = top.kind === 'index' ? await fetchManifest(client, place, manifestDigest, signal) : top;
-  if (manifest.kind === 'index') throw new RegistryFailure('registry-invalid', 'its index leads to another index');
-  return {
-    digest,
-    manifestDigest,
-    configDigest: manifest.configDigest,
-    ...(manifest.layerBytes !== undefined && { layerBytes: manifest.layerBytes }),
-    ...(await fetchConfig(client, place, manifest, signal)),
-  };
+  const offered = new Set<string>();
+  let others: RemoteImage | undefined;
+  let fetches = 0;
+
+  /** The first image that the machine runs, as containerd looks for it: https://pkg.go.dev/github.com/containerd/containerd/images#Manifest */
+  async function find(at: Digest, isSure: boolean): Promise<RemoteImage | undefined> {
+    if ((fetches += 1) > maxManifests)
+      throw new RegistryFailure('registry-invalid', 'its index leads to too many other manifests');
+    const manifest = await fetchManifest(client, place, at, signal);
+    if (manifest.kind === 'image') {
+      const { configDigest, layerBytes } = manifest;
+      const config = await fetchConfig(client, place, manifest, signal);
+      const image = {
+        digest,
+        manifestDigest: at,
+        configDigest,
+        ...(layerBytes !== undefined && { layerBytes }),
+        ...config,
+      };
+      if (isSure || config.platform === undefined || runsOn(config.platform, platform)) return image;
+      others ??= image;
+      return undefined;
+    }
+    for (const entry of manifest.entries)
+      if (entry.platform !== undefined) offered.add(formatPlatform(normalisePlatform(entry.platform)));
+    const fitting = fittingPlatforms(manifest.entries, platform);
+    for (const entry of fitting) {
+      const found = await find(entry.digest, entry.platform !== undefined || fitting.length === 1);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  const image = (await find(digest, true)) ?? others;
+  if (image !== undefined) return image;
+  offered.delete('unknown/unknown');
+  const list = offered.size === 0 ? 'nothing' : showable(cut([...offered].sort().join(', ')));
+  throw new RegistryFailure('registry-not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
 }
 
-/** The platforms that a digest has images for, in one or two requests. Attestations are ignored. */
+/** An index of one image for each of a few platforms needs two. */
+const maxManifests = 8;
+
+/**
+ * The platforms that a digest has images for, in one or two requests, and one more for each index in an index.
+ * Attestations are ignored.
+ */
 export async function fetchPlatforms(
   client: Client,
   place: RepositoryEndpoint,
   digest: Digest,
   signal?: AbortSignal,
 ): Promise<readonly Platform[]> {
-  const top = await fetchManifest(client, place, digest, signal);
-  if (top.kind === 'index') {
-    const named = top.entries.flatMap(({ platform }) => (platform ? [normalisePlatform(platform)] : []));
-    const known = named.filter(({ os, architecture }) => isNamed(os) && isNamed(architecture));
-    return [...new Map(known.map((platform) => [formatPlatform(platform), platform])).values()];
+  const known = new Map<string, Platform>();
+  const pending = [digest];
+  for (const [fetches, at] of pending.entries()) {
+    if (fetches === maxManifests) break;
+    const manifest = await fetchManifest(client, place, at, signal);
+    if (manifest.kind === 'index') {
+      pending.push(...manifest.entries.flatMap((entry) => (entry.isIndex ? [entry.digest] : [])));
+      for (const { platform, isIndex } of manifest.entries) if (!isIndex) note(platform);
+    } else note((await fetchConfig(client, place, manifest, signal)).platform);
   }
-  const { platform } = await fetchConfig(client, place, top, signal);
-  return platform === undefined ? [] : [normalisePlatform(platform)];
+  return [...known.values()];
+
+  function note(platform: ForeignPlatform | undefined): void {
+    const normal = platform && normalisePlatform(platform);
+    if (normal && isNamed(normal.os) && isNamed(normal.architecture)) known.set(formatPlatform(normal), normal);
+  }
 }
 
 /** https://docs.docker.com/build/metadata/attestations/attestation-storage/ */
 function isNamed(part: string): boolean {
   return part !== '' && part !== 'unknown';
-}
-
-function chooseFrom(entries: readonly Entry[], platform: Platform, showable: DescribeOptions['showable']): Digest {
-  const chosen = choosePlatform(entries, platform);
-  if (chosen !== undefined) return chosen.digest;
-  const offered = new Set(
-    entries.flatMap((entry) => (entry.platform ? [formatPlatform(normalisePlatform(entry.platform))] : [])),
-  );
-  offered.delete('unknown/unknown');
-  const list = offered.size === 0 ? 'nothing' : showable(cut([...offered].sort().join(', ')));
-  throw new RegistryFailure('registry-not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
 }
 
 /** Platform, build time and version texts from an image config. */
@@ -84,16 +122,24 @@ async function fetchConfig(
   return parseImageConfig(await fetchBlob(client, place, configDigest, signal));
 }
 
-/** Missing fields are undefined: https://github.com/opencontainers/image-spec/blob/main/config.md */
+/**
+ * Missing fields are undefined: https://github.com/opencontainers/image-spec/blob/main/config.md The platform of an image
+ * that names no system or architecture has empty parts: engines run it on any machine.
+ */
 export function parseImageConfig(body: Buffer): ImageConfig {
   const fields = parseJsonObject(body);
   const text = (name: string): string => printable(stringOf(fields?.[name]) ?? '', maxNameLength);
   const platform = { os: text('os'), architecture: text('architecture'), variant: text('variant') };
+  const isNamed = platform.os !== '' && platform.architecture !== '';
   return {
-    platform: platform.os === '' || platform.architecture === '' ? undefined : platform,
+    platform: isNamed || hasLayers(fields) ? platform : undefined,
     createdAtMs: readTime(stringOf(fields?.['created']) ?? ''),
     ...readLabels(objectOf(objectOf(fields?.['config'])?.['Labels']) ?? {}),
   };
+}
+
+function hasLayers(config: JsonObject | undefined): boolean {
+  return arrayOf(objectOf(config?.['rootfs'])?.['diff_ids']).length > 0;
 }
 
 function readLabels(values: JsonObject): Pick<ImageConfig, 'version' | 'sourceUrl'> {

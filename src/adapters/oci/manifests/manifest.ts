@@ -4,7 +4,13 @@ import { RegistryFailure } from '../transport/failure.ts';
 import { type JsonObject, arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
 
 /** One line of an index. */
-export type Entry = { readonly digest: Digest; readonly platform: ForeignPlatform | undefined };
+type Entry = {
+  readonly digest: Digest;
+  /** Undefined also where it names neither a system nor an architecture. */
+  readonly platform: ForeignPlatform | undefined;
+  /** It leads to another index. */
+  readonly isIndex: boolean;
+};
 
 /** The fields of a manifest that are used here. */
 export type Manifest =
@@ -41,19 +47,16 @@ export function outdated(): RegistryFailure {
 
 function readIndex(fields: JsonObject): Manifest {
   const entries = arrayOf(fields['manifests']).map((entry): Entry => {
-    const { digest, platform } = { ...objectOf(entry) };
-    return { digest: readDigest(digest), platform: readPlatform(objectOf(platform)) };
+    const { digest, platform, mediaType } = { ...objectOf(entry) };
+    const isIndex = indexTypes.has(stringOf(mediaType) ?? '');
+    return { digest: readDigest(digest), platform: readPlatform(objectOf(platform)), isIndex };
   });
   return { kind: 'index', entries };
 }
 
 function readPlatform(platform: JsonObject | undefined): ForeignPlatform | undefined {
-  if (platform === undefined) return undefined;
-  return {
-    os: stringOf(platform['os']),
-    architecture: stringOf(platform['architecture']),
-    variant: stringOf(platform['variant']),
-  };
+  const [os, architecture, variant] = ['os', 'architecture', 'variant'].map((name) => stringOf(platform?.[name]));
+  return os || architecture ? { os, architecture, variant } : undefined;
 }
 
 function readImage(fields: JsonObject): Manifest {

@@ -41,6 +41,41 @@ describe('listTags()', () => {
     ]);
   });
 
+  /** A registry that pages without saying so; `refuses`: it knows no `last`. */
+  function unlinked(tags: readonly string[], most: number, answersLast: 'next' | 'same' | 'refuses' = 'next'): Answer {
+    return ({ url }) => {
+      const last = new URL(url, 'http://host').searchParams.get('last');
+      if (last !== null && answersLast === 'refuses') return { status: 400 };
+      const from = last === null || answersLast === 'same' ? 0 : tags.indexOf(last) + 1;
+      return page(tags.slice(from, from + most));
+    };
+  }
+
+  test.each([
+    ['1,104 tags', 1104, 1000, 2],
+    ['2,000 tags', 2000, 1000, 3],
+    ['350 tags by the hundred', 350, 100, 4],
+    ['999 tags', 999, 1000, 1],
+  ])('asks on behind a full page without a link: %s', async (_, count, most, requests) => {
+    const server = await rig.serve(unlinked(numbered(count), most));
+    expect(await rig.registry().listTags(at(server))).toEqual({ tags: numbered(count), isCut: false });
+    expect(server.seen).toHaveLength(requests);
+  });
+
+  test.each(['same', 'refuses'] as const)(
+    'and has the whole list where the registry knows no further page (%s)',
+    async (how) => {
+      const server = await rig.serve(unlinked(numbered(100), 1000, how));
+      expect(await rig.registry().listTags(at(server))).toEqual({ tags: numbered(100), isCut: false });
+    },
+  );
+
+  test('but not where that page fails for another reason', async () => {
+    const first = unlinked(numbered(2000), 1000);
+    const server = await rig.serve((request) => (request.url.includes('last') ? { status: 500 } : first(request)));
+    expect(await failureOf(rig.registry().listTags(at(server)))).toMatchObject({ code: 'registry-unreachable' });
+  });
+
   test('takes all at once from a registry that does not page', async () => {
     const server = await rig.serve(paged(numbered(30_000), Infinity));
     expect((await rig.registry().listTags(at(server))).tags).toHaveLength(30_000);

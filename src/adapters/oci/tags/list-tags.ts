@@ -40,16 +40,28 @@ export async function listTags(
   const tags = new Set<string>();
   const pages = new Map<string, Page>();
   let query: string | undefined = `?n=${pageSize}`;
+  let isPromised = true;
+  let linksPages = false;
+  let fullPage: number | undefined;
   while (query !== undefined && pages.size < mostPages && tags.size <= mostTags) {
     if (nowMs() > untilMs)
       throw new RegistryFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
-    const page: Page = await fetchPage(client, place, query, known?.get(query), signal);
-    pages.set(query, page);
+    const fetching: Promise<Page> = fetchPage(client, place, query, known?.get(query), signal);
+    const page: Page | undefined = isPromised ? await fetching : await fetching.catch(undefinedIfRefused);
+    if (page !== undefined) pages.set(query, page);
     const before = tags.size;
-    for (const tag of page.tags) tags.add(tag);
-    query = page.next;
+    for (const tag of page?.tags ?? []) tags.add(tag);
+    const isNews = tags.size > before;
+    if (!isNews && !isPromised) {
+      query = undefined;
+      break;
+    }
+    linksPages ||= page?.next !== undefined;
+    isPromised = linksPages;
+    fullPage ??= page?.tags.length ?? 0;
+    query = linksPages ? page?.next : queryAfter(page?.tags ?? [], fullPage);
     // Ends a listing whose pages repeat or add no tags.
-    if (query !== undefined && (pages.has(query) || tags.size === before)) break;
+    if (query !== undefined && (pages.has(query) || !isNews)) break;
   }
   const isCut = query !== undefined || tags.size > mostTags;
   return { tags: [...tags].slice(0, mostTags), isCut, pages };
@@ -57,6 +69,23 @@ export async function listTags(
 
 /** Some registries send smaller pages. */
 const pageSize = 1000;
+
+/**
+ * The query of a page that may follow a full one without a link. The registry of go-containerregistry links no pages. A
+ * smaller maximum of a registry is a round number.
+ */
+function queryAfter(tags: readonly string[], fullPage: number): string | undefined {
+  const last = tags.at(-1);
+  const isFull = tags.length === fullPage && tags.length <= pageSize && tags.length % 50 === 0;
+  return last !== undefined && isFull ? `?n=${pageSize}&last=${encodeURIComponent(last)}` : undefined;
+}
+
+/** A registry that knows no pages may refuse to be asked for one that it has not named. */
+function undefinedIfRefused(error: unknown): undefined {
+  if (error instanceof RegistryFailure && (error.code === 'registry-invalid' || error.code === 'registry-not-found'))
+    return undefined;
+  throw error;
+}
 
 const mostPages = 50;
 

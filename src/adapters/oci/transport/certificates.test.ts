@@ -1,10 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { rootCertificates } from 'node:tls';
+import { describe, expect, test } from 'vitest';
 import { clientPair, serverCa } from '../../../../test/support/http/http-server.ts';
 import { createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import { emptyContent, putImage, serveContent } from '../../../../test/support/registry/registry-content.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import type { SystemTrust } from './certificates.ts';
 
 const rig = createOciRig();
 const image = parseImageReference('registry.test/team/app:1');
@@ -38,6 +40,50 @@ test('a registry that wants to know who we are is shown our certificate', async 
   expect(without.code).toBe('registry-unreachable');
   const folder = certsFolder({ 'ca.crt': serverCa, 'client.cert': clientPair.cert, 'client.key': clientPair.key });
   expect(await rig.registry({ ...options, certsFolder: folder }).resolve(image)).toBe(digest);
+});
+
+describe('the authorities of the system', () => {
+  async function trusted(files: Readonly<Record<string, string | Buffer>>, trust: Partial<SystemTrust>) {
+    const content = emptyContent();
+    putImage(content, 'team/app:1');
+    const server = await rig.serve(serveContent(content), { tls: true });
+    const proxy = await rig.serve(() => ({ status: 400 }), { tunnelTo: server.port });
+    const folder = rig.folder();
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    const pathOf = (name: string | undefined) => (name === undefined ? undefined : join(folder, name));
+    const systemTrust = {
+      file: pathOf(trust.file ?? 'none'),
+      folders: (trust.folders ?? []).map((name) => join(folder, name)),
+      nodeFile: pathOf(trust.nodeFile),
+    };
+    const oci = rig.registry({ proxy: { https: proxy.url }, systemTrust });
+    return oci.resolve(image).then(
+      () => 'trusted',
+      ({ message }: Error) => (message.includes('unknown authority') ? 'unknown' : message),
+    );
+  }
+  const known = rootCertificates[0] ?? '';
+
+  test.each([
+    ['in SSL_CERT_FILE', { 'all.pem': `${known}\n${serverCa.toString()}` }, { file: 'all.pem' }, 'trusted'],
+    ['in a file of SSL_CERT_DIR', { 'a.pem': 'rubbish', 'b.0': serverCa }, { folders: ['missing', '.'] }, 'trusted'],
+    [
+      'in NODE_EXTRA_CA_CERTS, beside another',
+      { 'all.pem': known, 'n.pem': serverCa },
+      { file: 'all.pem', nodeFile: 'n.pem' },
+      'trusted',
+    ],
+    ['that only Node knows', { 'all.pem': known }, { file: 'all.pem' }, 'unknown'],
+    [
+      'behind what is no certificate',
+      { 'all.pem': `-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n${serverCa.toString()}` },
+      { file: 'all.pem' },
+      'trusted',
+    ],
+    ['in no file', {}, {}, 'unknown'],
+  ])('are found %s', async (_, files, trust, expected) => {
+    expect(await trusted(files, trust)).toBe(expected);
+  });
 });
 
 test('a certificate that is none is named by its place, not by its content', async () => {

@@ -18,7 +18,12 @@ function create(deadlineMs = 5000): { readonly exchange: Exchange; readonly agen
   const agents = createAgents({
     clock: createFakeClock(),
     isInsecure: () => Promise.resolve(false),
-    contextFor: createAuthorities({ tlsMinVersion: 'TLSv1.2', extraCa: [], certsFolder: undefined }),
+    contextFor: createAuthorities({
+      tlsMinVersion: 'TLSv1.2',
+      extraCa: [],
+      systemTrust: undefined,
+      certsFolder: undefined,
+    }),
     proxyFor: () => undefined,
     maxSocketsPerOrigin: 64,
     deadlineMs,
