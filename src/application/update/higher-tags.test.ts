@@ -3,6 +3,7 @@ import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
+import type { Registry } from '../../domain/outside/registry.ts';
 import { annotations, identities } from '../../domain/settings/values/signatures.ts';
 import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
@@ -37,18 +38,27 @@ async function setScene({ tags, labels = {}, name = repository, keys = [], remov
   scene.sandbox.control.runContainer('app', { Image: reference, Labels: labels, HostConfig });
   const verificationKeys = await readVerificationKeys(keys);
   const { outside } = scene.startProcess();
+  let signatureLists = 0;
+  const registry: Registry = {
+    ...outside.registry,
+    signaturesOf: (...args) => {
+      signatureLists += 1;
+      return outside.registry.signaturesOf(...args);
+    },
+  };
 
   const as = <Result>(
     work: (application: Application) => Promise<Result>,
     settings: Partial<ServiceSettings> = {},
   ): Promise<Result> => {
-    const world = { ...outside, verificationKeys };
+    const world = { ...outside, registry, verificationKeys };
     const chosen = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000, ...settings };
     return scene.clock.run(() => work(createApplication(world, chosen)));
   };
   return {
     ...scene,
     store,
+    signatureLists: () => signatureLists,
     check: async (settings?: Partial<ServiceSettings>) => {
       const { containers } = await as((application) => application.check({ images: [], containers: [] }), settings);
       return containers[0];
@@ -433,6 +443,7 @@ describe('an image that must be signed', () => {
     await sign('1.2', key, elsewhere);
     expect((await check())?.reason).toContain(why);
     expect((await check(allowing(`registry.test/team/*=ghcr.test/other/*`)))?.reason).toContain(why);
+    expect((await check(allowing('registry.tesd/*=ghcr.test/*')))?.reason).toContain(why);
     expect(await check(allowing(`${repository}=${elsewhere}`))).toMatchObject({ status: 'stale' });
     expect(await check(allowing('registry.test/*=ghcr.test/*'))).toMatchObject({ status: 'stale' });
 
@@ -446,6 +457,16 @@ describe('an image that must be signed', () => {
       expect(held).toMatchObject({ status: 'held', hold: 'unsigned' });
       expect(held?.reason).toContain('; the label upkeep.verify-identity cannot be read: it is ');
     }
+  });
+
+  test('is not asked about, where no key is given or the label says off', async () => {
+    for (const scene of [await signedScene(minor, false), await signedScene({ ...minor, 'upkeep.verify': 'off' })]) {
+      expect(await scene.update()).toMatchObject({ outcome: 'updated' });
+      expect(scene.signatureLists()).toBe(0);
+    }
+    const { check, signatureLists } = await signedScene();
+    await check();
+    expect(signatureLists()).toBe(2);
   });
 
   test('may have to have an annotation, which the label of the image itself does not decide', async () => {

@@ -133,6 +133,12 @@ describe('findSignatures()', () => {
       `GET /v2/team/app/referrers/${digest}?artifactType=${encodeURIComponent(artifactType)}`,
       `GET /v2/team/app/referrers/${digest}`,
     ]);
+    const listsAll = await serve({
+      mode: 'lists all',
+      referrers: [bundleArtifact(digest, key.bundle(digest)), signatureArtifact([key.signImage(digest, name)], digest)],
+    });
+    expect(await found(listsAll)).toHaveLength(2);
+    expect(listsAll.lines().filter((line) => line.includes('/referrers/'))).toHaveLength(1);
     const signed = await serve({ referrers: [bundleArtifact(digest, key.bundle(digest))] });
     await found(signed);
     expect(signed.lines().filter((line) => line.includes('/referrers/'))).toHaveLength(2);
@@ -228,13 +234,15 @@ describe('findSignatures()', () => {
     expect(await verdictOf(await found(broken), key.file)).toContain('the list of referrers ended with an error');
     const artifact = bundleArtifact(digest, key.bundle(digest));
     const bodies = new Map([artifact.manifest, ...artifact.blobs].map((one) => [one.digest, one.bytes]));
-    const page = await rig.serve(({ url }) => {
-      if (url.includes('/referrers/')) return { body: '<html>' };
-      const last = url.split('/').at(-1) ?? '';
-      const body = last === tag ? referrersIndex([artifact]).bytes : bodies.get(last);
-      return body === undefined ? { status: 404 } : { body };
-    });
-    expect(await verdictOf(await found(page), key.file)).toBe('team');
+    for (const none of [{ body: '<html>' }, { body: '{}' }, { status: 405 }, { status: 501 }]) {
+      const page = await rig.serve(({ url }) => {
+        if (url.includes('/referrers/')) return none;
+        const last = url.split('/').at(-1) ?? '';
+        const body = last === tag ? referrersIndex([artifact]).bytes : bodies.get(last);
+        return body === undefined ? { status: 404 } : { body };
+      });
+      expect(await verdictOf(await found(page), key.file)).toBe('team');
+    }
   });
 
   test('a manifest that is none, or has no signature, is told', async () => {

@@ -93,8 +93,8 @@ async function readReferrers(
   const list = `referrers/${reading.digest}`;
   const filter = type === anyType ? '' : `?artifactType=${encodeURIComponent(type)}`;
   const answer = await ask(reading, { path: list + (query ?? filter), isTentative: true }, signal);
-  // An answer of 500 and above does not mean an empty list. A registry without the list answers 404 or refuses.
-  if (answer.status >= 500) requireFound(answer, '');
+  // An answer of 500 and above does not mean an empty list. A registry without the list answers 404, 501 or refuses.
+  if (answer.status >= 500 && answer.status !== 501) requireFound(answer, '');
   const entries = answer.status === 200 ? referrersIn(answer.body) : undefined;
   if (entries === undefined && query !== undefined) return cut('the list of referrers ended with an error');
   if (entries === undefined) return readAll(reading, await behindTag(reading, signal), undefined, signal);
