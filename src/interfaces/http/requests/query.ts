@@ -104,13 +104,13 @@ export function moment(description: string): Parameter<number | undefined> {
   };
 }
 
-/** Undefined when it is not given, empty, or 0. */
+/** Undefined when it is not given, empty, or 0. At most the largest safe integer. */
 export function count(description: string): Parameter<number | undefined> {
   return {
     documentation: { type: 'integer', minimum: 0, description },
     read: ([first = ''], name) => {
       if (first === '') return undefined;
-      if (/^\d+$/.test(first)) return Number(first) || undefined;
+      if (/^\d+$/.test(first)) return Math.min(Number(first), Number.MAX_SAFE_INTEGER) || undefined;
       throw new HttpError(400, `invalid query parameter "${name}": expected a whole number, 0 or more`);
     },
   };
