@@ -18,6 +18,7 @@ const files = [
   'test/integration/fidelity/fidelity.test.ts',
   'test/integration/engine/docker-engine.test.ts',
   'test/integration/engine/remote.test.ts',
+  'test/integration/registries/hostile-indexes.test.ts',
   'test/faults/kill.test.ts',
 ];
 /** Longer than the slowest engine needs on a loaded machine. */
@@ -76,7 +77,7 @@ async function runTests(environment, { report, logFile }) {
   try {
     return await enterLab(command, {
       stdio: ['ignore', output, output],
-      environment: { ...environment, NO_COLOR: '1', UPKEEP_FAULTS: 'short' },
+      environment: { HOSTILE_INDEXES: '500', ...environment, NO_COLOR: '1', UPKEEP_FAULTS: 'short' },
       onChild: (child) => {
         const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
         child.on('close', () => clearTimeout(timer));

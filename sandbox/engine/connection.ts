@@ -8,6 +8,7 @@ import type { Calls } from './calls.ts';
 import { createContainer, engineHostname } from '../containers/create.ts';
 import { runCommand } from '../containers/exec.ts';
 import type { CallKind } from './faults.ts';
+import type { Platform } from '../../src/domain/reference/platform.ts';
 import { inspectImage, listImages, removeImage, tagImage } from '../images/images.ts';
 import { restartContainer, startContainer, stopContainer, updateRestartPolicy } from '../containers/lifecycle.ts';
 import { findContainer, findImage, getContainer } from '../world/lookup.ts';
@@ -74,6 +75,7 @@ export function createConnection(world: World, calls: Calls): Engine {
         const stored = findImage(world, idOrReference);
         return stored && inspectImage(world, stored);
       }),
+    manifestsIn: () => calls.read(() => []),
     listNetworks: () =>
       calls.read(() =>
         [...world.networks.values()].map(({ id, name, driver, recipe }) => ({ id, name, driver, recipe })),
@@ -187,7 +189,7 @@ function describeEngine(world: World): EngineInfo {
     version: world.profile.version,
     apiVersion: world.profile.apiVersion,
     name: engineHostname,
-    platform: world.platform,
+    platform: shownPlatform(world),
     liveRestore: world.liveRestore,
     abilities: { changesRestartPolicies: true, probesHealth: true },
     containerReach: 'direct',
@@ -195,6 +197,11 @@ function describeEngine(world: World): EngineInfo {
     hubMirrors: [],
     insecureRegistries: ['127.0.0.0/8'],
   };
+}
+
+/** Docker knows the variant of an amd64 processor and chooses images by it, but does not show it. */
+function shownPlatform({ platform }: World): Platform {
+  return platform.architecture === 'amd64' ? { ...platform, variant: '' } : platform;
 }
 
 function lastLines({ logs, config }: SandboxContainer, tail: number): string {

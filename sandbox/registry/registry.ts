@@ -7,7 +7,7 @@ import type {
   TagList,
 } from '../../src/domain/outside/registry.ts';
 import { labelledVersion, sourceOf } from '../../src/domain/container/image-labels.ts';
-import { choosePlatform } from '../../src/domain/reference/choose-platform.ts';
+import { alternativesTo, choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import {
   formatReference,
@@ -75,7 +75,8 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
   ): Promise<RemoteImage> {
     const manifest = await fetchOnce(withDigest(reference, digest), signal);
     const image = imageFor(manifest, platform);
-    if (image !== undefined) return remoteImage(manifest.digest, image);
+    if (image !== undefined)
+      return { ...remoteImage(manifest.digest, image), ...alternativesIn(manifest, image, platform) };
     throw new ServiceError(
       'registry-not-found',
       `Cannot describe "${formatReference(reference)}": it has no image for ${formatPlatform(platform)}`,
@@ -119,9 +120,20 @@ function once<Found>(running: Map<string, Promise<Found>>, key: string, work: ()
 
 /** The image that an engine of the platform uses; a manifest without an index is used for every platform. */
 export function imageFor(manifest: Manifest, platform: DescribeRequest['platform']): SandboxImage | undefined {
-  if (manifest.kind === 'image') return manifest.image;
-  const entries = manifest.images.map((image) => ({ platform: image.platform, digest: image.manifestDigest, image }));
-  return choosePlatform(entries, platform)?.image;
+  return manifest.kind === 'image' ? manifest.image : choosePlatform(entriesOf(manifest), platform)?.image;
+}
+
+function entriesOf(manifest: Manifest) {
+  const images = manifest.kind === 'image' ? [] : manifest.images;
+  return images.map((image) => ({ platform: image.platform, digest: image.manifestDigest, image }));
+}
+
+function alternativesIn(manifest: Manifest, chosen: SandboxImage, wanted: Platform): Pick<RemoteImage, 'alternatives'> {
+  const entries = entriesOf(manifest);
+  const entry = entries.find(({ image }) => image === chosen);
+  const others = entry === undefined ? [] : alternativesTo(entry, entries, wanted);
+  if (others.length === 0) return {};
+  return { alternatives: others.map(({ digest, image }) => ({ manifestDigest: digest, configDigest: image.id })) };
 }
 
 function remoteImage(digest: Digest, image: SandboxImage): RemoteImage {

@@ -259,6 +259,24 @@ export const mutations = [
     find: `  const needsReplica = needsAutoRemoveReplica || pruned.has(oldId);`,
     replace: `  const needsReplica = needsAutoRemoveReplica || pruned.has('');`,
   },
+  {
+    name: 'the image in the engine is not compared with the verified one',
+    file: 'src/application/transaction/facts/fetch-image.ts',
+    find: `    if (image !== undefined && (await isVerified(context, image, verified))) return image;`,
+    replace: `    if (image !== undefined) return image;`,
+  },
+  {
+    name: 'an index without a signature is given to the engine',
+    file: 'src/application/transaction/facts/fetch-image.ts',
+    find: `isIndexUnsigned ? [manifestDigest] : [`,
+    replace: `isIndexUnsigned ? [digest] : [`,
+  },
+  {
+    name: 'a successor is not compared with the verified image',
+    file: 'src/application/transaction/steps/compare.ts',
+    find: `  if (verified === undefined) return false;`,
+    replace: `  if (verified === undefined || verified !== undefined) return false;`,
+  },
 ];
 
 /** Runs the mutations with one of the words in their name, and prints a line for each. `keep` also gets the known rows of the others. */

@@ -8,7 +8,7 @@ import { inspectContainer, listContainers } from './calls/containers.ts';
 import { defaultDeadlines, type Deadlines } from './transport/deadline.ts';
 import { runCommand } from './calls/exec.ts';
 import { engineEvents } from './events/events.ts';
-import { createImageLabels, inspectImage, listImages, removeImage, tagImage } from './calls/images.ts';
+import { createImageLabels, inspectImage, listImages, manifestsIn, removeImage, tagImage } from './calls/images.ts';
 import { engineInfo } from './reading/info.ts';
 import { containerLogs } from './calls/logs.ts';
 import { connectNetwork, createNetwork, listNetworks } from './calls/networks.ts';
@@ -80,6 +80,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
       if (image !== undefined) imageLabels.note(image);
       return image;
     },
+    manifestsIn: (imageId, signal) => manifestsIn(client, imageId, signal),
     listNetworks: (signal) => listNetworks(client, signal),
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
     // With ssh, the engine's own command is at the other end, and each call is a session.

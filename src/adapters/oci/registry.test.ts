@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startHttpServer, type Answer } from '../../../test/support/http/http-server.ts';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import type { Digest } from '../../domain/reference/digest.ts';
 import { at, createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import {
   dockerList,
@@ -250,6 +251,106 @@ describe('resolve()', () => {
 });
 
 describe('describe()', () => {
+  test('tells of a platform what an engine can only choose one image of, and nothing that differs otherwise', async () => {
+    const content = emptyContent();
+    const images = [
+      putImage(content, undefined, { label: 'plain', version: '1.0', created: '2026-01-01T00:00:00Z' }),
+      putImage(content, undefined, { variant: 'v3', label: 'v3', version: '1.0', created: '2026-02-01T00:00:00Z' }),
+      putImage(content, undefined, { variant: 'v2', label: 'v2', version: '2.0', created: '2026-01-15T00:00:00Z' }),
+    ];
+    const [plain, third, second] = images.map((image) => ({
+      manifestDigest: image.digest,
+      configDigest: image.configDigest,
+    }));
+    const one = putIndex(content, 'team/app:1', images.slice(0, 1));
+    const same = putIndex(content, 'team/app:2', images.slice(0, 2));
+    const different = putIndex(content, 'team/app:3', images);
+    const server = await rig.serve(serveContent(content));
+    const registry = rig.registry();
+    const of = (digest: Digest) => registry.describe({ reference: at(server), digest, platform: linux });
+    const facts = { ...plain, platform: linux };
+    expect(await of(one)).toEqual({ digest: one, ...facts, createdAtMs: Date.UTC(2026, 0, 1), version: '1.0' });
+    expect(server.lines()).toHaveLength(3);
+    const latest = { ...facts, createdAtMs: Date.UTC(2026, 1, 1) };
+    expect(await of(same)).toEqual({ digest: same, ...latest, version: '1.0', alternatives: [third] });
+    expect(await of(different)).toEqual({ digest: different, ...latest, alternatives: [third, second] });
+  });
+
+  test('tells nothing of an image beside many, or beside one that is no image', async () => {
+    const content = emptyContent();
+    const [plain, ...variants] = ['', 'v2', 'v3', 'v4', 'v5', 'v6'].map((variant) =>
+      putImage(content, undefined, { variant, version: '1.0' }),
+    );
+    const many = putIndex(content, 'team/app:1', [plain!, ...variants]);
+    const missing = { ...variants[0]!, digest: sha256('missing') };
+    const broken = putIndex(content, 'team/app:2', [plain!, missing]);
+    const server = await rig.serve(serveContent(content));
+    const registry = rig.registry();
+    const of = (digest: Digest) => registry.describe({ reference: at(server), digest, platform: linux });
+    const unread = (manifestDigest: Digest) => ({ manifestDigest, configDigest: undefined });
+    const nothing = {
+      manifestDigest: plain!.digest,
+      configDigest: plain!.configDigest,
+      platform: linux,
+      createdAtMs: undefined,
+    };
+    expect(await of(many)).toEqual({
+      digest: many,
+      ...nothing,
+      alternatives: variants.map(({ digest }) => unread(digest)),
+    });
+    expect(server.lines()).toHaveLength(3);
+    expect(await of(broken)).toEqual({ digest: broken, ...nothing, alternatives: [unread(missing.digest)] });
+  });
+
+  const entry = '"mediaType":"application/vnd.oci.image.manifest.v1+json","size":1,"digest":"DIGEST"';
+  const platform = '"platform":{"os":"linux","architecture":"amd64"}';
+  test.each([
+    ['"digest" is given twice', `{"manifests":[{${entry},"digest":"DIGEST",${platform}}]}`],
+    ['"os" is given twice', `{"manifests":[{${entry},"platform":{"os":"linux","os":"linux","architecture":"amd64"}}]}`],
+    ['a field is given twice', `{"x":1,"x":2,"manifests":[{${entry},${platform}}]}`],
+    ['a field looks like "manifests", but is not', `{"Manifests":[],"manifests":[{${entry},${platform}}]}`],
+    ['a field looks like "platform", but is not', `{"manifests":[{${entry},${platform},"PlatForm":{}}]}`],
+    ['a field looks like "digest", but is not', `{"manifests":[{${entry},${platform},"dige\u017ft":"DIGEST"}]}`],
+    ['a field looks like "os", but is not', `{"manifests":[{${entry},"platform":{"o\\u017f":"linux"}}]}`],
+    ['it is nested too deep', `{"manifests":[{${entry},${platform}}],"x":${'['.repeat(40)}${']'.repeat(40)}}`],
+  ])('refuses an index that other parsers read differently: %s', async (why, text) => {
+    const content = emptyContent();
+    const { digest: inner } = putImage(content, undefined);
+    const body = text.replaceAll('DIGEST', inner);
+    const digest = sha256(body);
+    content.manifests.set(digest, { type: ociIndex, body });
+    const server = await rig.serve(serveContent(content));
+    const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
+    expect(error).toMatchObject({ code: 'registry-invalid' });
+    expect(error.message).toContain(`its manifest can be read in two ways: ${why}`);
+  });
+
+  test('takes any name of an annotation or a label, and refuses a config with two readings', async () => {
+    const content = emptyContent();
+    const put = (config: string) => {
+      content.blobs.set(sha256(config), config);
+      return putManifest(content, undefined, ociManifest, {
+        ...{
+          schemaVersion: 2,
+          mediaType: ociManifest,
+          layers: [],
+          annotations: { OS: 'x', digeſt: 'y', Config: '"{[' },
+        },
+        config: { mediaType: 'application/vnd.oci.image.config.v1+json', digest: sha256(config), size: 1 },
+      });
+    };
+    const labels = '"Labels":{"Env":"1","env":"2","org.opencontainers.image.version":"1.0","a\\"b":"\\\\"}';
+    const good = put(`{"os":"linux","architecture":"amd64","config":{${labels}}}`);
+    const twice = put(`{"os":"linux","architecture":"amd64","config":{${labels}},"config":{}}`);
+    const server = await rig.serve(serveContent(content));
+    const of = (digest: Digest) => rig.registry().describe({ reference: at(server), digest, platform: linux });
+    expect(await of(good)).toMatchObject({ version: '1.0', platform: linux });
+    expect((await failureOf(of(twice))).message).toContain(
+      'its image config can be read in two ways: "config" is given twice',
+    );
+  });
+
   test('follows an index to the config of the platform, and asks once for what never changes', async () => {
     const content = emptyContent();
     const amd = putImage(content, undefined, { architecture: 'amd64' });

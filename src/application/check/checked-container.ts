@@ -1,6 +1,7 @@
 import type { Hold } from '../../domain/decision/hold.ts';
 import type { ApprovalFrom, CandidateKind } from '../../domain/decision/approval.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
+import type { VerifiedImage } from '../../domain/outside/registry.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
@@ -40,6 +41,8 @@ export type CheckedContainer = ImageVersions & {
   readonly candidateKind?: CandidateKind;
   /** Digest that an update pulls; undefined when it pulls nothing (`no-pull` uses the engine's image). */
   readonly pullDigest: Digest | undefined;
+  /** The image that an update must run, because its signature was checked. Absent: no signature is needed. */
+  readonly verified?: VerifiedImage;
   /** End of the cooldown, milliseconds since the epoch; undefined without a cooldown. */
   readonly eligibleAtMs: number | undefined;
   /** The cooldown of the newest version, over or not. Undefined: it has none. */

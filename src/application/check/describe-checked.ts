@@ -16,7 +16,7 @@ export function describeChecked(
   { kind, isCanary, read, verdict, noPull, images, nowMs }: DescribeFacts,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
-  const { insteadDigest = latestDigest, cooldown, hold, retryAfterMs, otherFailures, hidesHigher } = verdict;
+  const { insteadDigest = latestDigest, verified, cooldown, hold, retryAfterMs, otherFailures, hidesHigher } = verdict;
   const image = imageIn(read, listed);
   return {
     id,
@@ -34,7 +34,7 @@ export function describeChecked(
     eligibleAtMs,
     error,
     failedVersion,
-    ...defined({ cooldown, otherFailures, hidesHigher, hold, kind, isCanary }),
+    ...defined({ verified, cooldown, otherFailures, hidesHigher, hold, kind, isCanary }),
     ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
     ...versionsOf(imageId, image, verdict, images),
     ...candidateOf(verdict, image),

@@ -24,13 +24,14 @@ export function staleIn({ containers }: CheckReport, settings: ServiceSettings):
   const failedElsewhere = failedInAnother(containers, settings);
   return containers
     .filter((one) => one.status === 'stale' && isContainer(one))
-    .map(({ id, name, reference, successorReference, pullDigest }) => {
+    .map(({ id, name, reference, successorReference, pullDigest, verified }) => {
       const waitsBecause = failedElsewhere.get(id);
       return {
         id,
         name,
         reference: successorReference,
         digest: pullDigest,
+        ...(verified !== undefined && { verified }),
         ...(successorReference !== reference && { formerReference: reference }),
         ...(waitsBecause !== undefined && { waitsBecause }),
       };

@@ -5,7 +5,7 @@ import { isExcluded, labelValuesOf } from '../../domain/settings/labels.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { RemoteImage } from '../../domain/outside/registry.ts';
+import type { RemoteImage, VerifiedImage } from '../../domain/outside/registry.ts';
 import { repositoryName } from '../../domain/reference/image-reference.ts';
 import {
   carrierOf,
@@ -17,7 +17,7 @@ import {
 import { type Journal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
-import { needsSignature, whyUnsigned } from '../check/newer/require-signature.ts';
+import { needsSignature, verifyImage } from '../check/newer/require-signature.ts';
 
 type World = {
   readonly outside: Outside;
@@ -107,9 +107,10 @@ async function previousOf(world: World, found: Found): Promise<StaleContainer> {
   const held = await world.outside.engine.inspectImage(oldImageId, world.signal);
   if (held === undefined && digest === undefined)
     throw refuse(name, 'the engine no longer has its former image, and no registry can supply that image');
-  const unsigned = digest === undefined ? undefined : await whyNotPulled(world, found, digest, held);
-  if (held === undefined && unsigned !== undefined)
-    throw refuse(name, `its former image has to be pulled, and is ${unsigned}`);
+  const inForce = effectiveSettings(world.settings, labelValuesOf(container));
+  const isVerified = needsSignature(inForce, world.outside.verificationKeys);
+  const isPulled = held === undefined && digest !== undefined;
+  const verified = isPulled && isVerified ? await verifyPulled(world, found, { digest, inForce }) : undefined;
   if (held !== undefined && !found.isSealed && !isNamedIn(held, found.reference))
     await requireFromRegistry(world, found, held);
   return {
@@ -118,24 +119,24 @@ async function previousOf(world: World, found: Found): Promise<StaleContainer> {
     ...(formerReference === undefined ? { reference } : { reference: formerReference, formerReference: reference }),
     digest,
     imageId: oldImageId,
-    ...(unsigned !== undefined && { mustBeHeld: true }),
+    ...(held !== undefined && isVerified && { mustBeHeld: true as const }),
+    ...(verified !== undefined && { verified }),
   };
 }
 
 /** An image that has to be pulled needs a signature like a new one, because its digest is only what a label says. */
-async function whyNotPulled(
+async function verifyPulled(
   world: World,
   found: Found,
-  digest: Digest,
-  held: Image | undefined,
-): Promise<string | undefined> {
-  const { outside, settings, signal } = world;
-  const inForce = effectiveSettings(settings, labelValuesOf(found.container));
-  if (!needsSignature(inForce, outside.verificationKeys)) return undefined;
-  if (held !== undefined) return 'not verified';
-  const { reference } = found;
+  { digest, inForce }: { readonly digest: Digest; readonly inForce: ServiceSettings },
+): Promise<VerifiedImage | undefined> {
+  const { outside, signal } = world;
+  const { container, reference } = found;
   const image = await describeFormer(world, found, digest);
-  return whyUnsigned(outside, inForce, { reference, digest, image }, signal);
+  const judged = await verifyImage(outside, inForce, { reference, digest, image }, signal);
+  if (judged.kind === 'unsigned')
+    throw refuse(container.name, `its former image has to be pulled, and is ${judged.why}`);
+  return judged.kind === 'signed' ? judged.verified : undefined;
 }
 
 /**

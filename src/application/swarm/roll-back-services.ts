@@ -7,11 +7,9 @@ import type { ServiceSettings } from '../../domain/settings/service-settings.ts'
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
 import { digestIn, rollbackImageOf, unpinnedEarlierImage, whyFromIgnored } from '../../domain/swarm/service-image.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
-import type { SwarmNode, SwarmService } from '../../domain/swarm/swarm-service.ts';
-import { platformsOf } from '../../domain/swarm/update/service-verdict.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { undefinedIfDeleted } from '../check/newer/find-candidate.ts';
 import { needsSignature, whyUnsigned } from '../check/newer/require-signature.ts';
 import { listServices } from '../engine/service-listing.ts';
 import { forgetFailures, rememberFailure } from './failed-services.ts';
@@ -36,7 +34,7 @@ export async function findServicesBack(
   for (const service of services) {
     if (service.id === own) throw refuse(service.name, 'this process runs in it: run the command on the host');
     const back = plannedBack(service, outside.seal);
-    await requireSigned(outside, settings, { service, back, nodes: listing?.nodes ?? [] }, signal);
+    await requireSigned(outside, settings, { service, back }, signal);
     planned.push(back);
   }
   return planned;
@@ -96,24 +94,23 @@ function wishesOf(service: SwarmService): LabelValues {
 type Signing = {
   readonly service: SwarmService;
   readonly back: PlannedService;
-  readonly nodes: readonly SwarmNode[];
 };
 
-/** The nodes pull the earlier image, so it needs a signature like a new one, for the platform of each node. */
+/**
+ * The nodes pull the earlier image, so it needs a signature like a new one. They choose from an index themselves, so the
+ * signature of one of its images is not enough.
+ */
 async function requireSigned(
   outside: Outside,
   settings: ServiceSettings,
-  { service, back: { name, to }, nodes }: Signing,
+  { service, back: { name, to } }: Signing,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const inForce = effectiveSettings(settings, wishesOf(service));
   const [reference, digest] = [tryParseImageReference(to), digestIn(to)];
   if (reference === undefined || digest === undefined || !needsSignature(inForce, outside.verificationKeys)) return;
-  for (const platform of platformsOf(nodes)) {
-    const image = await outside.registry.describe({ reference, digest, platform }, signal).catch(undefinedIfDeleted);
-    const why = await whyUnsigned(outside, inForce, { reference, digest, image }, signal);
-    if (why !== undefined) throw refuse(name, `its earlier image has to be pulled, and is ${why}`);
-  }
+  const why = await whyUnsigned(outside, inForce, { reference, digest }, signal);
+  if (why !== undefined) throw refuse(name, `its earlier image has to be pulled, and is ${why}`);
 }
 
 function refuse(name: string, why: string): ServiceError {

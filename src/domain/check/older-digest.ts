@@ -26,7 +26,8 @@ export function judgeOlderDigest(
   if (status !== 'stale' || !isNewer(earlier.latest, order)) return undefined;
   const name = quoted(familiarReference(subject.reference));
   const reason = `The newest image of ${name} is too young for the cooldown, and the tag keeps moving: ${shortDigest(earlier.latest.digest)} is old enough`;
-  const chosen = { insteadDigest: earlier.latest.digest, eligibleAtMs: undefined, cooldown, failedVersion };
+  const { latest: instead } = earlier;
+  const chosen = { insteadDigest: instead.digest, instead, eligibleAtMs: undefined, cooldown, failedVersion };
   const { hold: _, ...rest } = young;
   return { ...rest, status: 'stale', reason, ...chosen };
 }

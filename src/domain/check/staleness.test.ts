@@ -192,6 +192,36 @@ describe('judgeDigest()', () => {
 });
 
 describe('judgeContent()', () => {
+  describe('with images that an engine may choose instead', () => {
+    const other = { manifestDigest: digestOf('manifest v3'), configDigest: digestOf('config v3') };
+    const several = content({
+      alternatives: [other, { manifestDigest: digestOf('manifest v2'), configDigest: undefined }],
+    });
+    const running = (id: string) => subject({ image: imageSummary(id as never), imageId: id });
+
+    test.each(['manifest 2', 'config 2', 'manifest v3', 'config v3', 'manifest v2'])('%s is fresh', (id) => {
+      expect(judgeContent(running(digestOf(id)), several, noImages)).toMatchObject({ status: 'fresh' });
+    });
+
+    test('an index with the same images is fresh, and one with another image is not', () => {
+      const own = { ...newer, digest: digestOf('index 1') };
+      const judge = (parts: Partial<RemoteImage>, of = several) =>
+        judgeContent(subject(), { ...of, own: { ...own, ...parts } }, noImages).status;
+      expect(judge({ alternatives: several.latest.alternatives! })).toBe('fresh');
+      expect(judge({ alternatives: several.latest.alternatives!.toReversed() })).toBe('fresh');
+      expect(judge({ alternatives: [other] })).toBe('stale');
+      expect(judge({})).toBe('stale');
+      expect(judge({ alternatives: [other] }, content())).toBe('stale');
+    });
+
+    test('a failure of any of them counts, and none of them is the newest that the engine has', () => {
+      const failed = { tag: 'x', imageId: other.configDigest, nameKey: '', atMs: 1 };
+      const present = indexImages([imageSummary(other.configDigest), imageSummary(newer.configDigest)]);
+      const judged = judgeContent({ ...subject(), failedVersions: [failed] }, several, present);
+      expect(judged).toMatchObject({ status: 'held', hold: 'failed', latestImageId: undefined });
+    });
+  });
+
   const judge = (of: CheckSubject, said: Content, ...images: readonly ImageSummary[]) =>
     judgeContent(of, said, indexImages(images));
 

@@ -43,17 +43,18 @@ export type Content = {
  */
 export function judgeContent(subject: CheckSubject, content: Content, images: ImageIndex): Verdict {
   const { latest, own, platform } = content;
-  const isSame =
-    own?.configDigest === latest.configDigest || isRunning(subject, [latest.manifestDigest, latest.configDigest]);
-  if (isSame) return fresh(subject, latest.digest);
+  if ((own !== undefined && haveSameImages(own, latest)) || isRunning(subject, digestsWithin(latest)))
+    return fresh(subject, latest.digest);
   if (latest.platform === undefined) return unknownVerdict('The image of the tag does not name its platform', subject);
   if (!runsOn(latest.platform, platform)) {
     const made = quoted(formatPlatform(latest.platform));
     return unknownVerdict(`The image of the tag is made for ${made}, not for ${formatPlatform(platform)}`, subject);
   }
-  const names = [latest.digest, latest.manifestDigest, latest.configDigest];
+  const names = [latest.digest, ...digestsWithin(latest)];
   // Images for other platforms have the same index digest, but another id.
-  const [present] = names.flatMap((one) => images.byId(one) ?? []);
+  const [present] = (latest.alternatives === undefined ? names : [latest.digest]).flatMap(
+    (one) => images.byId(one) ?? [],
+  );
   const failedVersion = failureOf(subject, names);
   return {
     ...judgeNewer(subject, content, failedVersion),
@@ -62,6 +63,24 @@ export function judgeContent(subject: CheckSubject, content: Content, images: Im
     failedVersion,
     newest: latest,
   };
+}
+
+/** The digests of the image for the platform, and of those that an engine may choose instead. */
+function digestsWithin({ manifestDigest, configDigest, alternatives = [] }: RemoteImage): readonly Digest[] {
+  return [
+    manifestDigest,
+    configDigest,
+    ...alternatives.flatMap((one) => [one.manifestDigest, one.configDigest ?? []].flat()),
+  ];
+}
+
+/** Whether an engine finds the same images for its platform. */
+function haveSameImages(one: RemoteImage, other: RemoteImage): boolean {
+  if (one.alternatives === undefined && other.alternatives === undefined)
+    return one.configDigest === other.configDigest;
+  const manifestsOf = ({ manifestDigest, alternatives = [] }: RemoteImage) =>
+    [manifestDigest, ...alternatives.map((each) => each.manifestDigest)].toSorted().join();
+  return manifestsOf(one) === manifestsOf(other);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Cooldown } from '../run/session.ts';
 import type { FailedVersion } from './failed-version.ts';
 import type { Hold } from '../decision/hold.ts';
 import { digestsOf } from '../container/image-index.ts';
-import type { RemoteImage } from '../outside/registry.ts';
+import type { RemoteImage, VerifiedImage } from '../outside/registry.ts';
 import { digestOfRepository, type ImageReference } from '../reference/image-reference.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 
@@ -43,6 +43,10 @@ export type Verdict = {
   readonly retryAfterMs?: number;
   /** The newest image, if the registry has described it. */
   readonly newest?: RemoteImage;
+  /** The image of `insteadDigest`. */
+  readonly instead?: RemoteImage;
+  /** With `stale`: the image that an update must run, because its signature was checked. Absent: no signature is needed. */
+  readonly verified?: VerifiedImage;
   /**
    * With `stale` and `held`: the higher tag of the newer image. Absent: the newer image has the container's own tag.
    */

@@ -1,3 +1,4 @@
+import type { Digest } from '../reference/digest.ts';
 import type { Platform } from '../reference/platform.ts';
 import type { ContainerSettings, ImageConfig, RestartPolicy } from './container-settings.ts';
 
@@ -59,6 +60,8 @@ export type Container = {
   readonly restartCount: number;
   /** The platform that it runs of its image. Present if the engine keeps several under one id. */
   readonly platform?: Platform;
+  /** The manifest that it runs of its image. Present if the engine names images by their index or manifest. */
+  readonly manifestDigest?: Digest;
   readonly settings: ContainerSettings;
   /** Absent when the engine no longer has the image. */
   readonly imageLabels?: Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
 import type { Container, ContainerSummary, Image, ImageSummary, Network } from '../container/container.ts';
 import type { EngineKind } from '../fleet/engine-state.ts';
+import type { Digest } from '../reference/digest.ts';
 import type { Platform } from '../reference/platform.ts';
 import type { PermissionName } from './permission.ts';
 
@@ -18,6 +19,11 @@ export type EngineReader = {
   readonly listImages: (signal?: AbortSignal) => Promise<readonly ImageSummary[]>;
   /** By id or reference; undefined when the engine does not have it. */
   readonly inspectImage: (idOrReference: string, signal?: AbortSignal) => Promise<Image | undefined>;
+  /**
+   * The manifests of an index that the engine can create containers from, by the image's id. Empty if the engine does
+   * not show them: only Docker's containerd image store does, since API 1.48.
+   */
+  readonly manifestsIn: (imageId: string, signal?: AbortSignal) => Promise<readonly Digest[]>;
   readonly listNetworks: (signal?: AbortSignal) => Promise<readonly Network[]>;
   /**
    * The calls of an update that a proxy before the engine, or a plugin of it, forbids. Changes nothing. The engine is

@@ -63,7 +63,10 @@ export type RemoteImage = {
   readonly configDigest: Digest;
   /** From the image config, with empty parts if an image declares none. Undefined if the content is not an image. */
   readonly platform: Platform | undefined;
-  /** The build time, milliseconds since the epoch. Undefined where unknown, or before the second day of 1980. */
+  /**
+   * The build time, milliseconds since the epoch. Undefined where unknown, or before the second day of 1980. With
+   * `alternatives` it is the latest of all.
+   */
   readonly createdAtMs: number | undefined;
   /** Version label of the image's config; absent without one. */
   readonly version?: string;
@@ -71,6 +74,20 @@ export type RemoteImage = {
   readonly sourceUrl?: string;
   /** Compressed size of all its layers. */
   readonly layerBytes?: number;
+  /**
+   * Images of the index that an engine of this platform may choose instead. Absent: there is none. Version, source and
+   * size are given only if they are the same in all.
+   */
+  readonly alternatives?: readonly AlternativeImage[];
+};
+
+/** `configDigest` undefined: its manifest was not read. */
+export type AlternativeImage = Pick<RemoteImage, 'manifestDigest'> & { readonly configDigest: Digest | undefined };
+
+/** The image of one platform whose signature was checked. */
+export type VerifiedImage = Pick<RemoteImage, 'manifestDigest' | 'configDigest'> & {
+  /** Only the image has a signature, and not the index that names it. */
+  readonly isIndexUnsigned: boolean;
 };
 
 /** The engine's `X-Registry-Auth`: https://docs.docker.com/reference/api/engine/#section/Authentication */

@@ -70,6 +70,7 @@ export function transactionOf(
       reference: update?.reference ?? container.settings.Config.Image,
       digest: update?.digest,
       ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
+      ...(update?.verified !== undefined && { verified: update.verified }),
       ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
       ...(update?.mustBeHeld && { mustBeHeld: true as const }),
       hardDependencies: hardDependenciesOfId(graph, container.id).filter((id) => endings.has(id)),

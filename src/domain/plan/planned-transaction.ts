@@ -1,6 +1,7 @@
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
+import type { VerifiedImage } from '../outside/registry.ts';
 import type { Digest } from '../reference/digest.ts';
 
 /** One group of containers that moves together or not at all. */
@@ -44,6 +45,8 @@ export type NewImage = {
   readonly formerReference?: string;
   /** Digest to pull. Undefined when the engine has the image (`linked`, or `no-pull`). */
   readonly digest: Digest | undefined;
+  /** The image of that digest whose signature was checked: no other may run. Absent: no signature is needed. */
+  readonly verified?: VerifiedImage;
   /** An image by its id, preferred if the engine has it. */
   readonly imageId?: string;
   /** Present: only that image in the engine may be used, because nobody has verified a signature of the digest. */

@@ -1,7 +1,7 @@
 import { type ForeignPlatform, formatPlatform, normalisePlatform, samePlatform, type Platform } from './platform.ts';
 
-/** One entry of an OCI index or a Docker manifest list, with the field that the choice needs. */
-export type IndexEntry = { readonly platform?: ForeignPlatform | undefined };
+/** One entry of an OCI index or a Docker manifest list, with the fields that the choice needs. */
+export type IndexEntry = { readonly platform?: ForeignPlatform | undefined; readonly isIndex?: boolean };
 
 /**
  * The manifest that an engine of the wanted platform would choose from an index. Undefined when none fits. An entry
@@ -31,6 +31,35 @@ export function fittingPlatforms<Entry extends IndexEntry>(
     .filter(({ rank }) => rank >= 0)
     .sort((one, other) => one.rank - other.rank)
     .map(({ entry }) => entry);
+}
+
+/**
+ * The entries that an engine of the wanted platform may choose in place of `chosen`. An engine knows the variant of its
+ * processor, which its info does not show, and takes a missing system for its own: see `Normalize` in
+ * https://pkg.go.dev/github.com/containerd/platforms. Entries with the same digest are no alternatives.
+ */
+export function alternativesTo<Entry extends IndexEntry & { readonly digest: string }>(
+  chosen: Entry,
+  manifests: readonly Entry[],
+  wanted: ForeignPlatform,
+): readonly Entry[] {
+  const own = normalisePlatform(wanted);
+  const order = runnablePlatforms(own).map(formatPlatform);
+  const rankOf = ({ platform }: Entry) => order.indexOf(formatPlatform(normalisePlatform(platform ?? {})));
+  const chosenRank = rankOf(chosen);
+
+  function mayBeChosen(entry: Entry): boolean {
+    const { os, architecture } = normalisePlatform(entry.platform ?? {});
+    if (os === '' && architecture === '') return chosenRank < 0 || entry.isIndex === true;
+    if (os !== '' && os !== own.os) return false;
+    if (os === '' || architecture === '') return architecture === '' || architecture === own.architecture;
+    const rank = rankOf(entry);
+    if (rank >= 0) return chosenRank < 0 || rank <= chosenRank;
+    return architecture === own.architecture && own.variant === '';
+  }
+
+  const others = manifests.filter((entry) => entry.digest !== chosen.digest && mayBeChosen(entry));
+  return [...new Map(others.map((entry) => [entry.digest, entry])).values()];
 }
 
 /** Whether an engine runs the image without emulation. A field that the image does not declare matches any engine. */

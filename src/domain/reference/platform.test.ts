@@ -1,4 +1,4 @@
-import { choosePlatform, runsOn } from './choose-platform.ts';
+import { alternativesTo, choosePlatform, runsOn } from './choose-platform.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fixtureTable } from '../../../test/support/fixture-table.ts';
@@ -50,6 +50,30 @@ describe('choosePlatform()', () => {
         expect(chosen !== undefined && samePlatform(chosen.platform, wanted)).toBe(true);
       }),
     );
+  });
+});
+
+describe('alternativesTo()', () => {
+  test.each(fixtureTable('platform-alternatives.txt'))(
+    'for %s of %s, %s may be %s',
+    (wanted, index = '', chosen, others) => {
+      const manifests = index
+        .split(' ')
+        .map((text, at) => ({ ...entry(text.replaceAll('-', ''), at + 1), digest: `${at}` }));
+      const taken = choosePlatform(manifests, platform(wanted));
+      expect(taken?.number).toBe(Number(chosen));
+      const found = alternativesTo(taken!, manifests, platform(wanted)).map(({ number }) => number);
+      expect(found.join() || '-').toBe(others);
+    },
+  );
+
+  test('are other images, each once', () => {
+    const amd64 = { os: 'linux', architecture: 'amd64' };
+    const [one, other] = [
+      { digest: '1', platform: amd64 },
+      { digest: '2', platform: { ...amd64, variant: 'v3' } },
+    ];
+    expect(alternativesTo(one, [one, other, { ...one }, { ...other, platform: amd64 }], amd64)).toHaveLength(1);
   });
 });
 

@@ -62,13 +62,14 @@ export function repeatsField(text: string): boolean {
   return false;
 }
 
-function endOfString(text: string, start: number): number {
+/** The place of the quotation mark that ends a string of valid JSON; `start` is that of the first one. */
+export function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
   return at;
 }
 
-/** Both directions, because the long s has an upper case only, and the sign of kelvin a lower case only. */
-function foldCase(text: string): string {
+/** The name of a field as a parser sees it that ignores the case. Both directions, because the long s has an upper case only, and the sign of kelvin a lower case only. */
+export function foldCase(text: string): string {
   return text.toUpperCase().toLowerCase();
 }

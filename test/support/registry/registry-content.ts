@@ -17,6 +17,8 @@ export type ImageSpec = {
   readonly created?: string;
   /** Makes one image differ from another. */
   readonly label?: string;
+  /** The label of its version. */
+  readonly version?: string;
   readonly configType?: string;
   /** Its config lists a layer, as that of every image does. */
   readonly hasLayers?: boolean;
@@ -40,9 +42,10 @@ export function sha256(text: string | Buffer): Digest {
 /** An image of one platform; a tag is `repository:tag`. */
 export function putImage(content: Content, tag: string | undefined, spec: ImageSpec = {}): PushedImage {
   const { os = 'linux', architecture = 'amd64', created = '2026-01-01T00:00:00.123456789Z', label = '' } = spec;
-  const { configType = 'application/vnd.oci.image.config.v1+json', variant } = spec;
+  const { configType = 'application/vnd.oci.image.config.v1+json', variant, version } = spec;
+  const Labels = { label, 'org.opencontainers.image.version': version };
   const rootfs = spec.hasLayers === true ? { type: 'layers', diff_ids: [sha256('layer')] } : undefined;
-  const config = JSON.stringify({ os, architecture, variant, created, config: { Labels: { label } }, rootfs });
+  const config = JSON.stringify({ os, architecture, variant, created, config: { Labels }, rootfs });
   const configDigest = sha256(config);
   content.blobs.set(configDigest, config);
   const digest = putManifest(content, tag, ociManifest, {

@@ -28,6 +28,23 @@ describe('images', () => {
     expect(server.requests[0]?.path).toBe('/images/registry.test%3A5000/team/app%40sha256%3Aa/json');
   });
 
+  test('tell which manifests of an index the engine has, and none where it does not tell', async () => {
+    const digest = (letter: string) => `sha256:${letter.repeat(64)}`;
+    const manifest = (letter: string, more: object) => ({ ID: 'x', Descriptor: { digest: digest(letter) }, ...more });
+    const Manifests = [
+      manifest('a', { Available: true, Kind: 'image' }),
+      manifest('b', { Available: false, Kind: 'image' }),
+      manifest('c', { Available: true, Kind: 'attestation' }),
+      manifest('d', { Available: true, Kind: 'unknown' }),
+      { Available: true, Kind: 'image', Descriptor: { digest: 'sha256:x' } },
+    ];
+    const { engine, server } = await connectedEngine({ script: { '*': { Id: 'sha256:1', Manifests } } });
+    expect(await engine.manifestsIn('sha256:1')).toEqual([digest('a'), digest('d')]);
+    expect(server.requests[0]).toMatchObject({ path: '/images/sha256%3A1/json', query: { manifests: '1' } });
+    const older = await connectedEngine({ script: { '*': { Id: 'sha256:1' } } });
+    expect(await older.engine.manifestsIn('sha256:1')).toEqual([]);
+  });
+
   test('are undefined where there is none', async () => {
     const { engine } = await connectedEngine({
       script: { '*': (_, response) => refuse(response, 404, 'No such image: x') },

@@ -2,6 +2,8 @@ import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { Container, Image, ImageSummary } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { repositoryName, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
+import { type Digest, parseDigest } from '../../../domain/reference/digest.ts';
+import { arrayOf } from '../../../domain/text/json-value.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { capabilitiesOf, errorPatterns } from '../translate/capabilities.ts';
 import { change } from './changes.ts';
@@ -10,7 +12,7 @@ import { readList } from '../reading/lists.ts';
 import { completeImage, withoutLocalDigests } from '../podman/image.ts';
 import { readInspected } from '../reading/reads.ts';
 import { readImage, readImageSummary } from '../translate/translate.ts';
-import { fields, isDefined, pathSegment, textMap } from '../transport/json-fields.ts';
+import { fields, isDefined, pathSegment, text, textMap } from '../transport/json-fields.ts';
 
 export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {
   const answer = await readList(client, { thing: 'image', path: '/images/json', signal });
@@ -32,6 +34,20 @@ export async function inspectImage(
   if (answer === undefined) return undefined;
   const { dockerWords } = capabilitiesOf(await client.version(signal));
   return readImage(dockerWords ? answer : await completeImage(client, answer, signal));
+}
+
+/** https://docs.docker.com/reference/api/engine/version-history/#v148-api-changes */
+export async function manifestsIn(client: Client, imageId: string, signal?: AbortSignal): Promise<readonly Digest[]> {
+  const answer = await readInspected(client, {
+    doing: `inspect the image ${quoted(imageId, 300)}`,
+    path: `${imagePath(imageId)}/json`,
+    query: { manifests: '1' },
+    signal,
+  });
+  return arrayOf(answer?.['Manifests']).flatMap((entry) => {
+    const { Available, Kind, Descriptor } = fields(entry);
+    return Available === true && Kind !== 'attestation' ? (parseDigest(text(fields(Descriptor)['digest'])) ?? []) : [];
+  });
 }
 
 /**

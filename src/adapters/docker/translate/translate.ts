@@ -9,6 +9,7 @@ import type {
   Image,
   ImageSummary,
 } from '../../../domain/container/container.ts';
+import { parseDigest } from '../../../domain/reference/digest.ts';
 import { podmanActions, podmanStates } from './capabilities.ts';
 import { readImageConfig, readSettings } from './settings.ts';
 import { count, fields, text, textMap, texts, timeMs } from '../transport/json-fields.ts';
@@ -64,14 +65,19 @@ export function readContainer(answer: unknown, obstacle?: string): Container {
     createdAtMs: timeMs(inspected['Created']),
     state: readState(fields(inspected['State']), fields(fields(inspected['Config'])['Healthcheck'])),
     restartCount: count(inspected['RestartCount']),
-    ...platformOf(fields(fields(inspected['ImageManifestDescriptor'])['platform'])),
+    ...manifestOf(fields(inspected['ImageManifestDescriptor'])),
     settings: readSettings(inspected, obstacle),
   };
 }
 
-function platformOf({ os, architecture, variant }: JsonObject): Pick<Container, 'platform'> {
-  if (text(os) === '' || text(architecture) === '') return {};
-  return { platform: { os: text(os), architecture: text(architecture), variant: text(variant) } };
+function manifestOf({ digest, platform }: JsonObject): Pick<Container, 'platform' | 'manifestDigest'> {
+  const manifestDigest = parseDigest(text(digest));
+  const { os, architecture, variant } = fields(platform);
+  const isNamed = text(os) !== '' && text(architecture) !== '';
+  return {
+    ...(isNamed && { platform: { os: text(os), architecture: text(architecture), variant: text(variant) } }),
+    ...(manifestDigest !== undefined && { manifestDigest }),
+  };
 }
 
 /** One entry of `GET /images/json`; undefined without an id. */

@@ -1,6 +1,6 @@
 import { labelledVersion, sourceOf } from '../../../domain/container/image-labels.ts';
-import type { RemoteImage } from '../../../domain/outside/registry.ts';
-import { fittingPlatforms, runsOn } from '../../../domain/reference/choose-platform.ts';
+import type { AlternativeImage, RemoteImage } from '../../../domain/outside/registry.ts';
+import { alternativesTo, fittingPlatforms, runsOn } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import {
   type ForeignPlatform,
@@ -11,9 +11,10 @@ import {
 import { printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../client/client.ts';
 import { RegistryFailure, cut } from '../transport/failure.ts';
-import { type JsonObject, arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
-import { configTypes, type Manifest } from './manifest.ts';
+import { type JsonObject, arrayOf, objectOf, stringOf } from '../../../domain/text/json-value.ts';
+import { configTypes, type Entry, type Manifest } from './manifest.ts';
 import { fetchBlob, fetchManifest, type RepositoryEndpoint } from './manifests.ts';
+import { parseOneReading } from './one-reading.ts';
 
 export type DescribeOptions = {
   readonly digest: Digest;
@@ -24,7 +25,7 @@ export type DescribeOptions = {
 
 /**
  * Follows a digest to the config of the image for a platform: one to three requests, and more where an index contains
- * indexes, or images without a platform.
+ * indexes, images without a platform, or other images that an engine may choose instead.
  */
 export async function describeImage(
   client: Client,
@@ -33,25 +34,18 @@ export async function describeImage(
   signal?: AbortSignal,
 ): Promise<RemoteImage> {
   const offered = new Set<string>();
-  let others: RemoteImage | undefined;
+  const alternatives = new Map<Digest, Entry>();
+  let others: OneImage | undefined;
   let fetches = 0;
 
   /** The first image that the machine runs, as containerd looks for it: https://pkg.go.dev/github.com/containerd/containerd/images#Manifest */
-  async function find(at: Digest, isSure: boolean): Promise<RemoteImage | undefined> {
+  async function find(at: Digest, isSure: boolean): Promise<OneImage | undefined> {
     if ((fetches += 1) > maxManifests)
       throw new RegistryFailure('registry-invalid', 'its index leads to too many other manifests');
     const manifest = await fetchManifest(client, place, at, signal);
     if (manifest.kind === 'image') {
-      const { configDigest, layerBytes } = manifest;
-      const config = await fetchConfig(client, place, manifest, signal);
-      const image = {
-        digest,
-        manifestDigest: at,
-        configDigest,
-        ...(layerBytes !== undefined && { layerBytes }),
-        ...config,
-      };
-      if (isSure || config.platform === undefined || runsOn(config.platform, platform)) return image;
+      const image = await describeManifest(client, place, { at, manifest }, signal);
+      if (isSure || image.platform === undefined || runsOn(image.platform, platform)) return image;
       others ??= image;
       return undefined;
     }
@@ -60,16 +54,98 @@ export async function describeImage(
     const fitting = fittingPlatforms(manifest.entries, platform);
     for (const entry of fitting) {
       const found = await find(entry.digest, entry.platform !== undefined || fitting.length === 1);
-      if (found !== undefined) return found;
+      if (found === undefined) continue;
+      for (const other of alternativesTo(entry, manifest.entries, platform)) alternatives.set(other.digest, other);
+      return found;
     }
     return undefined;
   }
 
   const image = (await find(digest, true)) ?? others;
-  if (image !== undefined) return image;
+  if (image !== undefined)
+    return {
+      digest,
+      ...(await withAlternatives(client, place, { image, platform, entries: [...alternatives.values()] }, signal)),
+    };
   offered.delete('unknown/unknown');
   const list = offered.size === 0 ? 'nothing' : showable(cut([...offered].sort().join(', ')));
   throw new RegistryFailure('registry-not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
+}
+
+type OneImage = Omit<RemoteImage, 'digest' | 'alternatives'>;
+
+async function describeManifest(
+  client: Client,
+  place: RepositoryEndpoint,
+  { at, manifest }: { readonly at: Digest; readonly manifest: Extract<Manifest, { kind: 'image' }> },
+  signal: AbortSignal | undefined,
+): Promise<OneImage> {
+  const { configDigest, layerBytes } = manifest;
+  const sizes = layerBytes === undefined ? {} : { layerBytes };
+  return { manifestDigest: at, configDigest, ...sizes, ...(await fetchConfig(client, place, manifest, signal)) };
+}
+
+/** The image with only those facts that hold for the other entries too. At most four are read. */
+async function withAlternatives(
+  client: Client,
+  place: RepositoryEndpoint,
+  {
+    image,
+    platform,
+    entries,
+  }: { readonly image: OneImage; readonly platform: Platform; readonly entries: readonly Entry[] },
+  signal: AbortSignal | undefined,
+): Promise<Omit<RemoteImage, 'digest'>> {
+  async function read({ digest }: Entry): Promise<OneImage | undefined> {
+    const manifest = await fetchManifest(client, place, digest, signal);
+    return manifest.kind === 'index' ? undefined : describeManifest(client, place, { at: digest, manifest }, signal);
+  }
+
+  const isMany = entries.length > maxAlternatives;
+  const answers = await Promise.all(
+    entries.map(async (entry) => ({ entry, other: isMany ? undefined : await read(entry).catch(undefinedIfBroken) })),
+  );
+  // Engines read the config of an image without a platform.
+  const found = answers.filter(
+    ({ entry, other }) =>
+      entry.platform !== undefined || other?.platform === undefined || runsOn(other.platform, platform),
+  );
+  if (found.length === 0) return image;
+  const alternatives = found.map(({ entry, other }): AlternativeImage => ({
+    manifestDigest: entry.digest,
+    configDigest: other?.configDigest,
+  }));
+  return {
+    ...withCommonFacts(
+      image,
+      found.map(({ other }) => other),
+    ),
+    alternatives,
+  };
+}
+
+/** Indexes name two or three variants of an architecture. */
+const maxAlternatives = 4;
+
+/** An entry that no engine can use either. Other failures may pass, so they are failures of the whole. */
+function undefinedIfBroken(error: unknown): undefined {
+  if (error instanceof RegistryFailure && (error.code === 'registry-not-found' || error.code === 'registry-invalid'))
+    return undefined;
+  throw error;
+}
+
+function withCommonFacts(image: OneImage, others: readonly (OneImage | undefined)[]): OneImage {
+  const { version, sourceUrl, layerBytes, ...rest } = image;
+  const isCommon = (field: 'version' | 'sourceUrl' | 'layerBytes') =>
+    others.every((other) => other !== undefined && other[field] === image[field]);
+  const times = [image, ...others].map((one) => one?.createdAtMs);
+  return {
+    ...rest,
+    createdAtMs: times.every((ms) => ms !== undefined) ? Math.max(...times) : undefined,
+    ...(version !== undefined && isCommon('version') && { version }),
+    ...(sourceUrl !== undefined && isCommon('sourceUrl') && { sourceUrl }),
+    ...(layerBytes !== undefined && isCommon('layerBytes') && { layerBytes }),
+  };
 }
 
 /** An index of one image for each of a few platforms needs two. */
@@ -127,7 +203,7 @@ async function fetchConfig(
  * that names no system or architecture has empty parts: engines run it on any machine.
  */
 export function parseImageConfig(body: Buffer): ImageConfig {
-  const fields = parseJsonObject(body);
+  const fields = parseOneReading(body, 'image config');
   const text = (name: string): string => printable(stringOf(fields?.[name]) ?? '', maxNameLength);
   const platform = { os: text('os'), architecture: text('architecture'), variant: text('variant') };
   const isNamed = platform.os !== '' && platform.architecture !== '';

@@ -1,10 +1,11 @@
 import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
 import type { ForeignPlatform } from '../../../domain/reference/platform.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { type JsonObject, arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
+import { type JsonObject, arrayOf, objectOf, stringOf } from '../../../domain/text/json-value.ts';
+import { parseOneReading } from './one-reading.ts';
 
 /** One line of an index. */
-type Entry = {
+export type Entry = {
   readonly digest: Digest;
   /** Undefined also where it names neither a system nor an architecture. */
   readonly platform: ForeignPlatform | undefined;
@@ -25,11 +26,11 @@ export type Manifest =
 
 /**
  * Parses the body of a manifest. Throws `registry-invalid` for any other body. The body's `mediaType` takes precedence
- * over the header, because stores and proxies change headers. A body that could be both an index and an image is
- * refused: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m
+ * over the header, because stores and proxies change headers. A body that could be both an index and an image, or that
+ * other parsers read differently, is refused: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m
  */
 export function parseManifest(body: Buffer, contentType: string | undefined): Manifest {
-  const fields = parseJsonObject(body);
+  const fields = parseOneReading(body, 'manifest');
   if (fields === undefined) throw invalid('its answer is not a manifest');
   const type = stringOf(fields['mediaType']) ?? mediaTypeOf(contentType);
   if (outdatedTypes.has(type) || fields['schemaVersion'] === 1) throw outdated();

@@ -43,9 +43,8 @@ export async function judgeProvenVersion(
   if (status === 'held') return { ...newest, status, reason, eligibleAtMs, failedVersion, ...(hold && { hold }) };
   if (status === 'fresh') return held(newest, 'and earlier waves run the same version as this container');
   if (status !== 'stale') return held(newest, `but the version of earlier waves cannot be used: ${reason}`);
-  const instead = { ...newest, insteadDigest: digest };
-  const signed = await requireSignature(outside, subject, { ...instead, newest: latest }, signal);
-  return { ...instead, status: signed.status, reason: signed.reason, ...(signed.hold && { hold: signed.hold }) };
+  const { verified: _, ...rest } = newest;
+  return requireSignature(outside, subject, { ...rest, insteadDigest: digest, instead: latest }, signal);
 }
 
 function held(newest: Verdict, why: string): Verdict {

@@ -1,6 +1,6 @@
 import type { Verdict, CheckSubject } from '../../../domain/check/verdict.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
-import type { RemoteImage } from '../../../domain/outside/registry.ts';
+import type { RemoteImage, VerifiedImage } from '../../../domain/outside/registry.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import type { ImageReference } from '../../../domain/reference/image-reference.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
@@ -18,8 +18,8 @@ type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
 type SignatureSettings = Pick<ServiceSettings, 'verifyWith' | 'verifyIdentities' | 'verifyAnnotations'>;
 
 /**
- * Holds the verdict back if the image that an update would pull needs a signature and has none. Throws the registry's
- * `ServiceError` if signatures cannot be read.
+ * Holds the verdict back if the image that an update would pull needs a signature and has none. Otherwise the verdict
+ * names the image that must run. Throws the registry's `ServiceError` if signatures cannot be read.
  */
 export async function requireSignature(
   outside: Signed,
@@ -29,45 +29,83 @@ export async function requireSignature(
 ): Promise<Verdict> {
   if (verdict.status !== 'stale') return verdict;
   const digest = verdict.insteadDigest ?? verdict.latestDigest;
-  const { newest, candidate } = verdict;
-  const { reference = subject.reference } = candidate ?? {};
-  const image = newest?.digest === digest ? newest : undefined;
-  const why = await whyUnsigned(outside, subject.inForce, { reference, digest, image }, signal);
-  return why === undefined ? verdict : unsigned(verdict, why);
+  const { reference = subject.reference } = verdict.candidate ?? {};
+  const image = [verdict.instead, verdict.newest].find((one) => one !== undefined && one.digest === digest);
+  const judged = await verifyImage(outside, subject.inForce, { reference, digest, image }, signal);
+  if (judged.kind === 'unsigned') return unsigned(verdict, judged.why);
+  return judged.kind === 'signed' ? { ...verdict, verified: judged.verified } : verdict;
 }
 
 type ImageToPull = {
   readonly reference: ImageReference;
   readonly digest: Digest | undefined;
-  /** Its description by the registry, if there is one. */
-  readonly image: Pick<RemoteImage, 'manifestDigest'> | undefined;
+  /** Its description by the registry for the platform. */
+  readonly image: RemoteImage | undefined;
 };
 
+/** `why` is a clause: `not signed by "team": it has no signature`. */
+type Judged =
+  | { readonly kind: 'unneeded' }
+  | { readonly kind: 'unsigned'; readonly why: string }
+  | { readonly kind: 'signed'; readonly verified: VerifiedImage };
+
 /**
- * Why an image must not be pulled: it needs a signature and has none. A clause: `not signed by "team": it has no
- * signature`. Throws the registry's `ServiceError` if signatures cannot be read.
+ * Whether an image may be pulled, as far as it needs a signature: of its index, or of the image itself. Throws the
+ * registry's `ServiceError` if signatures cannot be read.
  */
-export async function whyUnsigned(
-  { registry, verificationKeys = [] }: Signed,
+export async function verifyImage(
+  outside: Signed,
   inForce: SignatureSettings,
   { reference, digest, image }: ImageToPull,
   signal: AbortSignal | undefined,
+): Promise<Judged> {
+  const needed = neededSignature(inForce, outside.verificationKeys ?? []);
+  if (needed === undefined) return { kind: 'unneeded' };
+  if (digest === undefined || image?.digest !== digest)
+    return { kind: 'unsigned', why: notSigned(needed.names, 'its digest is not known') };
+  const { manifestDigest, configDigest } = image;
+  const found = await findSigned(outside, needed, { reference, digests: [digest, manifestDigest] }, signal);
+  if ('why' in found) return { kind: 'unsigned', why: notSigned(needed.names, found.why) };
+  return { kind: 'signed', verified: { manifestDigest, configDigest, isIndexUnsigned: found.signed !== digest } };
+}
+
+/** Why the image of that digest is not signed, whatever the index that names it: see `verifyImage`. */
+export async function whyUnsigned(
+  outside: Signed,
+  inForce: SignatureSettings,
+  { reference, digest }: { readonly reference: ImageReference; readonly digest: Digest },
+  signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  const needed = neededSignature(inForce, verificationKeys);
+  const needed = neededSignature(inForce, outside.verificationKeys ?? []);
   if (needed === undefined) return undefined;
-  const { names, fault, annotations, identities, remark } = needed;
-  if (fault !== undefined) return notSigned(names, fault);
+  const found = await findSigned(outside, needed, { reference, digests: [digest] }, signal);
+  return 'why' in found ? notSigned(needed.names, found.why) : undefined;
+}
+
+/** The first of the digests that one of the keys has signed. A signature may be stored beside any of them. */
+async function findSigned(
+  { registry, verificationKeys = [] }: Signed,
+  { names, fault, annotations, identities, remark }: NeededSignature,
+  { reference, digests }: { readonly reference: ImageReference; readonly digests: readonly Digest[] },
+  signal: AbortSignal | undefined,
+): Promise<{ readonly signed: Digest } | { readonly why: string }> {
+  if (fault !== undefined) return { why: fault };
   const keys = verificationKeys.filter(({ name }) => names.includes(name));
-  if (keys.length === 0) return notSigned(names, 'no key of that name is given with --verify-key');
-  if (digest === undefined) return notSigned(names, 'its digest is not known');
-  const digests = [...new Set([digest, image?.manifestDigest ?? digest])];
-  const judge = createSignatureJudge({ reference, digests, keys, annotations, identities });
-  for (const each of digests) {
-    let part: FoundSignatures | undefined = await registry.signaturesOf(reference, each, signal);
-    for (; part !== undefined; part = await part.next?.(signal))
-      if (judge.signerIn(part.found) !== undefined) return undefined;
+  if (keys.length === 0) return { why: 'no key of that name is given with --verify-key' };
+  const places = [...new Set(digests)];
+  const judgeOf = (named: readonly Digest[]) =>
+    createSignatureJudge({ reference, digests: named, keys, annotations, identities });
+  const judge = judgeOf(places);
+  for (const place of places) {
+    let part: FoundSignatures | undefined = await registry.signaturesOf(reference, place, signal);
+    for (; part !== undefined; part = await part.next?.(signal)) {
+      const { found }: FoundSignatures = part;
+      if (judge.signerIn(found) === undefined) continue;
+      const signed = places.find((digest) => judgeOf([digest]).signerIn(found) !== undefined);
+      if (signed !== undefined) return { signed };
+    }
   }
-  return notSigned(names, judge.why() + remark);
+  return { why: judge.why() + remark };
 }
 
 /** Like `requireSignature`, for a verdict without a registry request: no signature can be read. */
@@ -128,5 +166,6 @@ function notSigned(keys: readonly string[], why: string): string {
 }
 
 function unsigned(verdict: Verdict, why: string): Verdict {
-  return { ...verdict, status: 'held', hold: 'unsigned', reason: `${verdict.reason}, but ${why}` };
+  const { verified: _, ...rest } = verdict;
+  return { ...rest, status: 'held', hold: 'unsigned', reason: `${verdict.reason}, but ${why}` };
 }

@@ -75,6 +75,7 @@ export function createSwarmEngine(engine: Engine, { shared, members, ownId }: Sw
     inspectContainer: () => Promise.resolve(undefined),
     listImages: () => Promise.resolve([]),
     inspectImage: () => Promise.resolve(undefined),
+    manifestsIn: () => Promise.resolve([]),
     events,
     close: () => Promise.resolve(),
   };

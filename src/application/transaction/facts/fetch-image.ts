@@ -1,7 +1,10 @@
 import { defined } from '../../../domain/text/defined.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import type { Container, Image } from '../../../domain/container/container.ts';
-import { isDigest } from '../../../domain/reference/digest.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import { digestsOf } from '../../../domain/container/image-index.ts';
+import type { VerifiedImage } from '../../../domain/outside/registry.ts';
+import { type Digest, isDigest } from '../../../domain/reference/digest.ts';
 import {
   formatReference,
   type ImageReference,
@@ -13,6 +16,7 @@ import type { PullRequest } from '../../../domain/outside/engine-writer.ts';
 import type { PullProgress } from '../../../domain/run/event.ts';
 import { type Platform, sameArchitecture } from '../../../domain/reference/platform.ts';
 import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 
@@ -24,23 +28,77 @@ export type FetchContext = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** The image of the planned digest: from the engine if it has it, else pulled. Undefined if it is gone after the pull. */
+/**
+ * The image of the planned digest: from the engine if it has it, else pulled. Undefined if it is gone after the pull.
+ * Throws if the engine has no image that is proven to be the one whose signature was checked.
+ */
 export async function fetchImage(
-  { outside, settings, runId, info, signal }: FetchContext,
+  context: FetchContext,
   planned: PlannedMember,
   platform: Platform | undefined,
 ): Promise<Image | undefined> {
-  const { engine, publish } = outside;
-  const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, signal);
+  const { engine } = context.outside;
+  const { verified, digest } = planned;
+  const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, context.signal);
   if (held !== undefined || planned.mustBeHeld === true) return held;
-  if (planned.digest === undefined) return engine.inspectImage(planned.reference, signal);
-  const reference = withDigest(parseImageReference(planned.reference), planned.digest);
-  const exact = formatReference(reference);
-  const present = await engine.inspectImage(exact, signal);
+  if (digest === undefined) return engine.inspectImage(planned.reference, context.signal);
+  return verified === undefined
+    ? fetchDigest(context, planned, { digest, platform })
+    : fetchVerified(context, planned, { digest, platform, verified });
+}
+
+type Wanted = { readonly digest: Digest; readonly platform: Platform | undefined };
+
+/**
+ * The engine chooses from an index by rules of its own. Its choice is compared with the verified image, and that image
+ * is pulled by its own digest if they differ. An index without a signature is not given to the engine.
+ */
+async function fetchVerified(
+  context: FetchContext,
+  planned: PlannedMember,
+  { digest, platform, verified }: Wanted & { readonly verified: VerifiedImage },
+): Promise<Image> {
+  const { manifestDigest, isIndexUnsigned } = verified;
+  const digests = isIndexUnsigned ? [manifestDigest] : [...new Set([digest, manifestDigest])];
+  for (const each of digests) {
+    const image = await fetchDigest(context, planned, { digest: each, platform });
+    if (image !== undefined && (await isVerified(context, image, verified))) return image;
+  }
+  const name = quoted(planned.container.name);
+  throw new ServiceError(
+    'invalid-input',
+    `Cannot update ${name}: the engine does not show that its image of "${planned.reference}" is the one whose signature was checked, ${manifestDigest}`,
+    { remedy: 'remove that image from the engine, so that it is pulled again' },
+  );
+}
+
+/**
+ * The id of an image is the digest of its config, its manifest or its index. Docker compares the layers with the config.
+ * Podman 4 does not, but shows the digests of the manifests that it has pulled. An index proves nothing, unless the
+ * engine has only one of its images.
+ */
+async function isVerified(
+  { outside: { engine }, info, signal }: FetchContext,
+  image: Image,
+  { manifestDigest, configDigest }: VerifiedImage,
+): Promise<boolean> {
+  if (image.id === manifestDigest) return true;
+  if (image.id === configDigest) return info.kind === 'docker' || digestsOf(image).includes(manifestDigest);
+  const present = await engine.manifestsIn(image.id, signal);
+  return present.length > 0 && present.every((each) => each === manifestDigest);
+}
+
+async function fetchDigest(
+  { outside, settings, runId, info, signal }: FetchContext,
+  { container, reference: text }: PlannedMember,
+  { digest, platform }: Wanted,
+): Promise<Image | undefined> {
+  const reference = withDigest(parseImageReference(text), digest);
+  const present = await outside.engine.inspectImage(formatReference(reference), signal);
   // An index has one digest for all platforms.
   if (present !== undefined && sameArchitecture(present, platform ?? info.platform)) return present;
   const onProgress = (progress: PullProgress) =>
-    publish({ kind: 'pull_progress', runId, container: planned.container.name, progress });
+    outside.publish({ kind: 'pull_progress', runId, container: container.name, progress });
   return pull({ outside, settings, signal }, reference, { platform, onProgress });
 }
 

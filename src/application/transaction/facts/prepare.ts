@@ -19,7 +19,7 @@ import {
 import { effectiveSettings } from '../../../domain/settings/effective-settings.ts';
 import { labelValuesOf, readLabels } from '../../../domain/settings/labels.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import { formatPlatform, samePlatform } from '../../../domain/reference/platform.ts';
+import { formatPlatform, sameArchitecture, samePlatform } from '../../../domain/reference/platform.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
@@ -105,7 +105,9 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
       remedy: `pull "${planned.reference}" again`,
     });
   }
-  if (!runsOn(image, info.platform) && !(oldImage && samePlatform(image, oldImage))) {
+  // An engine knows the variant of its processor, and may have chosen by it, even if its info shows none.
+  const mayRun = info.platform.variant === '' && sameArchitecture(image, info.platform);
+  if (!mayRun && !runsOn(image, info.platform) && !(oldImage && samePlatform(image, oldImage))) {
     throw new ServiceError(
       'invalid-input',
       `Cannot update "${container.name}": the new image is for ${formatPlatform(image)}, the engine runs ${formatPlatform(info.platform)}`,

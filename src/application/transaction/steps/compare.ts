@@ -6,6 +6,8 @@ import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { partsAsTheyWere, replacedByIdAndName } from './recipe-of.ts';
 import type { StepContext } from './step-context.ts';
+import type { Container } from '../../../domain/container/container.ts';
+import type { PreparedMember } from '../facts/prepare.ts';
 
 /** Compares a successor with its old container. An unwanted difference ends the update before the first stop. */
 export async function compareCreated(
@@ -19,6 +21,8 @@ export async function compareCreated(
   if (parts?.oldImage === undefined || created === undefined || member === undefined)
     return { kind: 'unknown', message: 'it is gone' };
   const isAutoRemoveReplica = transaction.autoRemoveReplicas.get(member.oldId) === id;
+  if (!isAutoRemoveReplica && runsOther(created, parts))
+    return { kind: 'refused', status: 0, message: 'the engine created it from another image than the verified one' };
   const found = differences(
     withAutoRemove(parts.planned.container, !isAutoRemoveReplica && member.autoRemoves),
     created,
@@ -34,4 +38,10 @@ export async function compareCreated(
   if (found.length === 0) return { kind: 'done' };
   const list = found.map(({ field, before, after }) => `${field} would be ${after} instead of ${before}`).join('; ');
   return { kind: 'refused', status: 0, message: `the engine created it differently: ${list}` };
+}
+
+/** Somebody may move the tag, or pull more of an index, between the proof of the image and the creation. */
+function runsOther({ imageId, manifestDigest }: Container, { image, planned: { verified } }: PreparedMember): boolean {
+  if (verified === undefined) return false;
+  return imageId !== image.id || (manifestDigest !== undefined && manifestDigest !== verified.manifestDigest);
 }
