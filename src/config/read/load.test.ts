@@ -336,6 +336,23 @@ describe('precedence', () => {
     expect(settings.service.disableContainers).toEqual(['a', 'b', 'c', 'd']);
   });
 
+  test('repeated flags about signatures add up, and an empty one drops no rule', () => {
+    const { service } = settingsOf(
+      [
+        '--verify-annotation',
+        'env=prod',
+        '--verify-annotation=by=x',
+        '--verify-identity=a.test/a=b.test/a,c.test/a=b.test/a',
+      ],
+      { UPKEEP_VERIFY_ANNOTATION: 'z=z' },
+    );
+    expect(service.verifyAnnotations).toMatchObject({ text: 'env=prod,by=x' });
+    expect(service.verifyIdentities).toMatchObject({ text: 'a.test/a=b.test/a,c.test/a=b.test/a' });
+    for (const flag of ['--verify-key', '--verify-annotation', '--verify-identity'])
+      for (const args of [[flag, ''], [`${flag}=`], [flag, ' ']])
+        expect(load(args, {})).toMatchObject({ kind: 'faults' });
+  });
+
   test('variables of the Watchtower family that are in effect are named, others not', () => {
     const loaded = load([], {
       WATCHTOWER_CLEANUP: '1',

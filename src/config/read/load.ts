@@ -120,7 +120,7 @@ const keysOfService: ReadonlySet<OptionKey> = new Set(['remoteUrl', 'remoteToken
 
 function readValue(option: Option, source: string, texts: readonly string[]): Read<unknown> {
   const last = texts.at(-1) ?? '';
-  const isText = option.kind === 'text' || option.kind === 'parsed';
+  const isText = option.kind === 'text' || (option.kind === 'parsed' && option.isList !== true);
   if (isText && last.trim() === '') return { kind: 'value', value: option.default };
   if (option.kind === 'text' && option.mayNameFile === true) {
     const file = readFileValue(source, last);
@@ -146,6 +146,7 @@ function readParsed(option: Option, source: string, texts: readonly string[]): R
     return { kind: 'value', value: true };
   const parsed = parseValue(option, texts);
   if (parsed.kind === 'value') return parsed;
-  const shown = option.kind === 'list' ? texts.join(',') : (texts.at(-1) ?? '');
+  const isList = option.kind === 'list' || (option.kind === 'parsed' && option.isList === true);
+  const shown = isList ? texts.join(',') : (texts.at(-1) ?? '');
   return { kind: 'fault', fault: refusedValue(source, shown, parsed.expected, option.secret === true) };
 }

@@ -9,7 +9,7 @@ export type Parsed = { readonly kind: 'value'; readonly value: unknown } | Refus
 
 type Refusal = { readonly kind: 'refused'; readonly expected: string };
 
-/** Parses the texts of an option. A list uses all of them, every other kind the last one. */
+/** Parses the texts of an option. Lists use all of them, every other kind the last one. */
 export function parseValue(option: Option, texts: readonly string[]): Parsed {
   const text = texts.at(-1) ?? '';
   switch (option.kind) {
@@ -24,7 +24,7 @@ export function parseValue(option: Option, texts: readonly string[]): Parsed {
     case 'choice':
       return parseChoice(option.choices, option.aliases ?? {}, text);
     case 'parsed':
-      return parseOwnGrammar(option, text);
+      return parseOwnGrammar(option, option.isList === true ? texts.join(',') : text);
     case 'text':
       return option.accepts === undefined || option.accepts.test(text) ? value(text) : refused(option.accepts.expected);
   }

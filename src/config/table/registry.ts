@@ -113,6 +113,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     separators: 'comma',
     placeholder: 'FILE',
     atMost: 20,
+    needsItem: true,
     meaning:
       'PEM file with one or more public keys (ECDSA, RSA or Ed25519, as cosign makes them), named after the file: team.pub is team. A new image is accepted only if the registry has a cosign signature by one of these keys',
     example: '/keys/team.pub',

@@ -70,6 +70,8 @@ export type ChoiceOption = Shared<string> & {
 /** A value with its own grammar. An empty text means the default. */
 export type ParsedOption<Value> = Shared<Value> & {
   readonly kind: 'parsed';
+  /** A list in this grammar: a repeated flag adds to it, and an empty one is refused, because it would drop a rule. */
+  readonly isList?: true;
   readonly default: Value;
   readonly value: ValueKind<Value>;
 };

@@ -90,6 +90,7 @@ export const tagRules = optionTable({ group: 'update', usedBy: 'selection' }, {
   verifyIdentities: {
     kind: 'parsed',
     usedBy: 'signature',
+    isList: true,
     flag: 'verify-identity',
     placeholder: 'REPOSITORY=NAME,…',
     default: ownName,
@@ -109,6 +110,7 @@ export const tagRules = optionTable({ group: 'update', usedBy: 'selection' }, {
   verifyAnnotations: {
     kind: 'parsed',
     usedBy: 'signature',
+    isList: true,
     flag: 'verify-annotation',
     placeholder: 'NAME=VALUE,…',
     default: anyAnnotations,
