@@ -4,6 +4,7 @@ import { type Digest, isDigest } from '../../../src/domain/reference/digest.ts';
 import { webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { pushArtifact, pushIndex } from '../../lab/registry/push.ts';
+import { type FrontCall, type Said, startFront } from '../../lab/registry/registry-front.ts';
 import {
   type Artifact,
   bundleArtifact,
@@ -20,8 +21,8 @@ const minor = { 'upkeep.policy': 'minor' };
 describeInLab('signed images', (lab) => {
   afterEach(() => lab.engine.clear());
 
-  async function signedScene(labels: Readonly<Record<string, string>> = minor) {
-    const scene = tagsScene(lab);
+  async function signedScene(labels: Readonly<Record<string, string>> = minor, host = lab.registry.host) {
+    const scene = tagsScene(lab, host);
     const keys = { team: makeCosignKey('team'), ops: makeCosignKey('ops', 'ed25519') };
     await scene.push('1.0');
     const { digest } = await scene.push('1.1');
@@ -125,6 +126,44 @@ describeInLab('signed images', (lab) => {
     await refer([...others, bundleArtifact(to, team.bundle(digest))]);
     expect(await update(...options)).toMatchObject({ outcome: 'updated' });
     expect(await tag()).toBe('1.1');
+  });
+
+  test('a registry that lists referrers is asked by type, page by page, and only where a key is given', async () => {
+    let referrers: readonly Artifact[] = [];
+    const pageSize = 25;
+    const says = ({ path }: FrontCall): Said => {
+      const { pathname, searchParams } = new URL(path, 'http://registry.test');
+      if (!pathname.includes('/referrers/')) return {};
+      const index = JSON.parse(referrersIndex(referrers).bytes.toString()) as {
+        readonly manifests: readonly Referrer[];
+      };
+      const listed = index.manifests.filter(({ artifactType }) => artifactType === searchParams.get('artifactType'));
+      const from = Number(searchParams.get('from'));
+      searchParams.set('from', String(from + pageSize));
+      const link = `<${pathname}?${searchParams.toString()}>; rel="next"`;
+      const body = JSON.stringify({ ...index, manifests: listed.slice(from, from + pageSize) });
+      const headers = { 'oci-filters-applied': 'artifactType', ...(from + pageSize < listed.length && { link }) };
+      return { headers, refusal: { status: 200, body } };
+    };
+    const front = await startFront({ upstreams: {}, otherwise: lab.registry.url, says });
+    try {
+      const { check, update, keys, options, digest, refer } = await signedScene(minor, `127.0.0.1:${front.port}`);
+      const asked = () => front.calls.filter(({ path }) => /\/referrers\/|sha256-/.test(path)).map(({ path }) => path);
+      expect(await check()).toMatchObject({ status: 'stale' });
+      expect(asked()).toEqual([]);
+      const to = digestOf(digest);
+      const thief = makeCosignKey('thief');
+      const others = Array.from({ length: 60 }, (_, n) =>
+        bundleArtifact(to, thief.bundle(digest, { annotations: { n } })),
+      );
+      referrers = [...others, bundleArtifact(to, keys.team.bundle(digest))];
+      await refer(referrers);
+      expect(await update(...options)).toMatchObject({ outcome: 'updated' });
+      expect(asked().filter((path) => path.includes('/referrers/'))).toHaveLength(3);
+      expect(asked().some((path) => path.endsWith(digest.replace(':', '-')))).toBe(false);
+    } finally {
+      await front.close();
+    }
   });
 
   test.each(['rsa', 'p384', 'p521'] as const)(
@@ -238,6 +277,8 @@ describeInLab('signed images', (lab) => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 });
+
+type Referrer = { readonly artifactType?: string };
 
 function digestOf(text: string): Digest {
   if (isDigest(text)) return text;
