@@ -5,6 +5,7 @@ import { type CheckSubject, unknownVerdict, type Verdict } from '../../domain/ch
 import type { ImageIndex } from '../../domain/container/image-index.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import { stopCode } from '../async/stopped.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { ContainerReferences } from './select/container-references.ts';
@@ -19,6 +20,8 @@ export function subjectOf(
   const image = images.byId(imageId);
   const read = references.get(id);
   const inForce = effectiveSettings(settings, wishes);
+  const fault = faultOfLabels(wishes, inForce);
+  if (fault !== undefined) return unknownVerdict(fault, { image });
   switch (read?.kind) {
     case 'known':
       return {
@@ -41,6 +44,18 @@ export function subjectOf(
 }
 
 type Known = Pick<Listing, 'images' | 'failedVersions'> & { readonly references: ContainerReferences };
+
+/** Why the labels of a container hold its updates back: its owner meant a restriction, and it cannot be read. */
+export function faultOfLabels(
+  wishes: WatchedContainer['wishes'],
+  { tagPolicy, tagInclude, tagExclude }: Pick<ServiceSettings, 'tagPolicy' | 'tagInclude' | 'tagExclude'>,
+): string | undefined {
+  const named = { policy: tagPolicy, 'tag-include': tagInclude, 'tag-exclude': tagExclude };
+  for (const [name, rule] of Object.entries(named))
+    if (rule.kind === 'unreadable')
+      return `Cannot read the label ${name} with ${quoted(rule.text, 100)}: ${rule.fault}`;
+  return wishes.faults[0];
+}
 
 /** The verdict on a container whose questions were not answered before the end of the check. */
 export function unanswered(

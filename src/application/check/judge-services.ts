@@ -1,5 +1,5 @@
 import type { WatchedContainer } from '../../domain/check/selection.ts';
-import type { Verdict } from '../../domain/check/verdict.ts';
+import { unknownVerdict, type Verdict } from '../../domain/check/verdict.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { readServiceImage } from '../../domain/swarm/service-image.ts';
@@ -11,6 +11,7 @@ import {
 } from '../../domain/swarm/update/service-verdict.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { Question } from './ask-registry.ts';
+import { faultOfLabels } from './check-subject.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';
 
 export type ServiceJudgement = {
@@ -37,6 +38,11 @@ export function questionsAbout(
     return [];
   }
   const inForce = effectiveSettings(settings, watched.wishes);
+  const fault = faultOfLabels(watched.wishes, inForce);
+  if (fault !== undefined) {
+    settle(unknownVerdict(fault, { image: undefined }));
+    return [];
+  }
   const own = failures.filter(({ serviceId }) => serviceId === service.id);
   const subject = subjectOfService(image, own, {
     inForce: applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },

@@ -141,7 +141,7 @@ describe('the inventory', () => {
       'upkeep.monitor-only': 'true',
       'com.centurylinklabs.watchtower.monitor-only': 'false',
       'com.centurylinklabs.watchtower.enable': 'true',
-      'upkeep.no-pull': 'perhaps',
+      'upkeep.canary': 'perhaps',
       other: 'label',
     };
     scene.sandbox.control.runContainer('db', { Image: 'db:1' });

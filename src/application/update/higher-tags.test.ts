@@ -150,13 +150,17 @@ describe('a container with a policy', () => {
     [{ 'upkeep.policy': 'ptach' }, 'Cannot read the label policy with "ptach"'],
     [{ ...minor, 'upkeep.tag-include': '^(?!x)' }, 'Cannot read the label tag-include with "^(?!x)"'],
     [{ ...minor, 'upkeep.tag-exclude': '(' }, 'Cannot read the label tag-exclude with "("'],
+    [{ 'upkeep.tag-exclude': 'a b' }, 'Cannot read the label tag-exclude with "a b"'],
+    [{ 'upkeep.cooldown-delay': '3 dayz' }, 'Cannot read the label cooldown-delay with "3 dayz"'],
   ])('is unknown where a label cannot be read: %j', async (labels, said) => {
-    const { check, store } = await setScene({ tags: { '1.0': version('1.0'), '1.1': version('1.1') }, labels });
+    const tags = { '1.0': version('1.0'), '1.1': version('1.1') };
+    const { check, update, image, store } = await setScene({ tags, labels });
     const checked = await check();
     expect(checked).toMatchObject({ status: 'unknown' });
     expect(checked?.error).toContain(said);
     store.publish(`${repository}:1.0`, version('1.0.1'));
-    expect(await check()).toMatchObject({ status: 'stale', candidateKind: 'digest' });
+    expect(await update()).toMatchObject({ outcome: 'unknown' });
+    expect(image()).toBe(`${repository}:1.0`);
   });
 
   test('is unknown where the registry lists no tags, and follows the digest of its own all the same', async () => {

@@ -202,7 +202,7 @@ writeFileSync(join(folder, 'ca.pem'), 'PEM\n');
 function badText(option: Option): string | undefined {
   switch (option.kind) {
     case 'boolean':
-      return option.anyValueIsTrue === true ? undefined : 'yes';
+      return option.anyValueIsTrue === true ? undefined : 'maybe';
     case 'integer':
       return option.min < 0 ? 'some' : '-1';
     case 'duration':
@@ -324,6 +324,31 @@ describe('precedence', () => {
     [['--scope', 'none'], given, 'none'],
   ])('%j with %j gives %j', (flags, environment, expected) => {
     expect(settingsOf(['run', ...flags], environment).service.scope).toBe(expected);
+  });
+
+  test.each([
+    [{ WATCHTOWER_CLEANUP: '"true"' }, (s: Settings) => s.service.cleanup, true],
+    [{ UPKEEP_MONITOR_ONLY: "'yes'" }, (s: Settings) => s.service.monitorOnly, true],
+    [{ WATCHTOWER_SCOPE: '"staging"' }, (s: Settings) => s.service.scope, 'staging'],
+    [{ UPKEEP_DISABLE_CONTAINERS: '"a,b"' }, (s: Settings) => s.service.disableContainers, ['a', 'b']],
+    [{ UPKEEP_COOLDOWN_DELAY: '"3d"' }, (s: Settings) => s.service.cooldownMs, 259_200_000],
+    [{ DOCKER_HOST: '"tcp://engine:2375"' }, (s: Settings) => s.engine.host, 'tcp://engine:2375'],
+    [{ UPKEEP_SCOPE: '"half' }, (s: Settings) => s.service.scope, '"half'],
+    [{ UPKEEP_NOTIFICATION_TEMPLATE: '"{{.}}"' }, (s: Settings) => s.notifications.template, '"{{.}}"'],
+  ])('quotation marks that compose passes on are no part of a value: %j', (environment, of, expected) => {
+    const loaded = loadConfiguration(['run'], environment);
+    expect(loaded.kind === 'command' && of(loaded.settings)).toEqual(expected);
+    expect(loaded).toMatchObject({ warnings: [] });
+  });
+
+  test('those around a secret are named', () => {
+    const environment = { UPKEEP_HTTP_API_TOKEN: '"hunter22-hunter22"', WATCHTOWER_SCHEDULE: '"0 0 4 * * *"' };
+    const loaded = loadConfiguration(['run', '--http-api-endpoints', 'update'], environment);
+    expect(loaded).toMatchObject({
+      kind: 'command',
+      warnings: ['The quotation marks around the value of UPKEEP_HTTP_API_TOKEN are not part of it'],
+    });
+    expect(loaded.kind === 'command' && JSON.stringify(loaded.settings.http)).not.toContain(String.raw`\"hunter22`);
   });
 
   test('a bad value that a flag or a better variable overrules is not looked at', () => {

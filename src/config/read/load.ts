@@ -1,4 +1,5 @@
 import { addTo } from '../../domain/text/maps.ts';
+import { withoutQuotes } from '../../domain/text/printable.ts';
 import type { CommandLine } from '../given/given-options.ts';
 import { readCommandLine } from './command-line.ts';
 import type { CommandName } from '../declaration/commands.ts';
@@ -42,7 +43,7 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
   if (line.mode === 'help')
     return { kind: 'help', command: line.commandNamed ? line.command : undefined, isAll: line.flags.has('all') };
   if (line.mode === 'version') return { kind: 'version' };
-  const { values, sources, aliases, faults } = readValues(line, environment);
+  const { values, sources, aliases, faults, warnings } = readValues(line, environment);
   const sourceOf = (key: OptionKey) => sources.get(key) ?? key;
   const made = makeSettings({ ...line, values, sourceOf });
   const all = [...line.faults, ...faults, ...made.faults];
@@ -61,7 +62,7 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
     aliases,
     options: showOptions(values, sources),
     alarms: made.alarms,
-    warnings: [...unknownVariables(environment), ...warnWithoutEffect(sources), ...made.warnings],
+    warnings: [...unknownVariables(environment), ...warnings, ...warnWithoutEffect(sources), ...made.warnings],
   };
 }
 
@@ -85,6 +86,7 @@ type Values = {
   readonly sources: ReadonlyMap<OptionKey, string>;
   readonly aliases: readonly string[];
   readonly faults: readonly Fault[];
+  readonly warnings: readonly string[];
 };
 
 /** Variables of options that the command does not use are not read: a demonstration needs no engine's address. */
@@ -93,6 +95,7 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
   const sources = new Map<OptionKey, string>();
   const aliases: string[] = [];
   const faults: Fault[] = [];
+  const warnings: string[] = [];
   const isLocal = (isGiven('engineHost') || isGiven('stateDir')) && !flags.has('remoteUrl');
   for (const [key, option] of optionEntries) {
     values[key] = option.default;
@@ -102,17 +105,28 @@ function readValues({ command, flags }: CommandLine, environment: Environment): 
     if (given === undefined) continue;
     sources.set(key, given.source);
     if (variable?.alias === true && option.withoutEffect === undefined) aliases.push(variable.source);
-    const read = readValue(option, given.source, given.texts);
+    const texts = given.texts.map((text) => bare(option, text));
+    if (option.secret === true && texts.some((text, at) => text !== given.texts[at]))
+      warnings.push(`The quotation marks around the value of ${given.source} are not part of it`);
+    const read = readValue(option, given.source, texts);
     if (read.kind === 'fault') faults.push(read.fault);
     else values[key] = read.value;
   }
   // Every key of the table has its default, or a value that parseValue() made for its kind.
-  return { values: values as OptionValues, sources, aliases, faults };
+  return { values: values as OptionValues, sources, aliases, faults, warnings };
 
   /** An empty text is the default, which names no engine and no folder. */
   function isGiven(key: OptionKey): boolean {
     return flags.get(key)?.texts.some((text) => /[^\s,]/.test(text)) === true;
   }
+}
+
+/** In its list form, compose passes on the quotation marks of `- UPKEEP_SCHEDULE="0 0 4 * * *"`. */
+function bare(option: Option, text: string): string {
+  if (option.kind === 'text' && option.keepsQuotes === true) return text;
+  const written = text.trim();
+  const inner = withoutQuotes(written);
+  return inner === written ? text : inner;
 }
 
 /** Flags that name an engine or a folder override the variables that name a running service. */

@@ -37,7 +37,7 @@ function parseOwnGrammar({ value: { parse, accepted } }: ParsedOption<unknown>, 
 
 function parseBoolean(text: string): Parsed {
   const read = booleanValue.parse(text.trim());
-  return read === undefined ? refused('true or false (also 1, t, 0, f)') : value(read);
+  return read === undefined ? refused('true or false (also 1, t, yes, on, 0, f, no, off)') : value(read);
 }
 
 function parseInteger({ min, max }: IntegerOption, text: string): Parsed {

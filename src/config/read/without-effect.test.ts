@@ -68,7 +68,7 @@ describe('a secret of notifications', () => {
 
 test('a missing secret file and a bad value stop the start', () => {
   const faults = loadConfiguration(['run', '--notification-url', '/run/secrets/missing'], {
-    WATCHTOWER_NOTIFICATION_REPORT: 'yes',
+    WATCHTOWER_NOTIFICATION_REPORT: 'maybe',
   });
   expect(faults).toMatchObject({ kind: 'faults', exitCode: 1 });
   expect(faults).toMatchObject({ message: expect.stringContaining('there is no such file') });

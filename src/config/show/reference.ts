@@ -30,15 +30,16 @@ const introduction = `# Configuration
 
 A flag overrides its \`UPKEEP_*\` variable. The \`UPKEEP_*\` variable overrides the \`WATCHTOWER_*\` variable of the same meaning, which overrides the default. An empty variable counts as absent. \`WATCHTOWER_*\` variables exist so that a Watchtower setup works without changes; a log line at the start lists the variables in use.
 
-- Booleans: \`true\`, \`t\`, \`1\`, \`false\`, \`f\`, \`0\`, in any case. On the command line \`--cleanup\`, \`--cleanup=false\` and \`--no-cleanup\`.
+- Booleans: \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. On the command line \`--cleanup\`, \`--cleanup=false\` and \`--no-cleanup\`.
 - Durations: \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A number without a unit means seconds.
 - Lists: separated by commas or spaces; a flag may also be repeated.
+- Quotation marks around a whole value count as not written, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`). Around a secret they are named in a warning. In a template they count.
 
 Upkeep reports all invalid options together and does not start. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables.`;
 
 const labelIntroduction = `## Labels of containers
 
-Labels set options for one container. \`${ownPrefix}*\` overrides the drop-in alias \`${dropInPrefix}*\`. Booleans have the same values as for options; an empty \`monitor-only\` or \`no-pull\` is false. Unknown labels with these prefixes, and labels with an invalid value, are ignored with a warning, except that \`window\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\`, \`verify\` and \`verify-annotation\` then hold updates back. For labels that come from the image, only [a safe subset](security.md#labels-of-images) counts.`;
+Labels set options for one container. \`${ownPrefix}*\` overrides the drop-in alias \`${dropInPrefix}*\`. Booleans have the same values as for options; an empty \`monitor-only\` or \`no-pull\` is false. Quotation marks around a value count as not written, except for commands. Unknown labels with these prefixes, and labels with an invalid value, are ignored with a warning, except that an invalid \`enable\` counts as false, an invalid \`monitor-only\` or \`no-pull\` as true, and that \`window\`, \`cooldown-delay\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\`, \`verify\` and \`verify-annotation\` then hold updates back, of the container's own tag too. For labels that come from the image, only [a safe subset](security.md#labels-of-images) counts.`;
 
 function tableOfExitCodes(): string {
   return table(

@@ -47,11 +47,14 @@ export const notificationOptions = optionTable({ group: 'notifications', command
   },
   notificationsDelayMs: delay('notifications-delay', 'Delay before a message is sent'),
   notificationsHostname: text('notifications-hostname', 'Host name in the title', 'nas'),
-  notificationTemplate: text(
-    'notification-template',
-    'Template of messages, as a Go template or the name of a template',
-    '{{range .}}{{.Message}}{{end}}',
-  ),
+  notificationTemplate: {
+    ...text(
+      'notification-template',
+      'Template of messages, as a Go template or the name of a template',
+      '{{range .}}{{.Message}}{{end}}',
+    ),
+    keepsQuotes: true,
+  },
   notificationTemplateFile: text('notification-template-file', 'File with the template', '/etc/upkeep/message.tmpl'),
   previewTemplate: {
     kind: 'text',

@@ -39,10 +39,10 @@ describe('selectContainers()', () => {
     ['opt-in, without label', { labelEnable: true }, {}, 'has no enable label, and label-enable is on'],
     ['opt-in, with label', { labelEnable: true }, { labels: { 'upkeep.enable': 'true' } }, undefined],
     [
-      'a label that cannot be read counts as none',
+      'with a label that cannot be read',
       { labelEnable: true },
       { labels: { 'upkeep.enable': 'yess' } },
-      'has no enable label, and label-enable is on',
+      'is disabled by its label',
     ],
     ['listed as disabled', { disableContainers: ['w.b'] }, {}, 'is disabled by disable-containers'],
     [

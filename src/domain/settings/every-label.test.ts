@@ -11,6 +11,8 @@ type Row = {
   readonly bad?: string;
   /** The restriction that a text too long to be read counts as. Undefined: it is ignored. */
   readonly tooLong?: unknown;
+  /** The value of the bad text; by default none. */
+  readonly unreadable?: boolean;
   /** Value of a drop-in label with that text, if it differs. */
   readonly dropIn?: unknown;
 };
@@ -23,13 +25,27 @@ const unreadable = { kind: 'unreadable', text: '…', fault: 'the label is too l
 const pattern = (text: string): unknown => expect.objectContaining({ kind: 'pattern', text });
 
 const rows: Readonly<Record<LabelName, Row>> = {
-  enable: { text: 'FALSE', expected: false, of: (wishes) => wishes.enable, bad: 'no', tooLong: false },
-  'monitor-only': { text: '', expected: false, of: (wishes) => wishes.monitorOnly, bad: 'yes', tooLong: true },
-  'no-pull': { text: 't', expected: true, of: (wishes) => wishes.noPull, bad: 'yes', tooLong: true },
-  'no-restart': { text: '1', expected: true, of: (wishes) => wishes.noRestart, bad: 'yes' },
-  'start-first': { text: 'f', expected: false, of: (wishes) => wishes.startFirst, bad: 'yes' },
+  enable: {
+    text: 'FALSE',
+    expected: false,
+    of: (wishes) => wishes.enable,
+    bad: 'nein',
+    unreadable: false,
+    tooLong: false,
+  },
+  'monitor-only': {
+    text: '',
+    expected: false,
+    of: (wishes) => wishes.monitorOnly,
+    bad: 'ja',
+    unreadable: true,
+    tooLong: true,
+  },
+  'no-pull': { text: 't', expected: true, of: (wishes) => wishes.noPull, bad: '2', unreadable: true, tooLong: true },
+  'no-restart': { text: '1', expected: true, of: (wishes) => wishes.noRestart, bad: 'maybe' },
+  'start-first': { text: 'f', expected: false, of: (wishes) => wishes.startFirst, bad: 'maybe' },
   'keep-old': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.keepOldMs, bad: 'long' },
-  'update-auto-remove': { text: 'T', expected: true, of: (wishes) => wishes.updateAutoRemove, bad: 'yes' },
+  'update-auto-remove': { text: 'T', expected: true, of: (wishes) => wishes.updateAutoRemove, bad: 'maybe' },
   'depends-on': { text: 'db, /cache', expected: ['db', 'cache'], of: (wishes) => wishes.dependsOn, bad: 'a b' },
   scope: { text: 'blue', expected: 'blue', of: (wishes) => wishes.scope, tooLong: '…' },
   'stop-signal': { text: 'sighup', expected: 'SIGHUP', of: (wishes) => wishes.stopSignal, bad: 'SIGNONE' },
@@ -104,6 +120,7 @@ describe.each(labelNames)('the label %s', (name) => {
   const hook =
     name.endsWith('-timeout') && name.startsWith('lifecycle') ? name.slice(0, -'-timeout'.length) : undefined;
   const others: Readonly<Record<string, string>> = hook === undefined ? {} : { [ownPrefix + hook]: 'true' };
+  const isCommand = name.startsWith('lifecycle.p') && !name.endsWith('-timeout');
   const read = (labels: Readonly<Record<string, string>>) => {
     const { wishes, warnings } = readLabels({ ...others, ...labels }, {});
     return { said: row.of(wishes), warnings };
@@ -115,11 +132,23 @@ describe.each(labelNames)('the label %s', (name) => {
     expect(read({ [dropInPrefix + name]: row.text })).toEqual({ said: dropIn, warnings: [] });
   });
 
-  test.each(bad === undefined ? [] : [bad])('counts as not given when it is %j, which is warned about', (text) => {
-    for (const prefix of [ownPrefix, dropInPrefix]) {
-      const { said, warnings } = read({ [prefix + name]: text });
-      expect(said).toBeUndefined();
-      expect(warnings).toEqual([expect.stringContaining(`Label "${prefix}${name}" is ignored: `)]);
+  test.each(bad === undefined ? [] : [bad])(
+    'never permits more than its owner may have meant when it is %j, which is warned about',
+    (text) => {
+      for (const prefix of [ownPrefix, dropInPrefix]) {
+        const { said, warnings } = read({ [prefix + name]: text });
+        expect(said).toBe(row.unreadable);
+        const holds = name === 'cooldown-delay' ? 'holds updates back' : 'is ignored';
+        const effect = row.unreadable === undefined ? holds : `counts as ${String(row.unreadable)}`;
+        expect(warnings).toEqual([expect.stringContaining(`Label "${prefix}${name}" ${effect}: `)]);
+      }
+    },
+  );
+
+  test('is read between quotation marks, as compose passes them on, except for a command', () => {
+    for (const mark of ['"', "'"]) {
+      const text = `${mark}${row.text}${mark}`;
+      expect(read({ [ownPrefix + name]: text }).said).toEqual(isCommand ? text : row.expected);
     }
   });
 

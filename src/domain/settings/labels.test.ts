@@ -39,6 +39,7 @@ const nothing: LabelValues = {
   lifecycleUserId: undefined,
   lifecycleGroupId: undefined,
   originalImage: undefined,
+  faults: [],
 };
 
 const dropIn = 'com.centurylinklabs.watchtower';
@@ -119,16 +120,16 @@ describe('readLabels()', () => {
   });
 
   test('falls back on the drop-in label, when the own one cannot be read', () => {
-    const { wishes, warnings } = readLabels({ 'upkeep.enable': 'nope', [`${dropIn}.enable`]: 'false' });
-    expect(wishes.enable).toBe(false);
-    expect(warnings).toEqual(['Label "upkeep.enable" is ignored: "nope" is not one of true, t, 1, false, f, 0']);
+    const { wishes, warnings } = readLabels({ 'upkeep.stop-signal': 'nope', [`${dropIn}.stop-signal`]: 'SIGINT' });
+    expect(wishes.stopSignal).toBe('SIGINT');
+    expect(warnings).toEqual([
+      'Label "upkeep.stop-signal" is ignored: "nope" is not a signal such as SIGTERM, SIGRTMIN+3 or 15',
+    ]);
   });
 
   test.each([
-    ['enable', 'yes'],
     ['enable', ''],
-    ['monitor-only', 'on'],
-    ['no-pull', '2'],
+    ['canary', 'first'],
     ['depends-on', 'a b'],
     ['depends-on', '-db'],
     ['depends-on', Array.from({ length: 101 }, (_, n) => `c${n}`).join(',')],
@@ -139,7 +140,6 @@ describe('readLabels()', () => {
     ['stop-signal', ''],
     ['stop-timeout', '-5'],
     ['stop-timeout', '1M'],
-    ['cooldown-delay', 'soon'],
     ['health-timeout', '5 minutes'],
     ['lifecycle.pre-update', ''],
     ['lifecycle.pre-update', 'a\0b'],
@@ -153,6 +153,37 @@ describe('readLabels()', () => {
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(new RegExp(`^Label "upkeep\\.${name}" is ignored: ".*" is not .+$`));
     expect(warnings[0]?.length).toBeLessThan(300);
+  });
+
+  test.each([
+    ['enable', '"false"', false],
+    ['enable', "'no'", false],
+    ['enable', 'OFF', false],
+    ['enable', 'disabled', false],
+    ['enable', '"true', false],
+    ['enable', 'on', true],
+    ['monitor-only', '"true"', true],
+    ['monitor-only', 'Yes', true],
+    ['monitor-only', 'absolutely', true],
+    ['monitor-only', '""', false],
+    ['no-pull', "'on'", true],
+    ['no-pull', 'n', false],
+  ])('takes %s=%s for %j', (name, value, expected) => {
+    const { wishes } = readLabels({ [`upkeep.${name}`]: value });
+    expect([wishes.enable, wishes.monitorOnly, wishes.noPull].filter((each) => each !== undefined)).toEqual([expected]);
+    const { wishes: dropInWishes } = readLabels({ [`${dropIn}.${name}`]: value });
+    expect(dropInWishes).toEqual(wishes);
+  });
+
+  test.each(['soon', '"3 days"', '3dd', '-1h'])('holds updates back with the cooldown %j', (value) => {
+    const { wishes, warnings } = readLabels({ 'upkeep.cooldown-delay': value });
+    expect(wishes.cooldownMs).toBeUndefined();
+    expect(wishes.faults).toEqual([
+      expect.stringMatching(/^Cannot read the label cooldown-delay with ".+": it is not/),
+    ]);
+    expect(warnings).toHaveLength(1);
+    const inherited = readLabels({ 'upkeep.cooldown-delay': value }, { 'upkeep.cooldown-delay': value });
+    expect(inherited.wishes).toEqual(nothing);
   });
 
   test.each([
@@ -202,7 +233,7 @@ describe('readLabels()', () => {
 
   test('shows hostile names and values short and escaped', () => {
     const { warnings } = readLabels({ 'upkeep.enable': `\u001b[2J"${'x'.repeat(2 ** 14)}`, ['upkeep.\n\u202e']: 'x' });
-    expect(warnings[0]).toMatch(/^Label "upkeep\.enable" is ignored: "\\x1b\[2J\\"x+…" is not one of/);
+    expect(warnings[0]).toMatch(/^Label "upkeep\.enable" counts as false: "\\x1b\[2J\\"x+…" is not one of/);
     expect(warnings[1]).toBe(String.raw`Label "upkeep.\n\u202e" is not known`);
   });
 

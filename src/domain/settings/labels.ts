@@ -26,6 +26,8 @@ export type LabelValues = {
   readonly hooks: Readonly<Record<HookName, HookCommand | undefined>>;
   /** The reference to use instead of `Config.Image`; not parsed. */
   readonly originalImage: string | undefined;
+  /** Sentences about labels that hold updates back because they cannot be read. */
+  readonly faults: readonly string[];
 };
 
 type LabelValue<Label> = Label extends { readonly value: kinds.ValueKind<infer Value> } ? Value : never;
@@ -94,18 +96,20 @@ function hasOurPrefix(label: string): boolean {
 function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
   const own = containerOwnLabels(labels, imageLabels);
   const warnings: string[] = [];
+  const faults: string[] = [];
   const effective: EffectiveLabel[] = [];
   const ignored: string[] = ignoredJournal(labels, own);
   const isOwn = (label: string, name: LabelName) =>
     Object.hasOwn(own, label) || (name === 'scope' && imageLabels === undefined);
-  const find = <Value>(declared: Declared<Value>) => readOne({ labels, isOwn, declared, warnings, effective, ignored });
+  const find = <Value>(declared: Declared<Value>) =>
+    readOne({ labels, isOwn, declared, warnings, effective, ignored, faults });
   const hook = ({ command, timeout }: (typeof hookLabels)[HookName]): HookCommand | undefined => {
     const [found, timeoutMs] = [find<string>(command), find<number>(timeout)?.value];
     if (found === undefined) return undefined;
     return { command: found.value, timeoutMs, ...(found.isFromImage && { isFromImage: true }) };
   };
   const read = Object.fromEntries(valueLabels.map(([key, declared]) => [key, find(declared)?.value]));
-  const wishes = {
+  const given = {
     ...read,
     scope: read['scope'] === '' ? undefined : read['scope'],
     hooks: {
@@ -115,8 +119,9 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
       postCheck: hook(hookLabels.postCheck),
     },
     originalImage: labelOf(own, originalImageLabel)?.trim() || undefined,
-    // Every value was parsed by the kind of its own key.
-  } as LabelValues;
+  };
+  // Every value was parsed by the kind of its own key.
+  const wishes: LabelValues = { ...(given as Omit<LabelValues, 'faults'>), faults };
   if (wishes.originalImage !== undefined)
     effective.push({ name: undefined, label: originalImageLabel, isFromImage: false });
   else if (labelOf(labels, originalImageLabel)?.trim()) ignored.push(originalImageLabel);

@@ -2,7 +2,7 @@ import { formatDuration } from '../text/duration.ts';
 import { dropInPrefix, labelOf, type Labels, ownPrefix } from '../container/label-names.ts';
 import { type LabelName, labelNames } from './table/label-table.ts';
 import type { DeclaredLabel } from './table/option.ts';
-import { quoted } from '../text/printable.ts';
+import { quoted, withoutQuotes } from '../text/printable.ts';
 import { withoutSecretParts } from './values/shown-text.ts';
 
 export type Declared<Value> = Pick<DeclaredLabel<Value>, 'value' | 'fromImage'> & { readonly name: LabelName };
@@ -17,12 +17,14 @@ type Question<Value> = {
   readonly warnings: string[];
   readonly effective: EffectiveLabel[];
   readonly ignored: string[];
+  /** Sentences about labels that hold the container's updates back because they cannot be read. */
+  readonly faults: string[];
 };
 
 type Found<Value> = { readonly value: Value; readonly isFromImage: boolean };
 
 export function readOne<Value>(question: Question<Value>): Found<Value> | undefined {
-  const { labels, isOwn, declared, warnings, effective, ignored } = question;
+  const { labels, isOwn, declared, warnings, effective, ignored, faults } = question;
   const { name, value: kind, fromImage } = declared;
   const { own, dropIn } = spellings[name];
   const given = [own, dropIn].filter((label) => {
@@ -34,7 +36,8 @@ export function readOne<Value>(question: Question<Value>): Found<Value> | undefi
   const candidates = given.filter((label) => isOwn(label, name));
   if (fromImage === 'counts') candidates.push(...inherited);
   for (const label of candidates) {
-    const text = (labels[label] ?? '').trim();
+    const written = (labels[label] ?? '').trim();
+    const text = kind.keepsQuotes === true ? written : withoutQuotes(written);
     const isTooLong = text.length > longestValue;
     const value = isTooLong ? kind.tooLong : kind.parse(text);
     const isFromImage = !isOwn(label, name);
@@ -50,7 +53,18 @@ export function readOne<Value>(question: Question<Value>): Found<Value> | undefi
       warnings.push(`Label ${quoted(label)} is limited to ${most}: ${quoted(text)} is longer`);
       return { value: kind.parse(most) ?? value, isFromImage };
     }
-    warnings.push(`Label ${quoted(label)} is ignored: ${quoted(withoutSecretParts(text))} is not ${kind.accepted}`);
+    const why = `${quoted(withoutSecretParts(text))} is not ${kind.accepted}`;
+    if (text !== '' && kind.unreadable !== undefined) {
+      warnings.push(`Label ${quoted(label)} counts as ${String(kind.unreadable)}: ${why}`);
+      effective.push({ name, label, isFromImage });
+      return { value: kind.unreadable, isFromImage };
+    }
+    if (text !== '' && kind.holdsUnreadable === true && !isFromImage) {
+      warnings.push(`Label ${quoted(label)} holds updates back: ${why}`);
+      faults.push(`Cannot read the label ${name} with ${quoted(withoutSecretParts(text))}: it is not ${kind.accepted}`);
+      return undefined;
+    }
+    warnings.push(`Label ${quoted(label)} is ignored: ${why}`);
   }
   return undefined;
 }

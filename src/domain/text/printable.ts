@@ -24,6 +24,12 @@ function escapeQuote(end: string): string {
   return end.replaceAll(/["\\]/g, String.raw`\$&`);
 }
 
+/** The text between a pair of quotation marks, as compose's list form passes on `KEY="value"`; any other text as it is. */
+export function withoutQuotes(text: string): string {
+  const [, mark = '', inner = ''] = /^(["'])(.*)\1$/s.exec(text) ?? [];
+  return mark === '' || inner.includes(mark) ? text : inner.trim();
+}
+
 /** JSON that is safe for a terminal or a log line. The value is the same; unsafe characters become JSON escapes. */
 export function printableJson(json: string): string {
   return allPrintableAscii.test(json) ? json : json.replace(unsafeInJson, unicodeEscape);

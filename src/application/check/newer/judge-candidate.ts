@@ -27,10 +27,8 @@ export async function judgeHigherTags(subject: CheckSubject, own: Verdict, searc
   if (policy.kind === 'digest') return own;
   if (subject.isNamedByLabel)
     return withRemark(own, 'a label names its image, so that only the digest of that tag is followed');
-  const rules = readRules(subject);
-  if ('fault' in rules) return combine(own, unknownVerdict(rules.fault, subject), subject);
   try {
-    return combine(own, await judgeBest(subject, rules, search), subject);
+    return combine(own, await judgeBest(subject, readRules(subject), search), subject);
   } catch (error) {
     return combine(own, judgeFailure(subject, error), subject);
   }
@@ -38,15 +36,9 @@ export async function judgeHigherTags(subject: CheckSubject, own: Verdict, searc
 
 type Rules = Pick<Parameters<FindCandidate>[0], 'policy' | 'include' | 'exclude'>;
 
-/** Undefined without a rule, because the wanted tags are unknown then. */
-function readRules({
-  inForce: { tagPolicy, tagInclude, tagExclude },
-}: CheckSubject): Rules | { readonly fault: string } {
-  const named = { policy: tagPolicy, 'tag-include': tagInclude, 'tag-exclude': tagExclude };
-  for (const [name, rule] of Object.entries(named))
-    if (rule.kind === 'unreadable')
-      return { fault: `Cannot read the label ${name} with ${quoted(rule.text, 100)}: ${rule.fault}` };
+function readRules({ inForce: { tagPolicy, tagInclude, tagExclude } }: CheckSubject): Rules {
   return {
+    // `faultOfLabels` ends a check before.
     policy: tagPolicy.kind === 'unreadable' ? { kind: 'digest' } : tagPolicy,
     ...(tagInclude.kind === 'pattern' && { include: tagInclude.isIn }),
     ...(tagExclude.kind === 'pattern' && { exclude: tagExclude.isIn }),

@@ -26,6 +26,8 @@ export type TextOption = Shared<string> & {
   readonly accepts?: Acceptance;
   /** A value that names an existing file is replaced by that file's trimmed content. */
   readonly mayNameFile?: boolean;
+  /** Quotation marks around the value are part of it. */
+  readonly keepsQuotes?: true;
 };
 
 export type IntegerOption = Shared<number> & {

@@ -16,13 +16,19 @@ export type ValueKind<Value> = {
   readonly ignoredDropInValue?: string;
   /** The value of a label that is too long to be read: its owner intended a restriction. Undefined: it is ignored. */
   readonly tooLong?: Value;
+  /** The value of a label with any other text, for the same reason. Undefined: it is ignored. */
+  readonly unreadable?: Value;
+  /** A label of the container's owner that cannot be read holds its updates back. */
+  readonly holdsUnreadable?: true;
+  /** Quotation marks around a label are part of the value. */
+  readonly keepsQuotes?: true;
   /** Upper limit of a duration in milliseconds. A longer one is reduced to it. */
   readonly atMostMs?: number;
 };
 
-/** Booleans as Go reads them (https://pkg.go.dev/strconv#ParseBool), in any case. */
+/** Booleans as Go (https://pkg.go.dev/strconv#ParseBool) and YAML 1.1 read them, in any case. */
 export const booleanValue: ValueKind<boolean> = {
-  accepted: 'one of true, t, 1, false, f, 0',
+  accepted: 'one of true, t, 1, yes, on, false, f, 0, no, off',
   parse: (text) => truths.get(text.toLowerCase()),
 };
 
@@ -32,11 +38,11 @@ export const booleanOrEmpty: ValueKind<boolean> = {
   parse: (text) => (text === '' ? false : booleanValue.parse(text)),
 };
 
-/** Excludes the container with `false`. */
-export const enabling: ValueKind<boolean> = { ...booleanValue, tooLong: false };
+/** Excludes the container with `false`, and with what cannot be read: an owner who sets it wants an exception. */
+export const enabling: ValueKind<boolean> = { ...booleanValue, tooLong: false, unreadable: false };
 
-/** Restricts updates with `true`. */
-export const restricting: ValueKind<boolean> = { ...booleanOrEmpty, tooLong: true };
+/** Restricts updates with `true`, and with what cannot be read. */
+export const restricting: ValueKind<boolean> = { ...booleanOrEmpty, tooLong: true, unreadable: true };
 
 /** The longest time that an update waits for one container because of its labels or its image. */
 export const longestWaitMs = 3_600_000;
@@ -58,6 +64,7 @@ export const cooldown: ValueKind<number> = {
   accepted: 'a duration such as 12h, 3d, 1w or 1M',
   ...duration({ bareUnit: 's', months: true }, 365 * dayMs),
   tooLong: 365 * dayMs,
+  holdsUnreadable: true,
 };
 
 /** A quarter of a year. An old container's image and writable layer take disk space for that time. */
@@ -114,6 +121,7 @@ export const command: ValueKind<string> = {
   accepted: 'a command',
   parse: (text) => (text === '' || text.includes('\0') ? undefined : text),
   tooLong: '',
+  keepsQuotes: true,
 };
 
 /** A value in the notation of the user. */
@@ -137,12 +145,8 @@ function duration(grammar: DurationGrammar, atMostMs: number) {
 }
 
 const truths: ReadonlyMap<string, boolean> = new Map([
-  ['1', true],
-  ['t', true],
-  ['true', true],
-  ['0', false],
-  ['f', false],
-  ['false', false],
+  ...['1', 't', 'true', 'y', 'yes', 'on'].map((word) => [word, true] as const),
+  ...['0', 'f', 'false', 'n', 'no', 'off'].map((word) => [word, false] as const),
 ]);
 
 const mostNames = 100;

@@ -29,6 +29,32 @@ describeInLab('what must not be touched', (lab) => {
     expect((await inspect('yes')).Id).toBe(yes.Id);
   });
 
+  test('an opt-out holds in any spelling, and so does a label that was meant as one and cannot be read', async () => {
+    const label = (name: string, value: string) => ({ config: { Labels: { [`upkeep.${name}`]: value } } });
+    const optOuts = {
+      quoted: label('enable', '"false"'),
+      no: label('enable', 'no'),
+      off: label('enable', "'off'"),
+      odd: label('enable', 'disabled'),
+      watched: label('monitor-only', '"true"'),
+      yes: label('monitor-only', 'yes'),
+      policy: label('policy', 'ptach'),
+      exclude: label('tag-exclude', '('),
+      cooldown: label('cooldown-delay', '3 dayz'),
+    };
+    const before = await Promise.all(Object.entries(optOuts).map(async ([name, more]) => stale(name, more)));
+    await stale('plain', label('enable', '"true"'));
+    const { outcomes } = await upkeep.update();
+    expect(outcomes['plain']?.outcome).toBe('updated');
+    for (const { Id, Name } of before) expect((await inspect(Name.slice(1))).Id, Name).toBe(Id);
+    for (const name of ['quoted', 'no', 'off', 'odd']) expect(outcomes[name]).toBeUndefined();
+    for (const name of ['watched', 'yes']) expect(outcomes[name]?.outcome).toBe('skipped');
+    for (const name of ['policy', 'exclude', 'cooldown']) {
+      expect(outcomes[name]?.outcome).toBe('unknown');
+      expect(outcomes[name]?.reason).toContain('Cannot read the label');
+    }
+  });
+
   test('--no-pull adds to the label, which overrides it with --label-take-precedence; what the engine holds is taken', async () => {
     await stale('yes', noPull('true'));
     await stale('no', noPull('false'));
