@@ -32,7 +32,7 @@ describeInLab('the tags that a registry has', (lab) => {
     expect(await check()).toMatchObject({ status: 'fresh' });
   });
 
-  test('a higher tag whose image is older is not moved to, and is named', async () => {
+  test('set-up old numbers: a higher tag whose image is older is not moved to, and is named', async () => {
     const { push, run, update, check, tag } = tagsScene(lab);
     const built = (version: string, created: string) => push(version, { ...webServer(version), created });
     await built('4.6.5', '2024-06-12T00:00:00Z');
@@ -48,7 +48,7 @@ describeInLab('the tags that a registry has', (lab) => {
     expect(await update()).toMatchObject({ outcome: 'fresh' });
   });
 
-  test('the version of another program at the end of a tag stays, and the check says which tag it did not take', async () => {
+  test('set-up versions of other programs: that at the end of a tag stays, and the check says which tag it did not take', async () => {
     const { push, run, update, check, tag } = tagsScene(lab);
     for (const each of ['4.0.1-18', '4.0.2-20', '4.0.2-22']) await push(each);
     await run('4.0.1-18', { 'upkeep.policy': 'patch' });

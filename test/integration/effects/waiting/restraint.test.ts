@@ -29,7 +29,7 @@ describeInLab('what must not be touched', (lab) => {
     expect((await inspect('yes')).Id).toBe(yes.Id);
   });
 
-  test('an opt-out holds in any spelling, and so does a label that was meant as one and cannot be read', async () => {
+  test('set-up opt-outs: an opt-out holds in any spelling, and so does a label that was meant as one and cannot be read', async () => {
     const label = (name: string, value: string) => ({ config: { Labels: { [`upkeep.${name}`]: value } } });
     const optOuts = {
       quoted: label('enable', '"false"'),
