@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
-import { catalogue } from '../lab/registry/catalogue.ts';
-import { pushIndex } from '../lab/registry/push.ts';
+import { catalogue, webServer } from '../lab/registry/catalogue.ts';
+import { buildImage } from '../lab/registry/image.ts';
+import { pushArtifact, pushImage, pushIndex } from '../lab/registry/push.ts';
 import { describeInSwarm } from '../lab/swarm/describe-in-swarm.ts';
 import { runningTasks } from '../lab/swarm/service-spec.ts';
+import { blobOf, makeCosignKey, signatureArtifact } from '../support/registry/cosign.ts';
+import { ociIndex } from '../support/registry/registry-content.ts';
 import { deploy, update } from './rig/deployed.ts';
 import { untruth } from './rig/truth.ts';
 
@@ -39,6 +42,38 @@ describeInSwarm('an update of a service that only some nodes can run', {}, (swar
     expect((await update(swarm())).of('web').outcome).toBe('updated');
     expect(await platforms()).toEqual({ Platforms: [platform('amd64'), platform('arm64')] });
     expect(runningTasks(await swarm().tasks(web.id), digest)).toHaveLength(2);
+  });
+});
+
+describeInSwarm('an update of a service whose images must be signed', {}, (swarm) => {
+  test('runs the signed image of an index that names an unsigned one too, on every node', async () => {
+    const web = await deploy(swarm(), 'web', catalogue['plain-v1'], { replicas: 3 });
+    const { registry } = swarm();
+    const entry = async (version: string, platform: object) => {
+      const pushed = await pushImage(registry, 'swarm/web', version, webServer(version));
+      const { mediaType, bytes } = buildImage(webServer(version)).manifest;
+      return { ...pushed, json: { mediaType, digest: pushed.digest, size: bytes.length, platform } };
+    };
+    const evil = await entry('evil', { architecture: 'amd64' });
+    const good = await entry('good', { os: 'linux', architecture: 'amd64' });
+    const text = JSON.stringify({ schemaVersion: 2, mediaType: ociIndex, manifests: [evil.json, good.json] });
+    const index = blobOf(ociIndex, Buffer.from(text));
+    await pushArtifact(registry, 'swarm/web', 'stable', { manifest: index, blobs: [] });
+    const key = makeCosignKey('team');
+    const verify = ['--verify-key', key.file];
+    expect((await update(swarm(), ...verify)).of('web')).toMatchObject({ outcome: 'skipped' });
+    const signature = signatureArtifact([key.signImage(good.digest, `${registry.host}/swarm/web`)]);
+    await pushArtifact(registry, 'swarm/web', `${good.digest.replace(':', '-')}.sig`, signature);
+    const done = (await update(swarm(), ...verify)).of('web');
+    expect(done, JSON.stringify(done)).toMatchObject({ outcome: 'updated' });
+    expect(runningTasks(await swarm().tasks(web.id), good.digest)).toHaveLength(3);
+    const images = [];
+    for (const { engine } of swarm().nodes)
+      for (const { ImageID } of (await engine.call('GET', '/containers/json')).body as { ImageID: string }[])
+        images.push(ImageID);
+    expect(images).toHaveLength(3);
+    expect(images.every((id) => id === good.configDigest || id === good.digest)).toBe(true);
+    expect((await update(swarm(), ...verify)).of('web')).toMatchObject({ outcome: 'fresh' });
   });
 });
 

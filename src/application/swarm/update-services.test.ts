@@ -3,6 +3,9 @@ import { behaviours, type Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { amd64 } from '../../../sandbox/registry/release.ts';
 import type { SandboxServiceSpec } from '../../../sandbox/swarm/swarm-world.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
+import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
+import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
@@ -158,4 +161,49 @@ test('a repair is told to the targets that the label of the service names', asyn
   expect((await application.recover()).transactions).toMatchObject([
     { containers: ['web'], kind: 'service', result: 'undone', recipients: { web: ['ops'] } },
   ]);
+});
+
+/** A service of two nodes with these platforms. Its tag has moved to an index, and a key has signed one of its parts. */
+async function signedService(nodes: readonly (typeof amd64)[], signed: 'index' | 'image') {
+  const scene = createSandboxScene({ swarmNodes: nodes.length });
+  const { world } = scene.sandbox.ownSwarm;
+  for (const [at, node] of [...world.nodes.values()].entries()) node.platform = nodes[at] ?? amd64;
+  await deploy(scene, 'web', { nextPlatforms: [arm64, amd64] });
+  const { store } = scene.registry;
+  const index = await store.fetch(parseImageReference('swarm/web:1'));
+  const images = index.kind === 'index' ? index.images : [];
+  const key = makeCosignKey('team');
+  const digests = signed === 'index' ? [index.digest] : images.map(({ manifestDigest }) => manifestDigest);
+  for (const digest of digests) store.sign(`swarm/web@${digest}`, key.signImage(digest, 'docker.io/swarm/web'));
+  const verificationKeys = await readVerificationKeys([key.file]);
+  const run = async () => {
+    const { outside } = scene.startProcess();
+    const application = createApplication({ ...outside, verificationKeys }, { ...defaultSettings, swarm: true });
+    return (await application.update({ trigger: 'command', images: [], containers: [] })).containers[0];
+  };
+  const image = () => [...world.services.values()][0]?.spec.TaskTemplate.ContainerSpec.Image;
+  return { run, image, index: index.digest, plain: images[1]!.manifestDigest };
+}
+
+test.each([
+  ['the image that is signed, if the nodes need no other', [amd64, amd64], 'image', 'plain'],
+  ['an index that is signed', [amd64, amd64], 'index', 'index'],
+  ['an index that is signed, for all platforms', [amd64, arm64], 'index', 'index'],
+] as const)('a service gets %s', async (_, nodes, signed, pinned) => {
+  const scene = await signedService(nodes, signed);
+  expect(await scene.run()).toMatchObject({ outcome: 'updated' });
+  expect(scene.image()).toBe(`swarm/web:1@${scene[pinned]}`);
+  expect(await scene.run()).toMatchObject({ outcome: 'fresh' });
+});
+
+test('a service stays, if its nodes need several images of an index that is not signed', async () => {
+  const scene = await signedService([amd64, arm64], 'image');
+  const before = scene.image();
+  expect(await scene.run()).toMatchObject({
+    outcome: 'skipped',
+    reason: expect.stringContaining(
+      'its index has no signature, and the nodes need several of its images: sign the index',
+    ),
+  });
+  expect(scene.image()).toBe(before);
 });

@@ -60,7 +60,10 @@ export function withoutServices<Report extends Pick<CheckReport, 'containers'>>(
   return containers.length === report.containers.length ? report : { ...report, containers };
 }
 
-/** The updates of stale services, in the order of the listing. */
+/**
+ * The updates of stale services, in the order of the listing. Nodes choose from an index by rules of their own, so that
+ * of an index without a signature, the service gets the one image that has a signature.
+ */
 export function planServices(
   { containers: checked }: CheckReport,
   { services: listed, containers }: Pick<Listing, 'services' | 'containers'>,
@@ -69,11 +72,12 @@ export function planServices(
   if (listed === undefined) return [];
   const ownService = ownServiceId(containers, instance);
   const byId = new Map(listed.services.map((service) => [service.id, service]));
-  return checked.flatMap(({ id, status, pullDigest, image }): PlannedService[] => {
+  return checked.flatMap(({ id, status, pullDigest, verified, image }): PlannedService[] => {
     const service = byId.get(id);
     if (service === undefined || status !== 'stale' || pullDigest === undefined) return [];
     const { text } = readServiceImage(service.image, service.labels);
-    const planned = { id, name: service.name, image, from: service.image, to: `${text}@${pullDigest}` };
+    const digest = verified?.isIndexUnsigned ? verified.manifestDigest : pullDigest;
+    const planned = { id, name: service.name, image, from: service.image, to: `${text}@${digest}` };
     return [{ ...planned, after: dependenciesOf(service), ...(id === ownService && { isOwn: true }) }];
   });
 }

@@ -1,6 +1,7 @@
 import type { FailedVersion } from '../../check/failed-version.ts';
 import { type CheckSubject, unknownVerdict, type Verdict, verdict } from '../../check/verdict.ts';
 import type { FailedServiceVersion } from '../../outside/swarm.ts';
+import type { VerifiedImage } from '../../outside/registry.ts';
 import { parseDigest } from '../../reference/digest.ts';
 import { formatPlatform, type Platform } from '../../reference/platform.ts';
 import { quoted } from '../../text/printable.ts';
@@ -73,9 +74,19 @@ export function joinVerdicts(
     const reason = `${joined.reason}, but the swarm has rolled its last update back: ${service.update?.message}`;
     return { ...joined, status: 'held', hold: 'failed', reason };
   }
+  if (joined.verified?.isIndexUnsigned && isPulledByNodes(answered, joined.verified)) {
+    const { verified: _, ...unverified } = joined;
+    const reason = `${joined.reason}, but its index has no signature, and the nodes need several of its images: sign the index`;
+    return { ...unverified, status: 'held', hold: 'unsigned', reason };
+  }
   if (image.digest !== undefined) return joined;
   const reason = `${quoted(image.text)} is not pinned to a digest, so its nodes may run different images`;
   return { ...joined, reason };
+}
+
+/** Whether the nodes would choose from the index, because not all of them can run the verified image. */
+function isPulledByNodes(answered: readonly Verdict[], { manifestDigest }: VerifiedImage): boolean {
+  return answered.some(({ verified }) => verified?.manifestDigest !== manifestDigest);
 }
 
 type Known = {
@@ -101,7 +112,8 @@ type TaggedImage = Extract<ServiceImage, { kind: 'tagged' }>;
  */
 function isTakenBack({ update, previous }: SwarmService, { latestDigest, newest }: Verdict): boolean {
   if (update?.state !== 'rollback_completed') return false;
-  if (previous !== undefined) return digestIn(previous.image) === latestDigest;
+  // The digest of the index, or of its image for the nodes: see `planServices`.
+  if (previous !== undefined) return [latestDigest, newest?.manifestDigest].includes(digestIn(previous.image));
   return (newest?.createdAtMs ?? 0) < (update.startedAtMs ?? 0);
 }
 
