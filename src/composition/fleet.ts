@@ -48,7 +48,7 @@ export async function openFleet(
   const { folder } = settings.state;
   const memory = folder === undefined ? undefined : await import('./memory.ts');
   const registry = await openRegistry(settings, surroundings, answers);
-  const identity = await identityOf(settings.state);
+  const identity = await identityOf(settings.state, { log });
   const world = {
     registry,
     prober: createProber(),

@@ -3,14 +3,18 @@ import type { Outside } from '../domain/outside/outside.ts';
 import type { VerificationKey } from '../domain/signature/signature.ts';
 
 /** The identity of this process, the same for all its engines. */
-export async function identityOf({
-  journalKeyFile,
-  folder,
-}: Partial<StateSettings>): Promise<Pick<Outside, 'instance' | 'newId' | 'seal'>> {
+export async function identityOf(
+  { journalKeyFile, folder }: Partial<StateSettings>,
+  { log }: Pick<Outside, 'log'>,
+): Promise<Pick<Outside, 'instance' | 'newId' | 'seal'>> {
   const { createInstance, ownContainerId } = await import('../adapters/process/instance.ts');
   const { openSeal } = await import('../adapters/process/seal.ts');
   const instance = createInstance({ containerId: ownContainerId() });
   const seal = openSeal({ keyFile: journalKeyFile, folder });
+  if (seal !== undefined) {
+    const { warnOfOthers } = await import('../adapters/files/state-folder.ts');
+    warnOfOthers({ folder, keyFile: journalKeyFile }, instance.containerId !== undefined, log);
+  }
   return { instance, newId: () => crypto.randomUUID(), ...(seal && { seal }) };
 }
 

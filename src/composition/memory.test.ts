@@ -121,7 +121,7 @@ describe('the memory of a cooldown', () => {
   });
 
   test('in a folder where nothing can be written is that of the process', async () => {
-    const { scene, start } = await begin('/dev/null/upkeep');
+    const { scene, start } = await begin('/sys/upkeep');
     const { application, log } = start();
     const update = async () =>
       (await application.update({ trigger: 'schedule', images: [], containers: [] })).containers[0]?.outcome;

@@ -36,7 +36,7 @@ export function openDecisions(
   engine?: string,
 ): Pick<Memory, 'decisions'> {
   const name = engine === undefined ? 'decisions' : `decisions.${engine}`;
-  const form = { read: readDecisionRecord, compact: compactRecords };
+  const form = { read: readDecisionRecord, compact: compactRecords, mustBeWhole: true } as const;
   return { decisions: createSharedRecords({ ...at(folder, name), what: 'decisions', log, ...form }) };
 }
 

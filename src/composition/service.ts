@@ -118,7 +118,7 @@ async function createService(
 ): Promise<Application> {
   const { createApplication } = await import('../application/create-application.ts');
   const { folder, endsDecisions = true } = state;
-  const outside = { ...world, ...(await identityOf(state)) };
+  const outside = { ...world, ...(await identityOf(state, world)) };
   const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world);
   return createApplication(outside, settings, { ...memory, endsDecisions }, follow);
 }

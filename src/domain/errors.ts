@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'registry-not-found'
   | 'registry-rate-limited'
   | 'registry-invalid'
+  | 'state-unreadable'
   | 'service-unreachable'
   | 'service-denied'
   | 'service-refused'

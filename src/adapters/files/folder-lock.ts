@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { chown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -53,6 +53,7 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   };
   try {
     server = await listen(place.pathOf(`new-${id}.sock`));
+    await giveToOwner(join(folder, `new-${id}.sock`), folder);
     const isFree =
       (await renameIfThere(folder, `new-${id}.sock`, own)) && (await removeStaleSockets(folder, place, own));
     if (isFree) return release;
@@ -62,6 +63,13 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   }
   await release();
   return undefined;
+}
+
+/** A service without root's rights must find out whether a socket of root in its folder is that of a dead process. */
+async function giveToOwner(socket: string, folder: string): Promise<void> {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = await stat(folder);
+  if (uid !== 0) await chown(socket, uid, gid).catch(() => undefined);
 }
 
 /** False: another process removed the socket before it listened, as a socket of a dead process. */

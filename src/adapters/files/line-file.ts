@@ -1,4 +1,5 @@
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../../domain/text/error-code.ts';
 
@@ -67,7 +68,7 @@ export async function replaceLines(path: string, lines: readonly string[]): Prom
   // Removes a leftover first, because its file mode would stay.
   await rm(`${path}.new`, { force: true });
   try {
-    await writeWhole(`${path}.new`, text);
+    await writeWhole(path, text);
     await rename(`${path}.new`, path);
   } catch (error) {
     await rm(`${path}.new`, { force: true }).catch(() => undefined);
@@ -82,9 +83,11 @@ const mostBytes = 64 * 1024 * 1024;
 
 const longestHead = 200;
 
+/** Writes the file that replaces `path`. */
 async function writeWhole(path: string, text: string): Promise<void> {
-  const handle = await open(path, 'wx', 0o600);
+  const handle = await open(`${path}.new`, 'wx', 0o600);
   try {
+    await giveToOwner(handle, (await isRegular(path)) ? path : dirname(path));
     await handle.writeFile(text);
     await handle.sync();
   } finally {
@@ -94,11 +97,40 @@ async function writeWhole(path: string, text: string): Promise<void> {
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
-    return await open(path, 'r');
+    return await openRegular(path, constants.O_RDONLY);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+/** Opens no link, which may lead anywhere, and nothing that would wait for another process, such as a pipe. */
+async function openRegular(path: string, flags: number): Promise<FileHandle> {
+  const handle = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600).catch(
+    (error: unknown) => {
+      throw codeOf(error) === 'ELOOP' ? new Error('it is a link, which is not followed') : error;
+    },
+  );
+  if ((await handle.stat()).isFile()) return handle;
+  await closeLines({ handle });
+  throw new Error('it is no regular file');
+}
+
+async function isRegular(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+/**
+ * Gives a new file of root to the owner of its folder, or of the file that it replaces: a service without root's rights
+ * must read what root has written there. Where the system refuses that, the file stays root's.
+ */
+async function giveToOwner(handle: FileHandle, of: string): Promise<void> {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = await stat(of);
+  if (uid !== 0) await handle.chown(uid, gid).catch(() => undefined);
 }
 
 /** Bytes of a file as text. Shorter if the file ends earlier. */
@@ -115,10 +147,11 @@ async function readBetween(handle: FileHandle, fromByte: number, untilByte: numb
 
 async function openAtEnd(path: string, head: string | undefined): Promise<OpenFile & { readonly before: string }> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const handle = await open(path, 'a+', 0o600);
+  const handle = await openRegular(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
   try {
     await syncFolder(dirname(path));
     const { size } = await handle.stat();
+    if (size === 0) await giveToOwner(handle, dirname(path));
     const end = size === 0 ? '' : await readBetween(handle, size - 1, size);
     const isWhole = size === 0 || end === '\n';
     const before = size === 0 && head !== undefined ? `${head}\n` : isWhole ? '' : '\n';

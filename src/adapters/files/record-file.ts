@@ -1,5 +1,6 @@
 import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { RecordStore } from '../../domain/outside/record-store.ts';
+import { messageWithoutPath } from '../../domain/text/error-code.ts';
 import { isJsonObject, parseJson } from '../../domain/text/json-value.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { appendLines, closeLines, readLines, replaceLines, type OpenFile } from './line-file.ts';
@@ -15,6 +16,11 @@ export type RecordFileOptions<Item> = {
   readonly read: (value: unknown) => Item | undefined;
   /** The items to keep, at the start and whenever the file has doubled its size. */
   readonly compact: (items: readonly Item[]) => readonly Item[];
+  /**
+   * A line that cannot be read makes the whole file unreadable, because a missing item would permit something. Absent:
+   * such a line is skipped.
+   */
+  readonly mustBeWhole?: true;
   readonly log: Pick<Log, 'warn'>;
   /** A file of at least this size is compacted; 1 MiB by default. */
   readonly compactFromBytes?: number;
@@ -23,9 +29,12 @@ export type RecordFileOptions<Item> = {
 };
 
 export type RecordFile<Item> = RecordStore<Item> & {
-  /** All stored items. Read-only. Undefined, with a log message, if the file cannot be read. */
-  readonly peek: () => Promise<readonly Item[] | undefined>;
+  /** All stored items. Read-only. With a `fault`, and a log message, if the file cannot be read. */
+  readonly peek: () => Promise<Read<Item>>;
 };
+
+/** `fault`: why not all items are known. It follows the name of the file. */
+type Read<Item> = { readonly items: readonly Item[]; readonly fault: string | undefined };
 
 /**
  * Stores items as JSON lines. `append` resolves after the sync. Unreadable lines are skipped. Writes run one at a time.
@@ -33,11 +42,13 @@ export type RecordFile<Item> = RecordStore<Item> & {
  * again.
  */
 export function createRecordFile<Item>(options: RecordFileOptions<Item>): RecordFile<Item> {
-  const { path, what, version, read, compact, log, deadlineMs = 10_000, compactFromBytes = 1024 * 1024 } = options;
+  const { path, what, version, read, compact, mustBeWhole, log } = options;
+  const { deadlineMs = 10_000, compactFromBytes = 1024 * 1024 } = options;
   const name = quoted(path, 300);
   const head = JSON.stringify({ file: `upkeep ${what}`, version });
   const inTurn = createQueue();
   let file: OpenFile | undefined;
+  /** It is not changed: it may have items that this version does not know. */
   let isForeign = false;
   let isFailing = false;
   const warned = new Set<string>();
@@ -47,7 +58,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   async function loadAll(): Promise<readonly Item[]> {
     let items: readonly Item[] = [];
     try {
-      items = await readItems();
+      ({ items } = await readItems());
       if (!isForeign) await rewrite(compact(items));
     } catch (error) {
       warnFailing(error);
@@ -55,21 +66,24 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     return items;
   }
 
-  async function readItems(): Promise<readonly Item[]> {
+  async function readItems(): Promise<Read<Item>> {
     const { first, lines, isCut } = await readLines(path);
-    if (first !== undefined && first !== head && isOfOther(first, what, version)) {
-      isForeign = true;
+    isForeign = first !== undefined && first !== head && isOfOther(first, what, version);
+    if (isForeign) {
       warnOnce(`The ${what} are not kept: ${name} was written by a newer version or another program`);
-      return [];
+      return { items: [], fault: 'it was written by a newer version or another program' };
     }
-    isForeign = false;
     if (isCut) warnOnce(`Only the end of ${name} is read, because it is too large`);
     const all = first === undefined || first === head ? lines : [first, ...lines];
-    const items = all.flatMap((line) => read(parseJson(line)) ?? []);
-    const unreadable = all.length - items.length;
+    const found = all.map((line) => ({ line, item: read(parseJson(line)) }));
+    const items = found.flatMap(({ item }) => item ?? []);
+    const unreadable = found.filter(({ item }) => item === undefined);
     // A process that was killed during a write leaves one unreadable line.
-    if (unreadable > 1) warnOnce(`Some lines of ${name} cannot be read`, { lines: unreadable });
-    return items;
+    if (unreadable.length > 1) warnOnce(`Some lines of ${name} cannot be read`, { lines: unreadable.length });
+    if (mustBeWhole !== true) return { items, fault: undefined };
+    isForeign = isCut || unreadable.some(({ line }) => !isCutOff(line));
+    if (isForeign) warnOnce(`The ${what} in ${name} are not changed, because not all of its lines can be read`);
+    return { items, fault: isCut ? 'it is too large' : isForeign ? 'a line of it cannot be read' : undefined };
   }
 
   async function closeFile(): Promise<void> {
@@ -98,12 +112,12 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     return 'kept';
   }
 
-  async function peekAll(): Promise<readonly Item[] | undefined> {
+  async function peekAll(): Promise<Read<Item>> {
     try {
       return await readItems();
     } catch (error) {
       warnOnce(`The ${what} in ${name} cannot be read`, { error });
-      return undefined;
+      return { items: [], fault: messageWithoutPath(error) };
     }
   }
 
@@ -119,7 +133,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   }
 
   return {
-    peek: () => withDeadline(inTurn(peekAll), deadlineMs, undefined),
+    peek: () => withDeadline(inTurn(peekAll), deadlineMs, { items: [], fault: noAnswer }),
     load: () => withDeadline(inTurn(loadAll), deadlineMs, []),
     async append(items) {
       if (items.length === 0) return 'kept';
@@ -134,6 +148,14 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
 
 /** Limit of pending writes. */
 const mostWaiting = 1000;
+
+/** Why nothing is known of a file whose disk has not answered in time. */
+export const noAnswer = 'its disk does not answer';
+
+/** The beginning of a line, without its end: its writer was killed, and had not acknowledged it. */
+function isCutOff(line: string): boolean {
+  return /^[{\0]/.test(line) && parseJson(line) === undefined;
+}
 
 function isOfOther(first: string, what: string, version: number): boolean {
   const head = parseJson(first);

@@ -1,5 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chownSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -16,12 +30,14 @@ afterAll(() => rmSync(parent, { recursive: true }));
 const freshPath = () => join(mkdtempSync(join(parent, 'state-')), 'things.jsonl');
 
 /** One process's view of the file; several processes share it. */
-function open(path: string, deadlineMs?: number) {
+function open(path: string, deadlineMs?: number, isWhole = false, onRead: () => unknown = () => undefined) {
   const log = createTestLog();
-  const read = (value: unknown): Item | undefined =>
-    typeof value === 'object' && value !== null && 'n' in value && typeof value.n === 'number'
+  const read = (value: unknown): Item | undefined => {
+    onRead();
+    return typeof value === 'object' && value !== null && 'n' in value && typeof value.n === 'number'
       ? { n: value.n }
       : undefined;
+  };
   const records = createSharedRecords<Item>({
     path,
     what: 'things',
@@ -30,6 +46,7 @@ function open(path: string, deadlineMs?: number) {
     compact: (items) => items.slice(-50),
     log,
     ...(deadlineMs !== undefined && { deadlineMs }),
+    ...(isWhole && { mustBeWhole: true as const }),
   });
   return { ...records, log };
 }
@@ -86,17 +103,120 @@ test('where the folder is none nothing is kept, and reading is empty', async () 
   expect(await read()).toEqual([]);
 });
 
+/** A disk that does not answer until the end: opening this pipe keeps each thread of Node's file system busy. */
+function hangDisk(): { readonly end: () => void } {
+  const pipe = `${freshPath()}.pipe`;
+  execFileSync('mkfifo', [pipe]);
+  const opened = Array.from({ length: 16 }, () => openFile(pipe, 'r'));
+  return {
+    end: () => {
+      const writer = openSync(pipe, 'r+');
+      void Promise.all(opened.map(async (handle) => (await handle).close())).finally(() => closeSync(writer));
+    },
+  };
+}
+
 test('a disk that does not answer delays nobody, and the lock is held until the write ends', async () => {
   const path = freshPath();
-  // Its reading waits for a writer.
-  execFileSync('mkfifo', [path]);
-  const { append } = open(path, 20);
+  await open(path).append([{ n: 1 }]);
   const folder = join(dirname(path), 'things.lock');
+  let disk: ReturnType<typeof hangDisk> | undefined;
+  const { append, read } = open(path, 200, false, () => (disk ??= hangDisk()));
   try {
-    expect(await append([{ n: 1 }])).toBe('not-kept');
-    expect(await lockFolder(folder, 1)).toEqual({ kind: 'taken' });
+    expect(await append([{ n: 2 }])).toBe('not-kept');
+    expect(readdirSync(folder)).toEqual([expect.stringMatching(/^lock-/)]);
   } finally {
-    await (await openFile(path, 'r+')).close();
+    disk?.end();
   }
   await expect.poll(async () => (await lockFolder(folder, 1)).kind).toBe('held');
+  await expect.poll(async () => numbers(await read())).toEqual([1, 2]);
+});
+
+test.each<[string, (path: string) => void, string]>([
+  [
+    'a newer version',
+    (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('"version":1', '"version":9')),
+    'it was written by a newer version or another program',
+  ],
+  [
+    'another program',
+    (path) => writeFileSync(path, '{"file":"shopping list"}\n'),
+    'it was written by a newer version or another program',
+  ],
+  ['a folder', (path) => (rmSync(path), mkdirSync(path)), 'it is no regular file'],
+  ['a pipe', (path) => (rmSync(path), execFileSync('mkfifo', [path])), 'it is no regular file'],
+  [
+    'a link',
+    (path) => (renameSync(path, `${path}.1`), symlinkSync(`${path}.1`, path)),
+    'it is a link, which is not followed',
+  ],
+  [
+    'a link to nothing',
+    (path) => (rmSync(path), symlinkSync('/nowhere/x', path)),
+    'it is a link, which is not followed',
+  ],
+])('a file that is replaced by %s is a fault until it is mended, and stays as it is', async (_, spoil, fault) => {
+  const path = freshPath();
+  const records = open(path);
+  await records.append([{ n: 1 }]);
+  expect(records.fault()).toBeUndefined();
+  spoil(path);
+  await records.read();
+  expect(records.fault()).toBe(`things.jsonl: ${fault}`);
+  expect(await records.append([{ n: 2 }])).toBe('not-kept');
+  expect(records.log.lines.length).toBeGreaterThan(0);
+  const fresh = open(path);
+  expect(numbers(await fresh.read())).toEqual([]);
+  expect(fresh.fault()).toBe(`things.jsonl: ${fault}`);
+  rmSync(path, { recursive: true });
+  await fresh.read();
+  expect(fresh.fault()).toBeUndefined();
+  expect(await fresh.append([{ n: 3 }])).toBe('kept');
+});
+
+test.each<[string, string, boolean]>([
+  ['a record that this version does not know', '{"m":1}', true],
+  ['a value that is no record', '7', true],
+  ['text', 'skip web', true],
+  ['the beginning of a record, whose writer was killed', '{"n":', false],
+  ['what a power cut leaves', '\0\0\0', false],
+])('where nothing may be missing, %s is a fault: %s', async (_, line, isFault) => {
+  const path = freshPath();
+  await open(path, undefined, true).append([{ n: 1 }]);
+  appendFileSync(path, `${line}\n`);
+  const [lenient, strict] = [open(path), open(path, undefined, true)];
+  expect(numbers(await lenient.read())).toEqual([1]);
+  expect(lenient.fault()).toBeUndefined();
+  await strict.read();
+  expect(strict.fault()).toBe(isFault ? 'things.jsonl: a line of it cannot be read' : undefined);
+  expect(await strict.append([{ n: 2 }])).toBe(isFault ? 'not-kept' : 'kept');
+  expect(readFileSync(path, 'utf8')).toContain(line);
+});
+
+test('a disk that does not answer is a fault, until it answers', async () => {
+  const path = freshPath();
+  await open(path).append([{ n: 1 }]);
+  const { read, fault } = open(path, 50);
+  const disk = hangDisk();
+  try {
+    expect(await read()).toEqual([]);
+    expect(fault()).toBe('things.jsonl: its disk does not answer');
+  } finally {
+    disk.end();
+  }
+  await expect.poll(async () => [numbers(await read()), fault()]).toEqual([[1], undefined]);
+});
+
+test.skipIf(process.getuid?.() !== 0)('what root writes belongs to the owner of the folder', async () => {
+  const path = freshPath();
+  chownSync(dirname(path), 1000, 1001);
+  const records = open(path);
+  await records.append([{ n: 1 }]);
+  expect(statSync(path)).toMatchObject({ uid: 1000, gid: 1001 });
+  chownSync(path, 1002, 1003);
+  for (let n = 0; n < 30; n += 1) await records.append([{ n }]);
+  expect(statSync(path)).toMatchObject({ uid: 1002, gid: 1003 });
+  const lock = await lockFolder(dirname(path));
+  expect(statSync(dirname(path))).toMatchObject({ uid: 1000 });
+  if (lock.kind === 'held') await lock.release();
 });

@@ -1,8 +1,9 @@
-import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
+import { codeOf } from '../../domain/text/error-code.ts';
 import { lockFolder } from './folder-lock.ts';
-import { createRecordFile, type RecordFileOptions } from './record-file.ts';
+import { createRecordFile, noAnswer, type RecordFileOptions } from './record-file.ts';
 import { createQueue, withDeadline } from './queue.ts';
 
 /**
@@ -14,16 +15,21 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
   const { path, what, log, deadlineMs } = options;
   const file = createRecordFile({ ...options, deadlineMs: Infinity });
   let known: readonly Item[] = [];
+  /** Of the file as it was read without a fault. */
   let version: string | undefined;
+  let fault: string | undefined;
   const inTurn = createQueue();
   let waiting = 0;
 
   async function readAll(): Promise<readonly Item[]> {
     const now = await versionOf(path);
-    if (now === version) return known;
-    const read = await file.peek();
-    if (read === undefined) return known;
-    [known, version] = [read, now];
+    if (now === undefined || now !== version) {
+      const { items, fault: why } = await file.peek();
+      fault = why;
+      if (why === undefined) [known, version] = [items, now];
+    } else {
+      fault = undefined;
+    }
     return known;
   }
 
@@ -36,23 +42,32 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
     try {
       // Only reading shows that a file has a newer version.
       await readAll();
-      return await file.append(items);
+      return fault === undefined ? await file.append(items) : 'not-kept';
     } finally {
       await file.close();
       if (lock.kind === 'held') await lock.release();
     }
   }
 
-  async function answer<Result>(work: () => Promise<Result>, ms: number, late: Result): Promise<Result> {
-    if (waiting >= mostWaiting) return late;
+  async function answer<Result>(work: () => Promise<Result>, ms: number): Promise<Result | 'late'> {
+    if (waiting >= mostWaiting) return 'late';
     waiting += 1;
     const done = inTurn(work).finally(() => (waiting -= 1));
-    return await withDeadline(done, deadlineMs ?? ms, late);
+    return await withDeadline(done, deadlineMs ?? ms, 'late');
   }
 
   return {
-    read: () => answer(readAll, readDeadlineMs, known),
-    append: (items) => answer(() => appendAll(items), writeDeadlineMs, 'not-kept'),
+    async read() {
+      const read = await answer(readAll, readDeadlineMs);
+      if (read !== 'late') return read;
+      fault = noAnswer;
+      return known;
+    },
+    fault: () => (fault === undefined ? undefined : `${basename(path)}: ${fault}`),
+    async append(items) {
+      const written = await answer(() => appendAll(items), writeDeadlineMs);
+      return written === 'late' ? 'not-kept' : written;
+    },
   };
 }
 
@@ -65,12 +80,12 @@ const writeDeadlineMs = 20_000;
 /** About 60 ms apart. A write takes a few milliseconds. */
 const lockTries = 80;
 
-/** Changes with every write: an append changes the size, a replacement the inode. */
-async function versionOf(path: string): Promise<string> {
+/** Changes with every write: an append changes the size, a replacement the inode. Undefined: it is not known. */
+async function versionOf(path: string): Promise<string | undefined> {
   try {
-    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+    const { ino, size, mtimeNs } = await lstat(path, { bigint: true });
     return `${ino} ${size} ${mtimeNs}`;
-  } catch {
-    return 'none';
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? 'none' : undefined;
   }
 }

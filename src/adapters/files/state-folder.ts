@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { lockFolder } from './folder-lock.ts';
@@ -34,4 +36,46 @@ export async function openStateFolder(
       log.warn(`Cannot lock ${which}: make sure that no other Upkeep uses it`, { error: lock.reason });
       return { path, close: () => Promise.resolve() };
   }
+}
+
+/**
+ * Warns of a state folder or a journal key that users other than its owner may write or read. In a container,
+ * a folder with the sticky bit is like the image's `/data`: nobody else is there, and any user may run the service.
+ */
+export function warnOfOthers(
+  { folder, keyFile }: { readonly folder: string | undefined; readonly keyFile: string | undefined },
+  isInContainer: boolean,
+  log: Pick<Log, 'warn'>,
+): void {
+  const key = keyFile ?? (folder === undefined ? undefined : join(folder, 'journal.key'));
+  const mode = folder === undefined ? 0 : modeOf(folder);
+  const isShared = (mode & stickyBit) !== 0 && isInContainer;
+  if (folder !== undefined && !isShared && (mode & forOthers) !== 0) {
+    const may = (mode & writeForOthers) !== 0 ? 'write to' : 'read';
+    const which = `the folder ${quoted(folder, 300)} of --state-dir`;
+    log.warn(`Other users may ${may} ${which}, which holds decisions and the journal key: chmod 700 it`, shown(mode));
+  }
+  const keyMode = key === undefined || key.startsWith('/run/secrets/') ? 0 : modeOf(key);
+  if (key !== undefined && (keyMode & forOthers) !== 0) {
+    const may = (keyMode & writeForOthers) !== 0 ? 'write to' : 'read';
+    const which = `the journal key ${quoted(key, 300)}`;
+    log.warn(`Other users may ${may} ${which}, and so seal the journal of an update: chmod 600 it`, shown(keyMode));
+  }
+}
+
+const stickyBit = 0o1000;
+const forOthers = 0o077;
+const writeForOthers = 0o022;
+
+/** A file that cannot be read is reported where it is used. */
+function modeOf(path: string): number {
+  try {
+    return statSync(path).mode;
+  } catch {
+    return 0;
+  }
+}
+
+function shown(mode: number): { readonly mode: string } {
+  return { mode: (mode & 0o7777).toString(8) };
 }

@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -69,4 +79,18 @@ test('a key of the owner is read as it is, but for the end of its line', () => {
 test.skipIf(process.getuid?.() === 0)('a folder that cannot be written to is told', () => {
   chmodSync(folder, 0o500);
   expect(() => openSeal({ keyFile: undefined, folder })).toThrow(/^Cannot make the journal key/);
+});
+
+test.skipIf(process.getuid?.() !== 0)('a key that root makes belongs to the owner of the folder', () => {
+  chownSync(folder, 1000, 1001);
+  openSeal({ keyFile: undefined, folder });
+  expect(statSync(join(folder, 'journal.key'))).toMatchObject({ uid: 1000, gid: 1001 });
+});
+
+test('a link in the folder is not followed, but a key that is named may be one', () => {
+  const elsewhere = join(folder, 'elsewhere');
+  writeFileSync(elsewhere, 'k'.repeat(32));
+  symlinkSync(elsewhere, join(folder, 'journal.key'));
+  expect(() => openSeal({ keyFile: undefined, folder })).toThrow(/it is a link, which is not followed/);
+  expect(openSeal({ keyFile: join(folder, 'journal.key'), folder: undefined })).toBeDefined();
 });

@@ -1,5 +1,16 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { ServiceError } from '../../domain/errors.ts';
 import type { Seal } from '../../domain/outside/outside.ts';
@@ -21,8 +32,11 @@ export function openSeal({ keyFile, folder }: KeyPlace): Seal | undefined {
     return createSeal(readKey(keyFile, `create it: head -c 32 /dev/urandom | base64 > ${keyFile}`));
   if (folder === undefined) return undefined;
   const file = join(folder, 'journal.key');
-  return createSeal(makeKey(folder, file) ?? readKey(file, 'remove the file to have a new key made'));
+  return createSeal(makeKey(folder, file) ?? readKey(file, 'remove the file to have a new key made', noLink));
 }
+
+/** Of the files in the folder, none is a link: it may lead anywhere. A key that is named may be one. */
+const noLink = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Undefined if the key already exists. A new key is synced to the disk before its first use. */
 function makeKey(folder: string, file: string): string | undefined {
@@ -31,6 +45,7 @@ function makeKey(folder: string, file: string): string | undefined {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const descriptor = openSync(file, 'wx', 0o600);
     try {
+      giveToOwner(descriptor, folder);
       writeSync(descriptor, `${key}\n`);
       fsyncSync(descriptor);
     } catch (error) {
@@ -48,6 +63,17 @@ function makeKey(folder: string, file: string): string | undefined {
   }
 }
 
+/** A service without root's rights needs the key that root has made in its folder. */
+function giveToOwner(descriptor: number, folder: string): void {
+  const { uid, gid } = statSync(folder);
+  if (process.geteuid?.() !== 0 || uid === 0) return;
+  try {
+    fchownSync(descriptor, uid, gid);
+  } catch {
+    // The system may refuse it. The key then stays root's.
+  }
+}
+
 /** The name of a new file is stored in its folder: https://man7.org/linux/man-pages/man2/fsync.2.html */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
@@ -58,16 +84,26 @@ function syncFolder(folder: string): void {
   }
 }
 
-function readKey(file: string, remedy: string): string {
+function readKey(file: string, remedy: string, flags = constants.O_RDONLY): string {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8').trim();
+    text = readText(file, flags).trim();
   } catch (error) {
-    throw refusal('read', file, error, remedy);
+    const why = codeOf(error) === 'ELOOP' ? new Error('it is a link, which is not followed') : error;
+    throw refusal('read', file, why, remedy);
   }
   if (Buffer.byteLength(text) >= leastKeyBytes) return text;
   const why = text === '' ? 'it is empty' : `it has fewer than ${leastKeyBytes} characters`;
   throw refusal('use', file, new Error(why), remedy);
+}
+
+function readText(file: string, flags: number): string {
+  const descriptor = openSync(file, flags);
+  try {
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** The length of a seal in a tag. A shorter key would be easier to guess than the seal itself. */

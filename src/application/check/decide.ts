@@ -1,11 +1,14 @@
 import {
   obsoleteDecisions,
   type Decision,
+  type Decisions,
   type DecidedCandidate,
   type DecisionFault,
   type DecisionRequest,
   takeDecision,
 } from '../../domain/decision/decisions.ts';
+import { unreadableRemedy } from '../../domain/decision/hold.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { CheckedContainer } from './checked-container.ts';
@@ -15,7 +18,10 @@ import type { DecisionStore } from './decision-store.ts';
 /** `isKept` false: the decision could not be stored and ends with this process. */
 export type TakenDecision = Decision & { readonly isKept: boolean };
 
-/** The use cases about decisions. They do not throw for failures outside Upkeep. */
+/**
+ * The use cases about decisions. They throw a `ServiceError` if the stored ones cannot be read, and for no other failure
+ * outside Upkeep.
+ */
 export type DecisionService = {
   /** Decisions in force, oldest first, including decisions of other processes. */
   readonly list: () => Promise<readonly Decision[]>;
@@ -35,15 +41,24 @@ type Parts = Pick<ReadOnlyOutside, 'clock' | 'newId' | 'log'> & {
 };
 
 export function createDecisionService({ store, clock, newId, log, candidateOf, onChange }: Parts): DecisionService {
+  async function readAll(): Promise<Decisions> {
+    const { decisions, fault } = await store.refresh();
+    if (fault === undefined) return decisions;
+    throw new ServiceError('state-unreadable', `Cannot read the decisions of people: ${fault}`, {
+      remedy: unreadableRemedy,
+    });
+  }
+
   return {
     candidateOf,
     async list() {
-      const decisions = [...(await store.refresh()).values()];
+      const decisions = [...(await readAll()).values()];
       const nowMs = clock.nowMs();
       return decisions.filter(({ untilMs }) => untilMs === undefined || untilMs > nowMs);
     },
     async take(request) {
       const candidate = candidateOf(request.container);
+      await readAll();
       const taken = takeDecision(request, candidate, { id: newId(), nowMs: clock.nowMs() });
       if ('fault' in taken) return taken;
       const written = await store.write([{ kind: 'decided', decision: taken }]);
@@ -53,7 +68,7 @@ export function createDecisionService({ store, clock, newId, log, candidateOf, o
       return { ...taken, isKept: written === 'kept' };
     },
     async withdraw(id) {
-      const decision = [...(await store.refresh()).values()].find((one) => one.id === id);
+      const decision = [...(await readAll()).values()].find((one) => one.id === id);
       if (decision === undefined) return undefined;
       const { container } = decision;
       const written = await store.write([{ kind: 'ended', container, id }]);
@@ -62,8 +77,8 @@ export function createDecisionService({ store, clock, newId, log, candidateOf, o
       return { ...decision, isKept: written === 'kept' };
     },
     async endDead(checked) {
-      const decisions = await store.refresh();
-      if (decisions.size === 0) return;
+      const { decisions, fault } = await store.refresh();
+      if (decisions.size === 0 || fault !== undefined) return;
       const unclear = new Set(checked.flatMap((one) => (knowsNewest(one) ? [] : [one.name])));
       const candidates = new Map<string, Digest | undefined>();
       for (const one of checked.filter(({ name }) => !unclear.has(name))) {

@@ -2,12 +2,19 @@ import type { Decisions } from '../../domain/decision/decisions.ts';
 import { type DecisionRecord, decisionsOf } from '../../domain/decision/decision-records.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 
-/** The decisions of people that this process knows. */
+/** The decisions that this process knows. */
+export type KnownDecisions = {
+  readonly decisions: Decisions;
+  /** Why the stored ones cannot be read: any version may have been skipped then. */
+  readonly fault: string | undefined;
+};
+
+/** The decisions of people. */
 export type DecisionStore = {
   /** Reads the decisions that other processes have written. Never throws. */
-  readonly refresh: () => Promise<Decisions>;
+  readonly refresh: () => Promise<KnownDecisions>;
   /** Decisions as of the last refresh and the writes of this process. */
-  readonly known: () => Decisions;
+  readonly known: () => KnownDecisions;
   /** `not-kept`: the decision was not stored and ends with this process. */
   readonly write: (records: readonly DecisionRecord[]) => Promise<'kept' | 'not-kept'>;
 };
@@ -16,23 +23,23 @@ export type DecisionStore = {
 export function createDecisionStore(store?: SharedRecords<DecisionRecord>): DecisionStore {
   let read: readonly DecisionRecord[] = [];
   let unkept: readonly DecisionRecord[] = [];
-  let decisions: Decisions = new Map();
+  let known: KnownDecisions = { decisions: new Map(), fault: undefined };
 
-  function note(): Decisions {
-    decisions = decisionsOf([...read, ...unkept]);
-    return decisions;
+  function note(): KnownDecisions {
+    known = { decisions: decisionsOf([...read, ...unkept]), fault: store?.fault() };
+    return known;
   }
 
-  async function refresh(): Promise<Decisions> {
+  async function refresh(): Promise<KnownDecisions> {
     const now = (await store?.read()) ?? read;
-    if (now === read) return decisions;
+    if (now === read && store?.fault() === known.fault) return known;
     read = now;
     return note();
   }
 
   return {
     refresh,
-    known: () => decisions,
+    known: () => known,
     async write(records) {
       const written = store === undefined ? 'not-kept' : await store.append(records);
       if (written === 'kept') {

@@ -1,5 +1,5 @@
 import { sentence } from '../../domain/text/sentence.ts';
-import { type Decisions, decisionFor } from '../../domain/decision/decisions.ts';
+import { decisionFor } from '../../domain/decision/decisions.ts';
 import { describeHold, holdOf } from '../../domain/decision/hold.ts';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
@@ -8,7 +8,7 @@ import { createWindows, type Windows } from '../../domain/window/windows.ts';
 import type { CheckedContainer, HoldSettings, UnheldVerdict } from './checked-container.ts';
 import { candidateDigest } from './describe-checked.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
-import type { DecisionStore } from './decision-store.ts';
+import type { DecisionStore, KnownDecisions } from './decision-store.ts';
 
 export type HoldRules = {
   /**
@@ -18,30 +18,30 @@ export type HoldRules = {
   readonly judge: (
     checked: CheckedContainer,
     restraints: HoldSettings,
-    decisions: Decisions,
+    known: KnownDecisions,
     nowMs: number,
   ) => CheckedContainer;
   /** Judges an earlier verdict again, by the present decisions and time. */
-  readonly again: (checked: CheckedContainer, decisions: Decisions, nowMs: number) => CheckedContainer;
+  readonly again: (checked: CheckedContainer, known: KnownDecisions, nowMs: number) => CheckedContainer;
 };
 
 export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>): HoldRules {
   const zone = createTimeZone(timeZone);
-  const known = new Map<string, Windows>();
+  const readBefore = new Map<string, Windows>();
 
   function windowsOf(setting: WindowSetting | undefined): Windows | { readonly fault: string } | undefined {
     if (setting === undefined || setting.kind === 'always') return undefined;
     if (setting.kind === 'unreadable') return setting;
-    const windows = known.get(setting.text) ?? createWindows(setting.windows, zone);
-    if (known.size >= mostKnown) known.clear();
-    known.set(setting.text, windows);
+    const windows = readBefore.get(setting.text) ?? createWindows(setting.windows, zone);
+    if (readBefore.size >= mostKnown) readBefore.clear();
+    readBefore.set(setting.text, windows);
     return windows;
   }
 
   function judge(
     checked: CheckedContainer,
     restraints: HoldSettings,
-    decisions: Decisions,
+    { decisions, fault }: KnownDecisions,
     nowMs: number,
   ): CheckedContainer {
     const { status, reason, hold, eligibleAtMs } = checked;
@@ -59,6 +59,7 @@ export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>)
     const held = holdOf({
       candidateKind: checked.candidateKind ?? 'digest',
       approval: restraints.approval,
+      unreadable: fault,
       decision: digest && decisionFor(decisions, { container, digest, nowMs }),
       // A cooldown has its own end and its own message.
       windows: isYoung ? undefined : windowsOf(restraints.window),
@@ -77,12 +78,12 @@ export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>)
 
   return {
     judge,
-    again(checked, decisions, nowMs) {
+    again(checked, known, nowMs) {
       const { unrestrained, ...rest } = checked;
       if (unrestrained === undefined) return checked;
       const { approval, window, ...verdict } = unrestrained;
       const { hold: _, ...unheld } = rest;
-      return judge({ ...unheld, ...verdict }, { approval, window }, decisions, nowMs);
+      return judge({ ...unheld, ...verdict }, { approval, window }, known, nowMs);
     },
   };
 }
@@ -100,9 +101,9 @@ export function createFinalHoldCheck({ store, holdBack, clock }: FinalHoldParts)
   return async (containers) => {
     const stale = containers.filter(({ status }) => status === 'stale');
     if (stale.length === 0) return undefined;
-    const decisions = await store.refresh();
+    const known = await store.refresh();
     const nowMs = clock.nowMs();
-    return stale.map((one) => holdBack.again(one, decisions, nowMs)).find(({ status }) => status === 'held')?.reason;
+    return stale.map((one) => holdBack.again(one, known, nowMs)).find(({ status }) => status === 'held')?.reason;
   };
 }
 

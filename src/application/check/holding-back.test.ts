@@ -61,6 +61,7 @@ function sharedRecords(): SharedRecords<DecisionRecord> & { readonly all: () => 
   return {
     all: () => all,
     read: () => Promise.resolve(all),
+    fault: () => undefined,
     append: (items) => {
       all = [...all, ...items];
       return Promise.resolve('kept');
@@ -470,11 +471,57 @@ describe('decisions that are kept', () => {
     release(scene, 'web');
     const fullDisk: SharedRecords<DecisionRecord> = {
       read: () => Promise.resolve([]),
+      fault: () => undefined,
       append: () => Promise.resolve('not-kept'),
     };
     const { application } = start(scene, {}, fullDisk);
     await application.check(everything);
     expect(await decide(application, 'approve', 'web')).toMatchObject({ isKept: false });
     expect(outcomes(await application.update(full))).toEqual({ web: 'updated' });
+  });
+});
+
+describe('decisions that cannot be read', () => {
+  test('hold every newer version, by all ways to update it, until they can be read', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    await run(scene, 'other', { 'upkeep.approve': 'true' });
+    await run(scene, 'fresh');
+    for (const name of ['web', 'other']) release(scene, name);
+    let fault: string | undefined = 'decisions.jsonl: EACCES: permission denied';
+    const { application } = start(scene, {}, { ...sharedRecords(), fault: () => fault });
+    const requests = [full, { ...full, containers: ['web', 'other', 'fresh'], ignoreWindows: true, retryFailed: true }];
+    for (const request of requests) {
+      const session = await application.update(request);
+      expect(outcomes(session)).toEqual({ web: 'skipped', other: 'skipped', fresh: 'fresh' });
+      const why = 'The decisions of people cannot be read: decisions.jsonl: EACCES: permission denied; ';
+      expect(reasons(session)).toMatchObject({
+        web: expect.stringContaining(why),
+        other: expect.stringContaining(why),
+      });
+    }
+    await application.check(everything);
+    await expect(decide(application, 'approve', 'other')).rejects.toThrow('Cannot read the decisions of people');
+    await expect(application.decisions.list()).rejects.toThrow('Cannot read the decisions of people');
+    await expect(application.decisions.withdraw('x')).rejects.toThrow('Cannot read the decisions of people');
+    fault = undefined;
+    expect(outcomes(await application.update(full))).toMatchObject({ web: 'updated', other: 'skipped' });
+  });
+
+  test('hold a version also if they become unreadable while its update is prepared', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'web');
+    release(scene, 'web');
+    let reads = 0;
+    const records = sharedRecords();
+    const store = {
+      ...records,
+      read: () => ((reads += 1), records.read()),
+      fault: () => (reads > 1 ? 'decisions.jsonl: its disk does not answer' : undefined),
+    };
+    const { application } = start(scene, {}, store);
+    const session = await application.update(full);
+    expect(outcomes(session)).toEqual({ web: 'deferred' });
+    expect(reasons(session)['web']).toContain('its disk does not answer');
   });
 });

@@ -1,6 +1,5 @@
 import type { Verdict } from '../../domain/check/verdict.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
-import type { Decisions } from '../../domain/decision/decisions.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { defined } from '../../domain/text/defined.ts';
@@ -9,6 +8,7 @@ import { ownWays } from '../../domain/self-update/own-ways.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { CheckedContainer } from './checked-container.ts';
+import type { KnownDecisions } from './decision-store.ts';
 import { checkedFacts, describeChecked } from './describe-checked.ts';
 import type { HoldRules } from './hold-back.ts';
 import type { JudgeOrder } from './judge-order.ts';
@@ -35,7 +35,7 @@ type Settled = {
 
 type VerdictParts = {
   readonly holdBack: HoldRules;
-  readonly decided: Decisions;
+  readonly decided: KnownDecisions;
   readonly selected: SelectedContainers;
   readonly order: JudgeOrder;
 };

@@ -81,6 +81,7 @@ describe('with a store', () => {
         await Promise.resolve();
         return [...kept];
       },
+      fault: () => undefined,
       append: (entries) => {
         kept.push(...(JSON.parse(JSON.stringify(entries)) as HistoryEntry[]));
         return Promise.resolve('kept');

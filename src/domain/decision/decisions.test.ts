@@ -178,6 +178,7 @@ describe('holdOf()', () => {
   const question: HoldQuestion = {
     candidateKind: 'minor',
     approval: 'never',
+    unreadable: undefined,
     decision: undefined,
     windows: undefined,
     nowMs,

@@ -8,7 +8,8 @@ import { type ApprovalFrom, type CandidateKind, needsApproval } from './approval
 /**
  * Why a newer image waits. `failed`: this version was rolled back in this container. `approval`: it waits for a person.
  * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it. `own-way`: the
- * engine cannot be reached without this container.
+ * engine cannot be reached without this container. `unreadable`: the decisions of people cannot be read, so that nobody
+ * knows whether it is skipped.
  */
 export const heldBecause = [
   'failed',
@@ -21,6 +22,7 @@ export const heldBecause = [
   'window',
   'wave',
   'own-way',
+  'unreadable',
 ] as const;
 
 /** Why a check failed. `no-pull`: the engine has no image of the tag, and `no-pull` forbids a registry request. */
@@ -45,6 +47,7 @@ const byCode: Partial<Record<ErrorCode, Hold>> = {
 /** Why a newer version is held back: one reason, with the time at which it ends by itself. */
 export type HoldReason = { readonly kind: Hold } & (
   | { readonly kind: 'unsigned'; readonly keys: readonly string[]; readonly why: string }
+  | { readonly kind: 'unreadable'; readonly fault: string }
   | { readonly kind: 'skipped'; readonly by: string; readonly releasedAtMs: number | undefined }
   | { readonly kind: 'snoozed'; readonly by: string; readonly releasedAtMs: number }
   | { readonly kind: 'approval' }
@@ -56,6 +59,8 @@ export type HoldReason = { readonly kind: Hold } & (
 export type HoldQuestion = {
   readonly candidateKind: CandidateKind;
   readonly approval: ApprovalFrom;
+  /** Why stored decisions cannot be read. */
+  readonly unreadable: string | undefined;
   /** The decision that counts for the candidate. */
   readonly decision: Decision | undefined;
   /** Undefined: an update may begin at any time, or a person has requested it now. */
@@ -67,7 +72,9 @@ export type HoldQuestion = {
  * A hold that a person must end takes precedence over one that ends by itself, so that the reason names the action that
  * is needed.
  */
-export function holdOf({ candidateKind, approval, decision, windows, nowMs }: HoldQuestion): HoldReason | undefined {
+export function holdOf(question: HoldQuestion): HoldReason | undefined {
+  const { candidateKind, approval, unreadable, decision, windows, nowMs } = question;
+  if (unreadable !== undefined) return { kind: 'unreadable', fault: unreadable };
   if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
   if (decision?.kind === 'snooze' && decision.untilMs !== undefined)
     return { kind: 'snoozed', by: decision.by, releasedAtMs: decision.untilMs };
@@ -85,6 +92,8 @@ export function describeHold(hold: HoldReason, container: string): string {
     case 'unsigned':
       if (hold.keys.length === 0) return `not signed: ${hold.why}`;
       return `not signed by ${hold.keys.map((key) => quoted(key)).join(' or ')}: ${hold.why}`;
+    case 'unreadable':
+      return `the decisions of people cannot be read: ${hold.fault}; ${unreadableRemedy}`;
     case 'skipped': {
       const end = hold.releasedAtMs === undefined ? '' : ` until ${printTime(hold.releasedAtMs)}`;
       return `skipped by ${quoted(hold.by)}${end}${releasedBy(`unskip ${container}`)}`;
@@ -101,3 +110,5 @@ export function describeHold(hold: HoldReason, container: string): string {
       return `its window opens at ${printTime(hold.releasedAtMs)}${releasedBy(`update ${container} --now`)}`;
   }
 }
+
+export const unreadableRemedy = 'correct this file in the folder of --state-dir, or remove it with its decisions';

@@ -15,4 +15,6 @@ export type SharedRecords<Item> = Pick<RecordStore<Item>, 'append'> & {
    * stays.
    */
   readonly read: () => Promise<readonly Item[]>;
+  /** Why the last `read` could not read them: `decisions.jsonl: EACCES: permission denied`. */
+  readonly fault: () => string | undefined;
 };

@@ -69,6 +69,7 @@ const problems: Readonly<Record<ErrorCode, Problem>> = {
   'registry-not-found': { status: 500, message: 'a registry does not have the image' },
   'registry-rate-limited': { status: 500, message: 'a registry limits requests' },
   'registry-invalid': { status: 500, message: 'a registry sent an invalid answer' },
+  'state-unreadable': { status: 500, message: 'the stored decisions cannot be read; the log has the reason' },
   'service-unreachable': elsewhere,
   'service-denied': elsewhere,
   'service-refused': elsewhere,

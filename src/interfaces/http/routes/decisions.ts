@@ -27,6 +27,8 @@ const optionalFields = {
 
 const keptField = { kept: booleanField('Whether it is stored on disk, and survives a restart') };
 
+const unreadable = { 500: { description: 'The stored decisions cannot be read' } };
+
 /** `GET` and `POST /v1/decisions`, `DELETE /v1/decisions/ID`. */
 export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] {
   const shared = { group: 'decisions', access: 'api token', query: {} } as const;
@@ -43,6 +45,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
         description: 'The decisions in effect',
         schema: stamped({ decisions: array(object(fields, optionalFields)), count: integer('Number of entries') }),
       },
+      ...unreadable,
     },
     answer: async () => {
       const decisions = (await service.decisions.list()).map(decisionEntry);
@@ -69,6 +72,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       400: { description: 'The body is malformed' },
       404: { description: 'No watched container has that name' },
       409: { description: 'No update of the container to this version is pending; the error says so' },
+      ...unreadable,
     },
     answer: async ({ request }, reply) => {
       const body = bufferedObject(request.raw);
@@ -99,6 +103,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     replies: {
       200: { description: 'The withdrawn decision', schema: stamped({ ...fields, ...keptField }, optionalFields) },
       404: { description: 'There is no decision with this id' },
+      ...unreadable,
     },
     answer: async ({ request }) => {
       const withdrawn = await service.decisions.withdraw(request.rest);

@@ -133,6 +133,8 @@ function tellHeld(one: WatchedContainer, nowMs: number): DescribedState {
       return held('skip', `${one.latestVersion || 'This version'} is skipped${untilWords(one, nowMs)}`);
     case 'snoozed':
       return held('snooze', `Snoozed${untilWords(one, nowMs)}`);
+    case 'unreadable':
+      return { ...held('lock', 'Decisions cannot be read'), why: sentence(one) };
     case 'unsigned':
       return { ...held('lock', 'Not signed'), why: sentence(one) };
     case 'monitor-only':

@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { describeInLab } from '../lab/describe-in-lab.ts';
+import { createFaultProxy, type FaultProxy } from '../lab/proxy/fault-proxy.ts';
+import { runUpkeep } from '../support/scene/run-upkeep.ts';
+import { effectsScene } from './effects/scene.ts';
+
+/** The user of the service. Its folder belongs to it. */
+const user = 1000;
+
+describeInLab('decisions of people that the service cannot read', (lab) => {
+  const { engine } = lab;
+  const scene = effectsScene(lab, 'unreadable');
+  let proxy: FaultProxy;
+  let folder = '';
+  let file = '';
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'unreadable-'));
+    chownSync(folder, user, user);
+    file = join(folder, 'decisions.jsonl');
+    // Another user than root reaches the engine through this socket.
+    const socketPath = join(mkdtempSync(join(tmpdir(), 'socket-')), 'engine.sock');
+    chmodSync(join(socketPath, '..'), 0o755);
+    proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
+    chmodSync(socketPath, 0o666);
+    socket = socketPath;
+  });
+  let socket = '';
+  afterEach(async () => {
+    await proxy.close();
+    await engine.clear();
+    rmSync(folder, { recursive: true });
+    rmSync(join(socket, '..'), { recursive: true });
+  });
+  const asRoot = (...args: string[]) => runUpkeep([...args, '--state-dir', folder], { socket });
+  const asUser = (...args: string[]) => runUpkeep([...args, '--state-dir', folder, '--json'], { socket, uid: user });
+
+  /** A run of the service. */
+  async function update(): Promise<{ readonly outcome?: string; readonly reason?: string; readonly log: string }> {
+    const { stdout, stderr } = await asUser('update', 'web', '--health-window', '500ms');
+    const { containers = [] } = JSON.parse(stdout || '{}') as { containers?: { outcome: string; reason: string }[] };
+    return { ...containers[0], log: stderr };
+  }
+
+  test('a skip that root makes is read by the service, whose folder it is', { timeout: 60_000 }, async () => {
+    const { Id } = await scene.stale('web');
+    expect(await asRoot('skip', 'web')).toMatchObject({ code: 0 });
+    expect(statSync(file)).toMatchObject({ uid: user, gid: user });
+    expect(statSync(join(folder, 'journal.key'))).toMatchObject({ uid: user, gid: user });
+    expect((await update()).reason).toContain('Skipped by "command line"');
+    // Another decision of root, in the file that is there.
+    expect(await asRoot('unskip', 'web')).toMatchObject({ code: 0 });
+    expect(await asRoot('snooze', 'web')).toMatchObject({ code: 0 });
+    expect(statSync(file)).toMatchObject({ uid: user, gid: user });
+    expect((await update()).reason).toContain('Snoozed by "command line"');
+    expect((await scene.inspect('web')).Id).toBe(Id);
+  });
+
+  test.each<[string, () => void, RegExp]>([
+    ['belongs to root', () => chownSync(file, 0, 0), /EACCES: permission denied/],
+    [
+      'is of a newer version',
+      () => writeFileSync(file, readFileSync(file, 'utf8').replace('"version":1', '"version":2')),
+      /it was written by a newer version or another program/,
+    ],
+    [
+      'has a record of a newer kind',
+      () => writeFileSync(file, `${readFileSync(file, 'utf8')}{"kind":"postponed","container":"web"}\n`),
+      /a line of it cannot be read/,
+    ],
+    ['is text', () => writeFileSync(file, 'skip web\n'), /a line of it cannot be read/],
+    [
+      'is a folder',
+      () => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+      /it is no regular file/,
+    ],
+    [
+      'is a pipe',
+      () => {
+        rmSync(file);
+        execFileSync('mkfifo', [file]);
+        chownSync(file, user, user);
+      },
+      /it is no regular file/,
+    ],
+    [
+      'is a link',
+      () => {
+        renameSync(file, `${file}.moved`);
+        symlinkSync(`${file}.moved`, file);
+      },
+      /it is a link, which is not followed/,
+    ],
+  ])('a file that %s holds every newer version, and says why', { timeout: 60_000 }, async (_, spoil, why) => {
+    const { Id } = await scene.stale('web');
+    expect(await asUser('skip', 'web')).toMatchObject({ code: 0 });
+    spoil();
+    const { outcome, reason, log } = await update();
+    expect(outcome, log).toBe('skipped');
+    expect(reason).toMatch(/^The decisions of people cannot be read: decisions\.jsonl: /);
+    expect(reason).toMatch(why);
+    expect((await scene.inspect('web')).Id).toBe(Id);
+    const check = await asUser('check', 'web');
+    expect(JSON.parse(check.stdout)).toMatchObject({ containers: [{ status: 'held', hold: 'unreadable' }] });
+    const unskipped = await asUser('unskip', 'web');
+    expect(unskipped.code).toBe(1);
+    expect(unskipped.stderr).toMatch(why);
+    rmSync(file, { recursive: true });
+    expect((await update()).outcome).toBe('updated');
+  });
+});
