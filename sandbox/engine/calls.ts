@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import type { CallOutcome } from '../../src/domain/outside/engine-writer.ts';
+import { permissions } from '../../src/domain/outside/permission.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import {
   createFaultPlan,
+  permissionOf,
   SandboxCrash,
   type CallKind,
   type Fault,
@@ -68,7 +70,7 @@ export function createCalls({ world, restart, faults, latencyMs }: CallsOptions)
     const call = { number: made.length + 1, ...what };
     made.push(call);
     const fault = plan.take(call);
-    const early = await before(fault);
+    const early = await before(fault, call.kind);
     if (early !== undefined) return early;
     const delayMs = latencyMs(call.kind) + (fault?.kind === 'slow' ? fault.ms : 0);
     if (delayMs > 0) await world.clock.sleep(delayMs);
@@ -86,11 +88,11 @@ export function createCalls({ world, restart, faults, latencyMs }: CallsOptions)
     return after(fault, answer);
   }
 
-  async function before(fault: Fault | undefined): Promise<Failed | undefined> {
+  async function before(fault: Fault | undefined, kind: CallKind): Promise<Failed | undefined> {
     if (fault === undefined) return undefined;
     if (fault.kind === 'refuse')
       return { kind: 'refused', status: fault.status, message: fault.message ?? 'injected fault' };
-    if (fault.kind === 'forbid') return forbidden;
+    if (fault.kind === 'forbid') return forbidden(kind);
     if (fault.kind === 'lose-request') return unknownOutcome;
     if (!('when' in fault) || fault.when !== 'before') return undefined;
     if (fault.kind === 'crash') crash();
@@ -164,12 +166,12 @@ export function createCalls({ world, restart, faults, latencyMs }: CallsOptions)
 /** The request did not reach the engine, so nothing has changed. */
 const notSent = { kind: 'refused', status: 503, message: 'connection refused' } as const;
 
-const forbidden = {
-  kind: 'refused',
-  status: 403,
-  message: 'a proxy before the engine forbids it (403)',
-  isForbidden: true,
-} as const;
+function forbidden(kind: CallKind): Failed {
+  const permission = permissionOf[kind];
+  const call = permission === undefined ? 'it' : permissions[permission].call;
+  const message = `a proxy before the engine forbids ${call} (403)`;
+  return { kind: 'refused', status: 403, message, isForbidden: true };
+}
 
 const unknownOutcome = { kind: 'unknown', message: 'the connection was lost before the answer came' } as const;
 

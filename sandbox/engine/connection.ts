@@ -1,5 +1,5 @@
 import type { CallOutcome, CommandOutcome } from '../../src/domain/outside/engine-writer.ts';
-import { type PermissionName, permissionNames } from '../../src/domain/outside/permission.ts';
+import { permissionNames } from '../../src/domain/outside/permission.ts';
 import type { EngineInfo } from '../../src/domain/outside/engine-reader.ts';
 import type { Engine } from '../../src/domain/outside/outside.ts';
 import type { ContainerConfig } from '../../src/domain/container/container-settings.ts';
@@ -21,25 +21,6 @@ import { removeContainer } from '../containers/remove.ts';
 import { inspectContainer, listContainers } from '../world/view.ts';
 import { removeVolume } from '../world/volumes.ts';
 import { noSpaceLeft, engineNowMs, type SandboxContainer, type World } from '../world/world.ts';
-
-/** The changing call that needs each permission. */
-const callOf: Readonly<Partial<Record<PermissionName, CallKind>>> = {
-  pull: 'pullImage',
-  tag: 'tagImage',
-  create: 'createContainer',
-  connect: 'connectNetwork',
-  rename: 'renameContainer',
-  policy: 'updateRestartPolicy',
-  stop: 'stopContainer',
-  start: 'startContainer',
-  remove: 'removeContainer',
-  untag: 'removeImage',
-};
-
-function isForbidden({ forbids }: Calls, name: PermissionName): boolean {
-  const kind = callOf[name];
-  return kind !== undefined && forbids(kind);
-}
 
 /** An `Engine` over the sandbox: the connection of one caller. */
 export function createConnection(world: World, calls: Calls): Engine {
@@ -80,7 +61,7 @@ export function createConnection(world: World, calls: Calls): Engine {
       calls.read(() =>
         [...world.networks.values()].map(({ id, name, driver, recipe }) => ({ id, name, driver, recipe })),
       ),
-    forbiddenCalls: () => calls.read(() => permissionNames.filter((name) => isForbidden(calls, name))),
+    forbiddenCalls: () => calls.read(() => permissionNames.filter((name) => calls.forbids(name))),
     containerLogs: (id, { tail }) => calls.read(() => lastLines(getContainer(world, id), tail)),
     hasPruned: (time) => calls.read(() => hasPruned(world, time)),
     pastEvents: (query) => calls.read(() => pastEvents(world, query)),

@@ -1,3 +1,4 @@
+import type { PermissionName } from '../../src/domain/outside/permission.ts';
 import type { EngineWriter } from '../../src/domain/outside/engine-writer.ts';
 import type { RestartKind } from '../containers/boot.ts';
 
@@ -53,8 +54,8 @@ export type PlannedFault = {
 export type FaultPlan = {
   readonly add: (planned: PlannedFault) => void;
   readonly take: (call: SandboxCall) => Fault | undefined;
-  /** Whether every call of this kind is forbidden. */
-  readonly forbids: (kind: CallKind) => boolean;
+  /** Whether every call that needs this permission is forbidden. */
+  readonly forbids: (permission: PermissionName) => boolean;
 };
 
 export function createFaultPlan(planned: readonly PlannedFault[]): FaultPlan {
@@ -67,13 +68,33 @@ export function createFaultPlan(planned: readonly PlannedFault[]): FaultPlan {
       if (found !== undefined && found.every !== true) waiting.splice(index, 1);
       return found?.fault;
     },
-    forbids: (kind) =>
+    forbids: (permission) =>
       waiting.some(
         ({ at, fault, every }) =>
-          fault.kind === 'forbid' && every === true && matches(at, { number: 0, kind, target: '', detail: '' }),
+          fault.kind === 'forbid' &&
+          every === true &&
+          callKinds.some(
+            (kind) => permissionOf[kind] === permission && matches(at, { number: 0, kind, target: '', detail: '' }),
+          ),
       ),
   };
 }
+
+/** The permission that a changing call needs. */
+export const permissionOf: Readonly<Partial<Record<CallKind, PermissionName>>> = {
+  pullImage: 'pull',
+  tagImage: 'tag',
+  createContainer: 'create',
+  connectNetwork: 'connect',
+  renameContainer: 'rename',
+  updateRestartPolicy: 'policy',
+  stopContainer: 'stop',
+  startContainer: 'start',
+  removeContainer: 'remove',
+  removeImage: 'untag',
+};
+
+const callKinds = Object.keys(permissionOf) as readonly CallKind[];
 
 /** Thrown by every call of a killed process, because the calling code no longer exists. */
 export class SandboxCrash extends Error {

@@ -19,6 +19,8 @@ export async function removeOverdue(
   signal?: AbortSignal,
 ): Promise<void> {
   try {
+    // While removals are forbidden, an attempt would only fail in each run.
+    if ((await outside.engine.forbiddenCalls(signal)).includes('remove')) return;
     const containers = await outside.engine.listContainers({}, signal);
     const kept = keptAmong(containers);
     const [{ nowMs }, images] = await Promise.all([outside.engine.info(signal), outside.engine.listImages(signal)]);

@@ -56,3 +56,46 @@ test('an interrupted update is not undone without the right to start: its new ve
   expect((await stage.startAgain()).transactions).toMatchObject([{ result: 'undone' }]);
   expect(stage.harm()).toEqual([]);
 });
+
+const marksOf = (stage: Awaited<ReturnType<typeof setStage>>) =>
+  Object.keys(stage.scene.sandbox.control.snapshot().tags).filter((tag) => tag.includes('upkeep-open:'));
+
+describe.each([
+  ['removal of containers', ['removeContainer']],
+  ['removal of containers and images', ['removeContainer', 'removeImage']],
+  ['removal of images', ['removeImage']],
+] as const)('without the %s', (_what, kinds) => {
+  const isLeft = kinds.some((kind) => kind === 'removeContainer');
+
+  test('set-up forbidden removals: updates go on, and say what stays', async () => {
+    const stage = await setStage({ web: {} });
+    for (const version of ['2', '3', '4']) {
+      const { outcomes, of, complaints } = await stage.update({ faults: forbids(...kinds) });
+      expect(outcomes, complaints.join()).toEqual({ web: 'updated' });
+      if (isLeft) expect(of('web').reason).toMatch(/^the old container stays, stopped.*forbids.*DELETE=1/);
+      else expect(of('web').reason).toBe('');
+      expect(stage.now('web').running).toBe(true);
+      expect(stage.harm().filter((line) => !line.includes('.upkeep-kept-'))).toEqual([]);
+      expect(marksOf(stage)).toEqual([]);
+      stage.scene.registry.store.publish('web:1', { version });
+    }
+    expect(stage.harm()).toHaveLength(isLeft ? 3 : 0);
+    const { outcomes } = await stage.update();
+    expect(outcomes).toEqual({ web: 'updated' });
+    expect(stage.harm()).toEqual([]);
+  });
+
+  test('a version that fails is rolled back, and is not in the way of the next', async () => {
+    const stage = await setStage({ web: { next: { behaviour: behaviours['crashesAtStart'] } } });
+    const failed = await stage.update({ faults: forbids(...kinds) });
+    expect(failed.outcomes).toEqual({ web: 'rolled_back' });
+    if (isLeft) expect(failed.of('web').reason).toMatch(/the failed one stays, stopped.*forbids.*DELETE=1/);
+    expect(stage.now('web').running).toBe(true);
+    expect(marksOf(stage)).toEqual([]);
+    expect((await stage.update({ faults: forbids(...kinds) })).outcomes).toEqual({ web: 'skipped' });
+    stage.scene.registry.store.publish('web:1', { version: 'mended' });
+    expect((await stage.update({ faults: forbids(...kinds) })).outcomes).toEqual({ web: 'updated' });
+    await stage.update();
+    expect(stage.harm()).toEqual([]);
+  });
+});

@@ -45,19 +45,23 @@ export function watchPermissions<Each extends Pick<EngineReader, 'forbiddenCalls
 
 type Asked = { readonly engine: Pick<EngineReader, 'forbiddenCalls'> };
 
+/** `pulls`: whether it pulls an image. `also`: what it needs in addition to every update. */
+export type Needs = { readonly pulls: boolean; readonly also?: readonly PermissionName[] };
+
 /**
- * Throws `engine-denied` with all missing permissions if an update could not be completed or undone. `pulls`: whether
- * it pulls an image.
+ * Throws `engine-denied` with all missing permissions if an update could not be completed or undone. Returns the
+ * forbidden calls that it works without.
  */
 export async function requirePermissions(
   { engine }: Asked,
   doing: string,
-  { pulls }: { readonly pulls: boolean },
+  { pulls, also = [] }: Needs,
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<readonly PermissionName[]> {
   const forbidden = await engine.forbiddenCalls(signal);
-  const missing = preventing(forbidden, { pulls });
-  if (missing.length === 0) return;
+  const prevented = preventing(forbidden, { pulls });
+  const missing = forbidden.filter((name) => prevented.includes(name) || also.includes(name));
+  if (missing.length === 0) return forbidden;
   throw new ServiceError('engine-denied', `Cannot ${doing}: ${describeForbidden(missing)}`, {
     remedy: howToPermit(forbidden),
   });

@@ -116,7 +116,7 @@ async function reopen(
   { journal, onPhase }: Reopening,
 ): Promise<string | undefined> {
   const { oldId } = journal;
-  await requirePermissions(outside, `roll ${quoted(container.name)} back`, { pulls: false });
+  const forbidden = await requirePermissions(outside, `roll ${quoted(container.name)} back`, { pulls: false });
   const info = await outside.engine.info();
   const { result, reason, facts } = await transact({
     outside,
@@ -128,6 +128,7 @@ async function reopen(
         id: journal.transaction,
         members: [{ ...memberFromJournal(journal), policy: restartPolicyOf(container) }],
         successors: new Map([[oldId, container.id]]),
+        setsNoMarks: forbidden.includes('untag') ? true : undefined,
       },
       info,
     ),

@@ -11,7 +11,7 @@ import type { PreparedTransaction } from './facts/prepare.ts';
 export function beginTransaction(
   { newId, log, instance }: Pick<Outside, 'newId' | 'log' | 'instance'>,
   settings: ServiceSettings,
-  { members, info }: PreparedTransaction,
+  { members, info, forbidden }: PreparedTransaction,
   planned: PlannedTransaction,
 ): OpenTransaction {
   // Two running Upkeeps would both recover the same remains.
@@ -28,7 +28,8 @@ export function beginTransaction(
       log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
     return { ...fromPlan, startsFirst, keepMs };
   });
-  const transaction = opened({ id: newId(), members: open }, info);
+  const setsNoMarks = forbidden.includes('untag') ? true : undefined;
+  const transaction = opened({ id: newId(), members: open, setsNoMarks }, info);
   // The first steps, mark and create, change nothing that exists. All facts are read after them.
   for (const { planned: one } of members)
     transaction.readBefore.set(one.container.id, { container: one.container, untilMs: Infinity });

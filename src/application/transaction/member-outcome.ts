@@ -6,7 +6,8 @@ import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planne
 import { downtimeOf } from '../../domain/run/downtime.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import { stepKey } from '../../domain/transaction/step.ts';
-import type { MemberFacts } from '../../domain/transaction/facts.ts';
+import { howToPermit, permissions } from '../../domain/outside/permission.ts';
+import type { ContainerFacts, MemberFacts } from '../../domain/transaction/facts.ts';
 import type { OpenTransaction } from './facts/open-transaction.ts';
 import { PreparationError, type PreparedMember } from './facts/prepare.ts';
 import type { TransactResult } from './transact-options.ts';
@@ -77,6 +78,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
       result.warnings.get(id) ?? leftStopped(member.planned),
       facts?.wasUnhealthy === true && member.planned.desiredEndState === 'running' ? notWaitedFor : '',
       composeFileRemark(member.planned),
+      leftBehind(result, facts?.old, 'old container'),
     ];
     const reason = remarks.filter((remark) => remark !== '').join('; ');
     const time = outage(result.startedAt.get(id));
@@ -84,7 +86,8 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     const { reference: image } = member.planned;
     return { ...base, ...taken, image, outcome, reason, ...(facts?.startsFirst ? { downtimeMs: 0 } : time) };
   }
-  const reason = `${result.reason}${copied(facts)}`;
+  const left = leftBehind(result, facts?.new, 'failed one');
+  const reason = `${result.reason}${copied(facts)}${left === '' ? '' : `; ${left}`}`;
   const untried: ContainerOutcome = { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
   if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) return untried;
   // Another updater may have begun to update it as soon as it was back.
@@ -116,6 +119,14 @@ function whyGone(refusal: string | undefined): string {
   return refusal === undefined
     ? 'somebody removed the old container and the new one meanwhile, so it must be created anew'
     : `a prune removed the old container and the new one, so it must be created anew; Upkeep failed to: ${refusal}`;
+}
+
+/** The remark about a container that could not be removed, and that is in nobody's way. */
+function leftBehind({ refusals }: TransactResult, container: ContainerFacts | undefined, which: string): string {
+  const why = container && refusals.get(stepKey({ kind: 'remove', id: container.id }));
+  if (container?.place !== 'kept' || why === undefined) return '';
+  const remedy = why.includes(permissions.remove.call) ? `. ${howToPermit(['remove'])}` : '';
+  return `the ${which} stays, stopped, because it could not be removed: ${why}${remedy}`;
 }
 
 /** The old container may also have been removed by a restarted engine because of --rm. */

@@ -46,7 +46,13 @@ async function whyNotFaithful(
 ): Promise<string> {
   let prepared: PreparedTransaction;
   try {
-    prepared = await prepareTransaction(outside, settings, planned, { runId, onPull: () => {} }, signal);
+    prepared = await prepareTransaction(
+      outside,
+      settings,
+      planned,
+      { runId, onPull: () => {}, removesAll: true },
+      signal,
+    );
   } catch (error) {
     return describeWithRemedy(error);
   }

@@ -5,7 +5,7 @@ import { type LabelValues, ownEnable } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
-import { isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
+import { isLeftOver, isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
 import { type ManagedCandidate, whyManagedElsewhere } from './other-managers.ts';
 import type { UnwatchedReason } from './unwatched.ts';
 
@@ -53,7 +53,11 @@ export function whyUnwatched(
 ): UnwatchedReason | undefined {
   if (isParkedName(container.name)) return { reason: 'belongs to an update that is not finished' };
   if (parseKeptName(container.name) !== undefined) {
-    return { reason: 'was replaced by an update, and is kept for a rollback' };
+    return {
+      reason: isLeftOver(container)
+        ? 'is left over from an update, because it could not be removed'
+        : 'was replaced by an update, and is kept for a rollback',
+    };
   }
   if (container.labels[swarmTaskLabel] !== undefined) {
     return { kind: 'swarm task', reason: 'is a task of a Swarm service, and Swarm replaces those itself' };

@@ -2,7 +2,7 @@ import { type ContainerSummary, isAlive } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
 import type { Seal } from '../outside/outside.ts';
 import { hasValidSeal, type Journal, ownJournal } from '../transaction/journal.ts';
-import { type KeptName, parseKeptName, parseTransactionName } from '../transaction/transaction-names.ts';
+import { isLeftOver, type KeptName, parseKeptName, parseTransactionName } from '../transaction/transaction-names.ts';
 
 /** A kept container with the facts in its name. */
 export type KeptContainer = { readonly container: ContainerSummary; readonly kept: KeptName };
@@ -46,11 +46,11 @@ export function whyRemovable(one: KeptContainer, world: KeptContext): string | u
 }
 
 /**
- * True if an update kept the container, by its mark or its successor's journal. The name alone proves nothing, because
- * anybody may choose it.
+ * True if an update kept the container, by its mark or its successor's journal, or left it over. The name of a kept one
+ * alone proves nothing, because anybody may choose it.
  */
 export function isKeptByUpdate({ container, kept }: KeptContainer, world: Omit<KeptContext, 'nowMs'>): boolean {
-  if (world.marked.has(container.id)) return true;
+  if (world.marked.has(container.id) || isLeftOver(container)) return true;
   return world.containers.some((other) => {
     const journal = journalOf(other, world);
     return journal?.oldId === container.id && journal.name === kept.name && journal.keepMs > 0;

@@ -3,6 +3,7 @@ import { choicesIn } from './choose-step.ts';
 import type { ExecutionMemory, MemberFacts, TransactionFacts } from './facts.ts';
 import {
   drop,
+  leave,
   setFinalPolicy,
   removeOrKeepOld,
   remove,
@@ -42,6 +43,8 @@ export function commit({ members: all, memory }: TransactionFacts): Decision {
     must(replaced, (member) => unmark(member, memory)) ??
     next(replaced, ({ spare }) => spare !== undefined && remove(spare)) ??
     next(replaced.toReversed(), (member) => member.old !== undefined && removeOrKeepOld(member, member.old)) ??
+    next(replaced, ({ old }) => leave(old, memory)) ??
+    next(replaced, ({ spare }) => leave(spare, memory)) ??
     restoreOrphans(orphaned, memory) ??
     must(orphaned, (member) => unmark(member, memory)) ?? { kind: 'end', result: 'committed' }
   );

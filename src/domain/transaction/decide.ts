@@ -30,7 +30,7 @@ import { type Decision, type Step, stepKey } from './step.ts';
  * before the commit, and the transaction is rolled back.
  */
 export function decide({ members, ...rest }: TransactionFacts): Decision {
-  const facts = { ...rest, members: rest.memory.reopens ? members : members.map(withoutKept) };
+  const facts = { ...rest, members: members.map((member) => withoutKept(member, rest.memory)) };
   const ours = { ...facts, members: facts.members.filter((member) => isInTransaction(member, facts.memory)) };
   const halfRemoved = removeDead(ours);
   if (halfRemoved !== undefined) return halfRemoved;
@@ -109,6 +109,9 @@ function onlyProofIsMissing(member: MemberFacts): boolean {
   return !needsStart(member);
 }
 
-function withoutKept(member: MemberFacts): MemberFacts {
-  return member.old?.place === 'kept' ? { ...member, old: undefined } : member;
+/** Without containers that are kept or left over. The kept one that must come back is part of the transaction. */
+function withoutKept(member: MemberFacts, { reopens }: ExecutionMemory): MemberFacts {
+  const part = (container: ContainerFacts | undefined) => (container?.place === 'kept' ? undefined : container);
+  const old = reopens ? member.old : part(member.old);
+  return { ...member, old, new: part(member.new), spare: part(member.spare) };
 }

@@ -7,6 +7,8 @@ export type TransactionFacts = {
   /** Targets first. The first member is the leader. Never empty. */
   readonly members: readonly MemberFacts[];
   readonly liveRestore: boolean;
+  /** Present if marks could not be removed again: then none is set. */
+  readonly setsNoMarks?: true | undefined;
   readonly memory: ExecutionMemory;
 };
 

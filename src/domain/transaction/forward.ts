@@ -60,8 +60,8 @@ function whyNotForward(member: MemberFacts, { members, memory }: TransactionFact
   return lostRace;
 }
 
-function prepare({ members, memory }: TransactionFacts): Decision | undefined {
-  const unmarked = members.find(({ isMarked }) => !isMarked);
+function prepare({ members, memory, setsNoMarks }: TransactionFacts): Decision | undefined {
+  const unmarked = setsNoMarks ? undefined : members.find(({ isMarked }) => !isMarked);
   if (unmarked !== undefined) return stepOf('preparing', { kind: 'mark', oldId: unmarked.oldId });
   for (const [member, { new: successor }] of members.entries()) {
     if (successor === undefined) return stepOf('preparing', { kind: 'create', member });

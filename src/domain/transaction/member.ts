@@ -2,7 +2,7 @@ import { isAlive } from '../container/container.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
 import type { ExecutionMemory, MemberFacts, ContainerFacts } from './facts.ts';
 import { noRestart, samePolicy } from './policy.ts';
-import type { Step } from './step.ts';
+import { type Step, stepKey } from './step.ts';
 import { droppedName, parkedName } from './transaction-names.ts';
 
 /**
@@ -100,6 +100,15 @@ export const remove = ({ id }: ContainerFacts): Step => ({ kind: 'remove', id })
 export function unmark(member: MemberFacts, memory: ExecutionMemory): Step | false {
   const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasParkedHere(member, memory);
   return member.isMarked && !isWaiting && { kind: 'unmark', oldId: member.oldId };
+}
+
+/** Leaves a container behind whose removal was given up, so that it is in nobody's way. */
+export function leave(
+  container: ContainerFacts | undefined,
+  { givenUp }: Pick<ExecutionMemory, 'givenUp'>,
+): Step | false {
+  if (container === undefined || isAlive(container.status) || !givenUp.has(stepKey(remove(container)))) return false;
+  return { kind: 'leave', id: container.id };
 }
 
 /** A container can be kept if it is stopped and only a person can start it. */

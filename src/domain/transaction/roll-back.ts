@@ -3,6 +3,7 @@ import { choicesIn } from './choose-step.ts';
 import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
 import {
   setFinalPolicy,
+  leave,
   park,
   remove,
   rename,
@@ -23,7 +24,10 @@ import { policyWhileUnproven, noRestart, samePolicy } from './policy.ts';
 import type { Decision, Step } from './step.ts';
 import { failedName, parseTransactionName } from './transaction-names.ts';
 
-export function rollBack({ members, memory, liveRestore }: TransactionFacts, all: readonly MemberFacts[]): Decision {
+export function rollBack(
+  { members, memory, liveRestore, setsNoMarks }: TransactionFacts,
+  all: readonly MemberFacts[],
+): Decision {
   const present = members.filter((member) => member.old !== undefined);
   const returning = present.filter((member) => isOursToReturn(member, memory));
   const stranded = members.filter((member) => member.old === undefined);
@@ -31,7 +35,9 @@ export function rollBack({ members, memory, liveRestore }: TransactionFacts, all
   const stopPossible = members.every((member) => member.new?.place !== 'new');
   const { next, must } = choicesIn('rolling back', memory);
   return (
-    next(returning, ({ old, oldId, isMarked }) => old?.place === 'kept' && !isMarked && { kind: 'mark', oldId }) ??
+    next(returning, ({ old, oldId, isMarked }) => {
+      return old?.place === 'kept' && !isMarked && setsNoMarks !== true && { kind: 'mark', oldId };
+    }) ??
     next(returning, (member) => member.old?.place === 'kept' && park(member, member.old)) ??
     next(returning, ({ new: successor, old }) => {
       const isUnproven = successor?.place === 'name' && old?.place === 'old';
@@ -54,6 +60,8 @@ export function rollBack({ members, memory, liveRestore }: TransactionFacts, all
     next(present, (member) => member.nameHeldBy === 'rival' && isRemovable(member) && remove(member.new)) ??
     must(all, (member) => !isStranded(member) && unmark(member, memory)) ??
     next(dependentsFirst, (member) => isRemovable(member) && remove(member.new)) ??
+    next(dependentsFirst, (member) => isRemovable(member) && leave(member.new, memory)) ??
+    next(present, ({ spare }) => leave(spare, memory)) ??
     finishStranded(stranded, memory) ??
     must(all, (member) => unmark(member, memory)) ??
     must(returning, (member) => takeName(member, member.old)) ?? { kind: 'end', result: 'undone' }

@@ -47,6 +47,8 @@ export type StepArguments = {
   readonly remove: { readonly id: string };
   /** Give an old container the name under which it is kept. */
   readonly keep: { readonly id: string };
+  /** Give a container that cannot be removed a name outside of the transaction: see `leftOverName`. */
+  readonly leave: { readonly id: string };
 };
 
 /** Equal for the same step on the same container. Attempts are counted by it. */

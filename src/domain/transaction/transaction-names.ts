@@ -12,7 +12,8 @@ import type { RestartPolicy } from '../container/container-settings.ts';
  *
  * Two more names are outside of the transaction. In `web.upkeep-helper` Upkeep finishes the update of its own
  * container `web`. `web.upkeep-kept-u-t5z2kw` is the container that was `web` before the last update: stopped,
- * without a restart policy, and kept until the time at the end of its name.
+ * without a restart policy, and kept until the time at the end of its name, or left over because the engine did not
+ * remove it.
  */
 export type TransactionName =
   | { readonly role: 'new' | 'bad'; readonly name: string }
@@ -76,6 +77,24 @@ export function parseKeptName(text: string): KeptName | undefined {
   const policy = parsePolicyCode(code);
   if (name === undefined || policy === undefined) return undefined;
   return { name, policy, wasRunning: stopped === undefined, untilMs: Number.parseInt(until, 36) * 1000 };
+}
+
+/**
+ * The name of a container that an update could not remove: a kept one whose time is over. The time contains the start of
+ * its own id, so nobody can have given a container this name at its creation.
+ */
+export function leftOverName(id: string, { name, policy, wasRunning }: Omit<KeptName, 'untilMs'>): string {
+  return keptName({ name, policy, wasRunning, untilMs: timeOfId(id) });
+}
+
+/** Whether an update could not remove this container, and gave it its name for that reason. */
+export function isLeftOver({ id, name }: { readonly id: string; readonly name: string }): boolean {
+  return parseKeptName(name)?.untilMs === timeOfId(id);
+}
+
+/** A time before 1979. */
+function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 7), 16) * 1000;
 }
 
 const transactionNamePattern =

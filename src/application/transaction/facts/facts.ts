@@ -35,7 +35,8 @@ export async function readFacts(context: FactsContext, memory: TransactionMemory
     await findSuccessors(outside, transaction);
   }
   const members = await Promise.all(transaction.members.map((member) => readMember(context, member, memory)));
-  return { members, liveRestore: transaction.liveRestore, memory };
+  const { liveRestore, setsNoMarks } = transaction;
+  return { members, liveRestore, setsNoMarks, memory };
 }
 
 function isUnknown(

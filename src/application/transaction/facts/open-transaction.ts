@@ -10,6 +10,8 @@ export type OpenTransaction = {
   readonly members: readonly Member[];
   readonly liveRestore: boolean;
   readonly changesRestartPolicies: boolean;
+  /** See `TransactionFacts`. */
+  readonly setsNoMarks: true | undefined;
   /** Ids of successors by the id of the old container. `readFacts` fills it to save a search. It may be outdated. */
   readonly successors: Map<string, string>;
   /** The same for the auto-remove replicas of old containers. */
@@ -32,10 +34,17 @@ export type ReadBefore = { readonly container: Container; readonly untilMs: numb
 
 /** The parts that differ between open transactions. The other fields start empty. */
 export type OpenedTransaction = Pick<OpenTransaction, 'id' | 'members'> &
-  Partial<Pick<OpenTransaction, 'successors' | 'autoRemoveReplicas' | 'marks'>>;
+  Partial<Pick<OpenTransaction, 'successors' | 'autoRemoveReplicas' | 'marks' | 'setsNoMarks'>>;
 
 export function opened(
-  { id, members, successors = new Map(), autoRemoveReplicas = new Map(), marks = new Map() }: OpenedTransaction,
+  {
+    id,
+    members,
+    successors = new Map(),
+    autoRemoveReplicas = new Map(),
+    marks = new Map(),
+    setsNoMarks,
+  }: OpenedTransaction,
   { liveRestore, abilities }: Pick<EngineInfo, 'liveRestore' | 'abilities'>,
 ): OpenTransaction {
   return {
@@ -43,6 +52,7 @@ export function opened(
     members,
     liveRestore,
     changesRestartPolicies: abilities.changesRestartPolicies,
+    setsNoMarks,
     successors,
     autoRemoveReplicas,
     marks,

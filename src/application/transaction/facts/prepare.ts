@@ -23,7 +23,9 @@ import { formatPlatform, sameArchitecture, samePlatform } from '../../../domain/
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
-import { requirePermissions } from '../../engine/permissions.ts';
+import type { PermissionName } from '../../../domain/outside/permission.ts';
+import { removesItself } from '../../../domain/transaction/auto-remove.ts';
+import { type Needs, requirePermissions } from '../../engine/permissions.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { type FetchContext, fetchImage, foreignPlatform } from './fetch-image.ts';
 
@@ -33,6 +35,8 @@ export type PreparedTransaction = {
   readonly networks: readonly Network[];
   /** The container that we run in, if this engine has it; else empty. */
   readonly ownContainer: string;
+  /** The calls that a proxy before the engine forbids, and that the transaction works without. */
+  readonly forbidden: readonly PermissionName[];
   readonly members: readonly PreparedMember[];
 };
 
@@ -58,7 +62,12 @@ export class PreparationError extends ServiceError {
   }
 }
 
-type PrepareOptions = { readonly runId: string; readonly onPull: (name: string) => void };
+type PrepareOptions = {
+  readonly runId: string;
+  readonly onPull: (name: string) => void;
+  /** Whether nothing may stay in the engine. */
+  readonly removesAll?: boolean;
+};
 
 type Preparing = FetchContext & PrepareOptions & Pick<PreparedTransaction, 'info' | 'networks'>;
 
@@ -73,9 +82,9 @@ export async function prepareTransaction(
   options: PrepareOptions,
   signal?: AbortSignal,
 ): Promise<PreparedTransaction> {
-  const pulls = transaction.members.some(({ cause }) => cause === 'stale');
   const names = transaction.members.map(({ container }) => quoted(container.name)).join(', ');
-  await requirePermissions(outside, `update ${names}`, { pulls }, signal);
+  const needs = needsOf(transaction, outside.instance, options.removesAll);
+  const forbidden = await requirePermissions(outside, `update ${names}`, needs, signal);
   const [info, networks] = await Promise.all([outside.engine.info(signal), outside.engine.listNetworks(signal)]);
   const preparing = { ...options, outside, settings, info, networks, signal };
   const members: PreparedMember[] = [];
@@ -86,7 +95,22 @@ export async function prepareTransaction(
       throw error instanceof ServiceError ? new PreparationError(planned.container.id, error) : error;
     }
   }
-  return { info, networks, ownContainer: await knownOwnContainer(outside, signal), members };
+  return { info, networks, ownContainer: await knownOwnContainer(outside, signal), forbidden, members };
+}
+
+/**
+ * A container with `--rm` cannot be undone without a mark, and a mark that stays would be in the way. A helper and the
+ * containers of a rehearsal must not stay.
+ */
+function needsOf(
+  { members }: PlannedTransaction,
+  { containerId }: Outside['instance'],
+  removesAll: boolean | undefined,
+): Needs {
+  const pulls = members.some(({ cause }) => cause === 'stale');
+  const mustRemove = removesAll === true || members.some(({ container }) => container.id === containerId);
+  if (mustRemove) return { pulls, also: ['remove', 'untag'] };
+  return { pulls, also: members.some(({ container }) => removesItself(container)) ? ['untag'] : [] };
 }
 
 async function prepareMember(preparing: Preparing, planned: PlannedMember): Promise<PreparedMember> {

@@ -10,7 +10,7 @@ import { createSuccessor } from './create.ts';
 import { createAutoRemoveReplica } from './auto-remove-replica.ts';
 import { passGates } from './pass-gates.ts';
 import { keptMarkTag } from '../../../domain/transaction/transaction-mark.ts';
-import { keptName } from '../../../domain/transaction/transaction-names.ts';
+import { keptName, leftOverName } from '../../../domain/transaction/transaction-names.ts';
 import { startContainer } from './start.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
@@ -64,6 +64,7 @@ const performers: { readonly [K in StepKind]: (context: StepContext, step: StepO
   tag: ({ outside }, { imageId, reference }) => outside.engine.tagImage(imageId, reference),
   remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
   keep: keepOld,
+  leave: leaveBehind,
 };
 
 /**
@@ -106,6 +107,17 @@ async function stopContainer(
   const container = transaction.lastRead.get(id) ?? (await outside.engine.inspectContainer(id));
   await transaction.stopTimes.note(outside, id);
   return outside.engine.stopContainer(id, stopAndHealthPolicyOf(container, settings).stop);
+}
+
+/** Renames a container that cannot be removed. Its policy and former state are written as for a kept one. */
+function leaveBehind(context: StepContext, { id }: StepOf<'leave'>): Promise<StepOutcome> {
+  const { members, successors, autoRemoveReplicas } = context.transaction;
+  const member = members.find(({ oldId }) =>
+    [oldId, successors.get(oldId), autoRemoveReplicas.get(oldId)].includes(id),
+  );
+  if (member === undefined) return Promise.resolve(nothingPrepared);
+  const { name, policy = { Name: '', MaximumRetryCount: 0 }, wasRunning } = member;
+  return renameContainer(context, { kind: 'rename', id, to: leftOverName(id, { name, policy, wasRunning }) });
 }
 
 /** Keeps the old container. Its time begins now, by the engine's clock. */

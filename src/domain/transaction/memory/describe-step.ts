@@ -21,6 +21,7 @@ const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: Transac
   waitOutPendingStop: ({ id }, facts) => `watching "${nameOf(facts, id)}"`,
   tag: ({ reference }) => `tagging "${reference}"`,
   remove: ({ id }, facts) => `removing "${nameOf(facts, id)}"`,
+  leave: ({ id }, facts) => `leaving "${nameOf(facts, id)}" behind`,
   keep: ({ id }, facts) => `keeping the old "${nameOf(facts, id)}"`,
 };
 

@@ -44,7 +44,8 @@ export function learn(
   const failure = `${describeStep(step, seen)} failed: ${outcome.message}`;
   const goesForward = phase !== 'rolling back' && phase !== 'committing';
   if (goesForward && outcome.kind !== 'unknown') return failForward(refused, step, outcome, seen, failure);
-  if (attempt < limits[step.kind].failures) return { memory: refused, pauseMs: backoffMs(attempt) };
+  const isFinal = outcome.kind === 'refused' && outcome.isForbidden === true;
+  if (!isFinal && attempt < limits[step.kind].failures) return { memory: refused, pauseMs: backoffMs(attempt) };
   return {
     memory: goesForward
       ? beginRollback(refused, { reason: failure, busy: false })

@@ -18,6 +18,7 @@ export const limits: { readonly [K in StepKind]: { readonly inVain: number; read
   tag: { inVain: 2, failures: 3 },
   remove: { inVain: 3, failures: 5 },
   keep: { inVain: 3, failures: 5 },
+  leave: { inVain: 2, failures: 3 },
 };
 
 /** 0.1, 0.2, 0.4 … 5 s: eight attempts take about 20 s, long enough for an engine that has just booted. */
