@@ -1,3 +1,4 @@
+import { leftOverName } from '../../src/domain/transaction/transaction-names.ts';
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../sandbox/engine/faults.ts';
 import { everything, inNetworkOf, reportOf, restart, setStage } from './rig/stage.ts';
@@ -6,6 +7,7 @@ import { everything, inNetworkOf, reportOf, restart, setStage } from './rig/stag
 
 const refuse = (status: number, message: string): Fault => ({ kind: 'refuse', status, message });
 const unlessStopped = { HostConfig: restart('unless-stopped') };
+const unlessStoppedFacts = { policy: { Name: 'unless-stopped', MaximumRetryCount: 0 }, wasRunning: true };
 const ports = {
   ExposedPorts: { '80/tcp': {} },
   HostConfig: { ...restart('unless-stopped'), PortBindings: { '80/tcp': [{ HostPort: '8080' }] } },
@@ -58,8 +60,12 @@ describe('removing the old container', () => {
     });
     const first = await life.application.update(everything);
     expect(first.containers).toMatchObject([{ name: 'web', outcome: 'updated' }]);
-    expect(stage.harm()).toEqual(['"web.upkeep-drop-u" is left over']);
-    expect(stage.now('web.upkeep-drop-u').running).toBe(false);
+    const old = leftOverName(stage.before.get('web')?.id ?? '', { name: 'web', ...unlessStoppedFacts });
+    expect(first.containers[0]?.reason).toContain(
+      'stays, stopped, because it could not be removed: already in progress',
+    );
+    expect(stage.harm()).toEqual([`"${old}" is left over`]);
+    expect(stage.now(old).running).toBe(false);
     const { id } = stage.now('web');
     const second = await life.application.update(everything);
     expect(second.containers).toMatchObject([{ name: 'web', outcome: 'fresh' }]);
@@ -67,17 +73,15 @@ describe('removing the old container', () => {
     expect(stage.harm()).toEqual([]);
   });
 
-  test('failure 11: the removal is refused to an updater that lives: another one leaves it alone, until that one is dead', async () => {
+  test('failure 11: the removal is refused to an updater that lives: its update is over, so another one may remove it', async () => {
     const stage = await setStage({ web: { body: unlessStopped } });
     const fault = refuse(409, 'already in progress');
     const first = stage.live({ faults: [{ at: 'removeContainer', fault, every: true }] });
     await first.application.update(everything);
+    expect(stage.harm()).toHaveLength(1);
     const beside = await stage.update();
-    expect(beside.outcomes).toEqual({ web: 'deferred' });
-    expect(beside.connection.calls).toEqual([]);
-    first.connection.crash();
-    const after = await stage.update();
-    expect(after.outcomes).toEqual({ web: 'fresh' });
+    expect(beside.outcomes).toEqual({ web: 'fresh' });
+    expect(beside.connection.calls.map(({ kind }) => kind)).toEqual(['removeContainer']);
     expect(stage.harm()).toEqual([]);
   });
 
