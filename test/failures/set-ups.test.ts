@@ -1,9 +1,26 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
+import { createFaultProxy } from '../lab/proxy/fault-proxy.ts';
+import { catalogue } from '../lab/registry/catalogue.ts';
+import type { ImageSpec } from '../lab/registry/image.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { logOf, nodeMounts, socketProxyImage, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
 import { setRealStage } from './rig/real-stage.ts';
+
+/** Whether somebody listens at a port of this host. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(50);
+}
 
 /** Set-ups around a real engine that an updater must know, with the shipped executable. */
 describeInLab('a set-up that people have', (lab) => {
@@ -174,6 +191,53 @@ describeInLab('a set-up that people have', (lab) => {
       expect(outcomes).toEqual({ web: 'failed' });
       const next = await stage.startAgain();
       expect(await stage.harm(), next.stderr).toEqual([]);
+    },
+  );
+
+  const six = ['aa', 'bb', 'cc', 'dd', 'ee', 'ff'];
+
+  /** Six stale containers whose images come through a stale container that needs three seconds to start. */
+  async function setBehindRegistry(name: string, HostConfig: object) {
+    const { engine, registry } = lab;
+    await engine.clear();
+    const images: (readonly [string, string])[] = [];
+    const add = async (container: string, host: string, spec: ImageSpec, config: object) => {
+      await pushImage(registry, `failures/behind-${container}`, 'stable', spec);
+      const image = `${host}/failures/behind-${container}:stable`;
+      await engine.pull(image);
+      images.push([container, await engine.run(container, image, { StopTimeout: 1, ...config })]);
+    };
+    const port = registry.host.split(':')[1]!;
+    const Env = ['PATH=/usr/bin:/bin', 'LISTEN=15000', `TARGET=${port}`, 'DELAY_MS=3000'];
+    await add(name, registry.host, socketProxyImage('v1'), { Env, HostConfig: { Binds: nodeMounts, ...HostConfig } });
+    await until(() => answers(15000));
+    for (const each of six) await add(each, '127.0.0.1:15000', catalogue['plain-v1'], {});
+    for (const each of six) await pushImage(registry, `failures/behind-${each}`, 'stable', catalogue['plain-v2']);
+    await pushImage(registry, `failures/behind-${name}`, 'stable', socketProxyImage('v2'));
+    return images;
+  }
+
+  test.each(['aa-registry', 'zz-registry'])(
+    'failure 44: the registry %s is a container of the same engine: all images are pulled before the first stop',
+    async (name) => {
+      await setBehindRegistry(name, { NetworkMode: 'host' });
+      const proxy = await createFaultProxy({
+        listen: { socketPath: `${lab.dir}/ahead.sock` },
+        upstream: { socketPath: lab.engine.socket },
+      });
+      onTestFinished(() => proxy.close());
+      const { code, stdout, stderr } = await runUpkeep(['update', '--json', '--health-window', '500ms'], {
+        socket: `${lab.dir}/ahead.sock`,
+      });
+      expect(code, stderr).toBe(0);
+      const { containers } = JSON.parse(stdout) as { containers: { name: string; outcome: string }[] };
+      expect(Object.fromEntries(containers.map((one) => [one.name, one.outcome]))).toEqual(
+        Object.fromEntries([...six, name].map((each) => [each, 'updated'])),
+      );
+      const changes = proxy.calls.flatMap(({ change, path }) => (change === undefined ? [] : [path]));
+      const firstStop = changes.findIndex((path) => path.includes('/stop'));
+      const lastPull = changes.findLastIndex((path) => path.includes('/images/create'));
+      expect(lastPull).toBeLessThan(firstStop);
     },
   );
 

@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Instance } from '../../domain/outside/outside.ts';
@@ -40,6 +41,18 @@ export function createInstance(options: InstanceOptions = {}): Instance {
       return identity ? stateOf(identity, self, procDir) : 'unknown';
     },
   };
+}
+
+/**
+ * The free bytes of the disk with a folder of the engine. Inside a container of the engine that folder is not seen, but
+ * the container's own files are on the same disk.
+ */
+export async function freeBytes(folder: string, containerId: string | undefined): Promise<number | undefined> {
+  const seen = containerId === undefined ? folder : '/';
+  return statfs(seen).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => undefined,
+  );
 }
 
 /** Unknown parts are empty: `boot`, `pidNamespace` and `startTime` outside of Linux. */

@@ -94,3 +94,52 @@ export function createSlots(limit: number, pauseLimit = 0): Slots {
     },
   };
 }
+
+/** A thing that many use together, or one uses alone. */
+export type SharedUse = {
+  /** Waits while somebody uses it alone. Call the result once, or more often, at the end of the use. */
+  readonly share: () => Promise<() => void>;
+  /** Waits until nobody else uses it. */
+  readonly alone: <Result>(work: () => Promise<Result>) => Promise<Result>;
+};
+
+export function createSharedUse(): SharedUse {
+  const use = { sharers: 0, isAlone: false };
+  let changed = createSignal();
+
+  function change(): void {
+    const { give } = changed;
+    changed = createSignal();
+    give();
+  }
+
+  return {
+    async share() {
+      while (use.isAlone) await changed.given;
+      use.sharers += 1;
+      let isOver = false;
+      return () => {
+        if (isOver) return;
+        isOver = true;
+        use.sharers -= 1;
+        change();
+      };
+    },
+    async alone(work) {
+      while (use.isAlone || use.sharers > 0) await changed.given;
+      use.isAlone = true;
+      try {
+        return await work();
+      } finally {
+        use.isAlone = false;
+        change();
+      }
+    },
+  };
+}
+
+function createSignal() {
+  let give = () => {};
+  const given = new Promise<void>((resolve) => (give = resolve));
+  return { give, given };
+}

@@ -1,4 +1,5 @@
 import type { CheckedContainer } from './checked-container.ts';
+import type { SharedUse } from '../async/concurrency.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
 
 /** Objects that the engines of a fleet share in one run. */
@@ -6,6 +7,8 @@ export type PartOfRun = {
   readonly runId: string;
   /** Answers each question once, so that all engines get the same digest. */
   readonly registry: Registry;
+  /** Shared by engines that check and pull; alone while one replaces what may carry their network. */
+  readonly network: SharedUse;
   /** Resolves when the other engines of the run have ended. Our own container is replaced after that. */
   readonly beforeSelf: () => Promise<void>;
   /**

@@ -5,6 +5,8 @@ import type { PhaseTimes, UpdatePhase } from '../../domain/run/session.ts';
 export type PhaseWatch = {
   /** Enters a phase and ends the one before. */
   readonly enter: (container: string, phase: UpdatePhase) => void;
+  /** Adds the time of a phase that has already ended. */
+  readonly add: (container: string, phase: UpdatePhase, ms: number) => void;
   /** The times so far. Undefined for a container without a phase. */
   readonly read: (container: string) => PhaseTimes | undefined;
 };
@@ -26,6 +28,7 @@ export function createPhaseWatch(clock: Pick<Clock, 'monotonicMs'>): PhaseWatch 
       if (times !== undefined) ended.set(container, times);
       current.set(container, { phase, sinceMs: clock.monotonicMs() });
     },
+    add: (container, phase, ms) => void ended.set(container, { ...ended.get(container), [phase]: ms }),
     read,
   };
 }

@@ -10,7 +10,12 @@ import { failuresOf, rememberFailures } from './failed-versions.ts';
 import { linksOf, describeLostLinks } from './lost-links.ts';
 import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
 import { beginTransaction } from './begin-transaction.ts';
-import { type PreparedMember, type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';
+import {
+  type ImagesAhead,
+  type PreparedMember,
+  type PreparedTransaction,
+  prepareTransaction,
+} from './facts/prepare.ts';
 import { handOver } from './hand-over.ts';
 import { transact } from './transact.ts';
 
@@ -24,7 +29,7 @@ export async function runTransaction(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId, onHandedOver, whileUnproven }: TransactionRun,
+  { runId, onHandedOver, whileUnproven, ahead }: TransactionRun,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   for (const { container, reference, formerReference, digest } of planned.members) {
@@ -37,6 +42,10 @@ export async function runTransaction(
     });
   }
   const phases = createPhaseWatch(outside.clock);
+  for (const { container } of planned.members) {
+    const image = ahead?.get(container.id);
+    if (image?.kind === 'fetched') phases.add(container.name, 'pulling', image.tookMs);
+  }
   const enter: EnterPhase = (container, phase) => {
     phases.enter(container, phase);
     announcePhase(outside, runId, container, phase);
@@ -45,7 +54,7 @@ export async function runTransaction(
     outside,
     settings,
     planned,
-    { runId, enter, onHandedOver, whileUnproven },
+    { runId, enter, onHandedOver, whileUnproven, ahead },
     signal,
   );
   const outcomes = reached.map((outcome) => {
@@ -61,6 +70,8 @@ export type TransactionRun = {
   /** Set for the update of our own container. Called once a helper has taken it over. */
   readonly onHandedOver?: (() => void) | undefined;
   readonly whileUnproven?: WhileAwaitingHealth | undefined;
+  /** Images that were pulled before the first transaction of the run. */
+  readonly ahead?: ImagesAhead | undefined;
 };
 
 type Attempt = TransactionRun & {
@@ -78,14 +89,14 @@ async function replaceContainers(
   run: Attempt,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
-  const { runId, enter, onHandedOver, whileUnproven, isSecond = false } = run;
+  const { runId, enter, onHandedOver, whileUnproven, ahead, isSecond = false } = run;
   let prepared: PreparedTransaction;
   try {
     prepared = await prepareTransaction(
       outside,
       settings,
       planned,
-      { runId, onPull: (name) => enter(name, 'pulling') },
+      { runId, onPull: (name) => enter(name, 'pulling'), ahead },
       signal,
     );
   } catch (error) {

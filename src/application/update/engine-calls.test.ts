@@ -90,6 +90,19 @@ describe('engine calls of ten containers', () => {
     expect(total).toBeLessThanOrEqual(39);
   });
 
+  test('a pull before the turn of its container costs no call', async () => {
+    const { application, publish, counted } = await tenContainers();
+    const callsOf = async (...names: readonly string[]) => {
+      names.forEach(publish);
+      return (await counted(() => application.update(everything))).calls;
+    };
+    await callsOf('app3');
+    const [one, two] = [await callsOf('app3'), await callsOf('app4', 'app5')];
+    for (const call of ['pullImage', 'inspectImage', 'createContainer'] as const)
+      expect([call, two[call]]).toEqual([call, (one[call] ?? 0) * 2]);
+    expect(two.info).toBe(one.info);
+  });
+
   test('an update of one from the start of a process lists twice: for the repair, and for the run', async () => {
     const { application, publish, counted } = await tenContainers();
     publish('app3');

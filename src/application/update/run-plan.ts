@@ -7,6 +7,9 @@ import type { ServiceSettings } from '../../domain/settings/service-settings.ts'
 import type { CanaryGroup, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
 import { type CanaryVerdict, judgeCanary, newImageOf } from '../../domain/plan/canary.ts';
+import type { NetworkOrder } from '../../domain/plan/network-order.ts';
+import { fetchWhenBack, isUnpulled } from './fetch-ahead.ts';
+import type { ImagesAhead } from '../transaction/facts/prepare.ts';
 import { createSlots } from '../async/concurrency.ts';
 import { whyNotReady } from './requirements.ts';
 import { restartDependents } from './restart-dependents.ts';
@@ -14,20 +17,21 @@ import { type RunTransaction, runTransaction, type TransactionRun } from '../tra
 
 /**
  * Runs the transactions of a plan, `updateConcurrency` at once or one by one, and then the restarts. A transaction
- * begins after its dependencies. During a wait for health, up to `unproven` more may begin. A failure stops only
+ * begins after its dependencies, and what pulls need begins after all that can do without it. During a wait for health, up to `unproven` more may begin. A failure stops only
  * dependent transactions, and with a canary the rest of its group. After an abort no further transaction begins.
  */
 export async function runPlan(
   outside: Outside,
   settings: ServiceSettings,
   plan: UpdatePlan,
-  { perform = runTransaction, whyNotNow, ...run }: PlanRun,
+  { perform = runTransaction, whyNotNow, order = inPlannedOrder(plan), alone = (work) => work(), ...run }: PlanRun,
   signal?: AbortSignal,
 ): Promise<Outcomes> {
   const atOnce = settings.rollingRestart ? 1 : settings.updateConcurrency;
   const slots = createSlots(atOnce, atOnce === 1 ? 0 : settings.unproven);
   const outcomes = new Map<string, ContainerOutcome>();
   const ends = new Map<string, Promise<End>>();
+  const { ahead = noImages } = run;
 
   async function attempt(transaction: PlannedTransaction): Promise<readonly ContainerOutcome[]> {
     const awaited = await Promise.all(transaction.after.flatMap((id) => ends.get(id) ?? []));
@@ -37,13 +41,19 @@ export async function runPlan(
     const failedCanary = await failedBefore(transaction, plan.canaries ?? [], ends);
     if (failedCanary !== undefined)
       return leftOutcomes(transaction, `The new version failed in ${quoted(failedCanary)}`, 'deferred');
+    const followed = await Promise.all((order.follows.get(transaction.id) ?? []).flatMap((id) => ends.get(id) ?? []));
+    const isBack = followed.some((end) => end.succeeded && order.carriers.has(end.transaction.id));
     return slots.run(async ({ pause }) => {
       if (signal?.aborted) return leftOutcomes(transaction, cancelledBeforeTurn);
       try {
         const why = await whyNotNow?.(transaction.members.map(({ container }) => container.id));
         const notReady = why ?? (await whyNotReady(outside, settings, transaction.requires, signal));
         if (notReady !== undefined) return leftOutcomes(transaction, notReady, 'deferred');
-        return await perform(outside, settings, transaction, { ...run, whileUnproven: pause }, signal);
+        const isAgain = isBack && isUnpulled(transaction.members, ahead);
+        const images = isAgain ? await fetchWhenBack(outside, settings, transaction, { ...run, ahead }, signal) : ahead;
+        const work = () =>
+          perform(outside, settings, transaction, { ...run, ahead: images, whileUnproven: pause }, signal);
+        return await (order.carriers.has(transaction.id) ? alone(work) : work());
       } catch (error) {
         if (signal?.aborted) return leftOutcomes(transaction, cancelledBeforeTurn);
         outside.log.error('An update failed because of an internal error', { error });
@@ -52,7 +62,7 @@ export async function runPlan(
     });
   }
 
-  for (const transaction of plan.transactions) {
+  for (const transaction of order.transactions) {
     const end = attempt(transaction).then((reached): End => {
       for (const [index, outcome] of reached.entries()) {
         const member = transaction.members[index];
@@ -73,7 +83,17 @@ export type PlanRun = TransactionRun & {
   readonly perform?: RunTransaction;
   /** Called just before a transaction begins. Returns why containers with these ids must not be updated now. */
   readonly whyNotNow?: (ids: readonly string[]) => Promise<string | undefined>;
+  /** Absent: the order of the plan. */
+  readonly order?: NetworkOrder;
+  /** Performs the transaction of a carrier of the network while no other engine of the run pulls. */
+  readonly alone?: <Result>(work: () => Promise<Result>) => Promise<Result>;
 };
+
+const noImages: ImagesAhead = new Map();
+
+function inPlannedOrder({ transactions }: UpdatePlan): NetworkOrder {
+  return { transactions, carriers: new Set(), follows: new Map() };
+}
 
 export const cancelledBeforeTurn = 'The run was cancelled before its turn';
 

@@ -18,6 +18,10 @@ import { runSession } from './run-session.ts';
 import { inListingOrder, namingVersions } from './session-outcomes.ts';
 import { cleanUp } from './clean-up.ts';
 import type { UpdateLock } from './update-lock.ts';
+import { fetchAhead, isUnpulled } from './fetch-ahead.ts';
+import type { ImagesAhead } from '../transaction/facts/prepare.ts';
+import type { SharedUse } from '../async/concurrency.ts';
+import { orderByNetwork } from '../../domain/plan/network-order.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
 
 export type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;
@@ -48,6 +52,8 @@ export function createUpdate(parts: UpdateParts): Update {
     const { trigger, retryFailed = false, ignoreWindows = false } = request;
     const leave = await (isFull(request) ? enterAlone(trigger, signal) : lock.enterInTurn(signal));
     let isHandedOver = false;
+    const { network = unsharedNetwork } = request.part ?? {};
+    const onPulled = await network.share();
     try {
       const update = async (runId: string) => {
         request.onBegin?.(runId);
@@ -58,7 +64,7 @@ export function createUpdate(parts: UpdateParts): Update {
         const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, part };
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
-        const checked = { report, listing: selected.listing, runId };
+        const checked = { report, listing: selected.listing, runId, onPulled, alone: network.alone };
         const replaceContainers = () => replaceBetweenHooks(checked, signal);
         const { replaced, services } = await updateBesideServices(
           outside,
@@ -67,15 +73,16 @@ export function createUpdate(parts: UpdateParts): Update {
           replaceContainers,
           signal,
         );
-        const { made, outcomes } = replaced;
+        const { made, ahead, outcomes } = replaced;
         const onHandedOver = () => (isHandedOver = true);
         const whyNotNow = holdCheckFor(report);
         if (made.plan.self !== undefined) await part?.beforeSelf();
-        const own = await replaceItself(made.plan, { runId, onHandedOver, whyNotNow }, signal);
+        const own = await replaceItself(made.plan, { runId, onHandedOver, whyNotNow, ahead }, signal);
         return inListingOrder(report, made, new Map([...outcomes, ...services, ...own]));
       };
       return await runSession(outside, trigger, update, request.part?.runId);
     } finally {
+      onPulled();
       if (isHandedOver) void afterHandOver().finally(leave);
       else leave();
     }
@@ -105,15 +112,53 @@ export function createUpdate(parts: UpdateParts): Update {
     try {
       const made = await planUnlessStopped(checked, signal);
       const named = namingVersions(outside, checked.report);
-      const run = { runId: checked.runId, whyNotNow: holdCheckFor(checked.report) };
+      const ahead = await pullAhead(named, made.plan, checked, signal);
+      const order = await orderOf(made.plan, checked, ahead, signal);
+      checked.onPulled();
+      const { runId, alone } = checked;
+      const run = { runId, alone, whyNotNow: holdCheckFor(checked.report), ahead, ...(order && { order }) };
       const outcomes = await runPlan(named, settings, made.plan, run, signal);
       const report = withoutServices(checked.report);
       await cleanUp(outside, settings, { ...checked, report, plan: made.plan, outcomes }, signal);
-      return { made, outcomes };
+      return { made, ahead, outcomes };
     } finally {
       const names = withoutServices(checked.report).containers.map(({ name }) => name);
       await runPostCheckHooks(outside, settings, names, signal);
     }
+  }
+
+  async function pullAhead(
+    named: Outside,
+    plan: UpdatePlan,
+    { report, listing, runId }: Checked,
+    signal?: AbortSignal,
+  ) {
+    const { transactions, self } = plan;
+    const bytes = new Map(report.containers.map(({ id, downloadBytes }) => [id, downloadBytes]));
+    const order = {
+      runId,
+      transactions: self === undefined ? transactions : [...transactions, self],
+      downloadOf: (id: string) => bytes.get(id),
+      isOnItsHost: isOnItsHost(listing),
+    };
+    return fetchAhead(named, settings, order, signal);
+  }
+
+  function isOnItsHost({ containers }: Listing): boolean {
+    const { instance, routes } = outside;
+    if (instance.containerId !== undefined) return containers.some(({ id }) => id === instance.containerId);
+    return routes?.().own.kind === 'socket';
+  }
+
+  async function orderOf(
+    plan: UpdatePlan,
+    { listing: { containers } }: Checked,
+    ahead: ImagesAhead,
+    signal?: AbortSignal,
+  ) {
+    if (plan.transactions.length === 0 || signal?.aborted) return undefined;
+    const unpulled = plan.transactions.filter(({ members }) => isUnpulled(members, ahead)).map(({ id }) => id);
+    return orderByNetwork({ plan, containers, engine: await outside.engine.info(signal), unpulled: new Set(unpulled) });
   }
 
   async function planUnlessStopped({ report, listing }: Checked, signal: AbortSignal | undefined): Promise<MadePlan> {
@@ -128,7 +173,17 @@ export function createUpdate(parts: UpdateParts): Update {
   }
 }
 
-type Checked = { readonly report: CheckReport; readonly listing: Listing; readonly runId: string };
+type Checked = {
+  readonly report: CheckReport;
+  readonly listing: Listing;
+  readonly runId: string;
+  /** Called when this engine of a run has pulled its images. */
+  readonly onPulled: () => void;
+  readonly alone: SharedUse['alone'];
+};
+
+/** Of one engine, which replaces nothing before it has pulled. */
+const unsharedNetwork: SharedUse = { share: () => Promise.resolve(() => {}), alone: (work) => work() };
 
 function isFull({ images, containers }: UpdateRequest): boolean {
   return images.length === 0 && containers.length === 0;

@@ -91,6 +91,10 @@ export type EngineInfo = {
   readonly nowMs: number;
   /** Base URLs of pull-through mirrors of Docker Hub. */
   readonly hubMirrors: readonly string[];
+  /** URLs of the HTTP proxies that the engine pulls through; absent without one. */
+  readonly proxies?: readonly string[];
+  /** The folder with its images; absent if it is not reported. */
+  readonly dataFolder?: string;
   /** Hosts (with port) and CIDR ranges for which the engine accepts plain HTTP or unverified TLS. */
   readonly insecureRegistries: readonly string[];
 };

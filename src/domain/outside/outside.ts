@@ -22,6 +22,11 @@ export type Outside = {
   readonly engineName?: string;
   /** How this process reaches its engines at present; absent for engines in memory. */
   readonly routes?: () => OwnRoutes;
+  /**
+   * The free bytes of the disk with this folder of the engine's host. Undefined if this process cannot see it; absent
+   * for an engine in memory.
+   */
+  readonly freeBytes?: (folder: string) => Promise<number | undefined>;
   /** Signs journals and marks in the engine; absent without a key. */
   readonly seal?: Seal;
   /** Public keys that may sign images. Absent or empty: no image needs a signature, unless a container requires one. */

@@ -22,18 +22,22 @@ export function upkeepImage(version: string, config: ImageConfig = {}): ImageSpe
   };
 }
 
-/** An image that forwards each connection at port 2375 to the socket of the engine at its usual path. */
+/**
+ * An image that forwards each connection: from port 2375, or `LISTEN`, to the socket of the engine at its usual path, or
+ * `TARGET`. It begins to listen after `DELAY_MS`.
+ */
 export function socketProxyImage(version: string, config: ImageConfig = {}): ImageSpec {
   const program = [
     `const { connect, createServer } = require('net')`,
     `const at = process.env.LISTEN || '2375'`,
     `require('fs').rmSync(at, { force: true })`,
     `process.on('SIGTERM', () => process.exit(0))`,
-    `createServer((client) => {
-      const engine = connect('/var/run/docker.sock');
+    `const server = createServer((client) => {
+      const engine = connect(process.env.TARGET || '/var/run/docker.sock');
       for (const [one, other] of [[client, engine], [engine, client]])
         one.on('error', () => other.destroy()).on('close', () => other.destroy()).pipe(other);
-    }).listen(at)`,
+    })`,
+    `setTimeout(() => server.listen(at), Number(process.env.DELAY_MS || 0))`,
   ].join(';\n');
   return {
     config: {

@@ -25,7 +25,15 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
     containerReach: reachOf(client, info),
     nowMs: timeMs(info['SystemTime']) || client.clock.nowMs(),
     ...registries,
+    ...pullsThrough(info),
   };
+}
+
+/** The engine shows the URLs of its proxies without their passwords. */
+function pullsThrough(info: JsonObject): Pick<EngineInfo, 'proxies' | 'dataFolder'> {
+  const proxies = [text(info['HttpProxy']), text(info['HttpsProxy'])].filter((url) => url !== '');
+  const dataFolder = text(info['DockerRootDir']);
+  return { ...(proxies.length > 0 && { proxies }), ...(dataFolder !== '' && { dataFolder }) };
 }
 
 /** A local socket may lead to another machine. Only the engine's own description shows it. */

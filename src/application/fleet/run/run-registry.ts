@@ -1,3 +1,4 @@
+import { createSharedUse } from '../../async/concurrency.ts';
 import { formatReference } from '../../../domain/reference/image-reference.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
@@ -6,7 +7,7 @@ import type { PartOfRun } from '../../check/part-of-run.ts';
 
 /** The part of each engine in a run. Upkeep's own container waits for no other engine. */
 export function partOfRun(runId: string, registry: Registry): PartOfRun {
-  return { runId, registry: registryOfRun(registry), beforeSelf: () => Promise.resolve() };
+  return { runId, registry: registryOfRun(registry), network: createSharedUse(), beforeSelf: () => Promise.resolve() };
 }
 
 /**

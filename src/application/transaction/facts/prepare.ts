@@ -62,11 +62,27 @@ export class PreparationError extends ServiceError {
   }
 }
 
+/** An image that was pulled before the turn of its container, or why it could not be. */
+export type ImageAhead =
+  | {
+      readonly kind: 'fetched';
+      readonly oldImage: Image | undefined;
+      readonly image: Image | undefined;
+      /** Monotonic. */
+      readonly atMs: number;
+      readonly tookMs: number;
+    }
+  | { readonly kind: 'failed'; readonly error: ServiceError };
+
+/** By container id. */
+export type ImagesAhead = ReadonlyMap<string, ImageAhead>;
+
 type PrepareOptions = {
   readonly runId: string;
   readonly onPull: (name: string) => void;
   /** Whether nothing may stay in the engine. */
   readonly removesAll?: boolean;
+  readonly ahead?: ImagesAhead | undefined;
 };
 
 type Preparing = FetchContext & PrepareOptions & Pick<PreparedTransaction, 'info' | 'networks'>;
@@ -115,15 +131,18 @@ function needsOf(
 
 async function prepareMember(preparing: Preparing, planned: PlannedMember): Promise<PreparedMember> {
   const { outside, settings, info, networks, onPull, signal } = preparing;
+  const ahead = preparing.ahead?.get(planned.container.id);
+  if (ahead?.kind === 'failed') throw ahead.error;
   const container = await unchanged(outside, planned.container, signal);
-  const oldImage = await outside.engine.inspectImage(container.imageId, signal);
+  const oldImage = ahead?.oldImage ?? (await outside.engine.inspectImage(container.imageId, signal));
   const reference = tryParseImageReference(planned.reference);
   const tag = reference !== undefined && reference.digest === undefined ? engineReference(reference) : undefined;
-  if (planned.digest !== undefined) onPull(container.name);
+  if (planned.digest !== undefined && ahead === undefined) onPull(container.name);
   const image =
     planned.cause === 'linked'
       ? oldImage
-      : await fetchImage(preparing, planned, foreignPlatform(container, oldImage, info));
+      : ((await stillHeld(outside, ahead)) ??
+        (await fetchImage(preparing, planned, foreignPlatform(container, oldImage, info))));
   if (image === undefined) {
     throw new ServiceError('not-found', `Cannot re-create "${container.name}": its image is no longer in the engine`, {
       remedy: `pull "${planned.reference}" again`,
@@ -163,6 +182,15 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
     endpoints: endpointsOf(recipe),
   };
 }
+
+/** The image that was pulled ahead. After a while it is looked for again, because a prune may have removed it. */
+async function stillHeld({ engine, clock }: Outside, ahead: ImageAhead | undefined): Promise<Image | undefined> {
+  if (ahead?.kind !== 'fetched' || ahead.image === undefined) return undefined;
+  const isRecent = clock.monotonicMs() - ahead.atMs < unprunedMs;
+  return isRecent ? ahead.image : engine.inspectImage(ahead.image.id);
+}
+
+const unprunedMs = 30_000;
 
 /** The probe of a successor, by the labels that the successor will have. */
 function probeToBe(
