@@ -30,7 +30,7 @@ import { createServiceRecovery } from './swarm/recover-services.ts';
 import { planServices } from './swarm/update-services.ts';
 import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
-import { createReadiness } from './inventory/readiness.ts';
+import { createReadiness, createUsability } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
 import { namingForbidden, watchPermissions } from './engine/permissions.ts';
 import { shareInfo, shareEvents } from './engine/share-engine.ts';
@@ -105,6 +105,8 @@ export function createApplication(
   const eventLog = createEventLog(world.log);
   for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
 
+  const ping = createReadiness(outside);
+  const usability = createUsability(outside);
   const naming = <Result>(work: () => Promise<Result>) => namingForbidden(outside, work);
   const rollBack = createRollback({ outside, settings, plan: planner, lock });
 
@@ -127,7 +129,9 @@ export function createApplication(
       const leave = await lock.enterForRepair(signal);
       try {
         const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, ...order };
-        const report = await naming(() => recoverWithHelper(outside, settings, signal, recovery));
+        const report = await usability.noting(() =>
+          naming(() => recoverWithHelper(outside, settings, signal, recovery)),
+        );
         // No run reports these again.
         for (const transaction of report.transactions) isNews(transaction);
         const transactions = [...report.transactions, ...(await recoverServices(signal))];
@@ -152,7 +156,7 @@ export function createApplication(
     inventory,
     unwatched,
     engineVersion: engineCache.engineVersion,
-    inventoryFailure: engineCache.failure,
+    inventoryFailure: () => engineCache.failure() ?? usability.failure(),
     history: history.entries,
     status: status.read,
     eventLog,
@@ -167,7 +171,12 @@ export function createApplication(
     },
     prove: createProve(outside, settings, { tags }),
     opensAfter: checks.opensAfter,
-    ready: createReadiness(outside),
+    ready: async (signal) => {
+      await ping(signal);
+      const failure = engineCache.failure();
+      if (failure?.code === 'engine-denied') throw failure;
+      await usability.prove(signal);
+    },
     close: async () => {
       closing.abort();
       await Promise.all([engineCache.close(), history.settled(), tags.settled()]);

@@ -41,7 +41,8 @@ export function createListingStaleness(
       failed = error instanceof ServiceError ? error : unreachable(error);
     },
     failure() {
-      if (isConnected && !isBehind) return undefined;
+      // Events of objects that may not be listed show nothing.
+      if (isConnected && !isBehind && failed?.code !== 'engine-denied') return undefined;
       const isLate = inDoubtSinceMs !== undefined && monotonicMs() - inDoubtSinceMs > longestDoubtMs;
       return failed ?? (isLate ? silent() : undefined);
     },

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../domain/errors.ts';
+import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { orStopped } from '../async/stopped.ts';
 
@@ -38,6 +38,49 @@ export function createReadiness({
     return orStopped(asking, 'reach the engine', signal);
   };
 }
+
+/**
+ * Whether Upkeep can work with an engine that answers: a proxy before it may forbid the calls that everything needs.
+ * The recovery of a start shows it. A process that has not recovered, such as a health check, asks.
+ */
+export type Usability = {
+  /** Runs a recovery. Its success or failure counts from then on. */
+  readonly noting: <Result>(recover: () => Promise<Result>) => Promise<Result>;
+  /** Why the last recovery could not begin. Undefined after a success, and before the first. */
+  readonly failure: () => ServiceError | undefined;
+  /** Throws the reason why the engine cannot be used. */
+  readonly prove: (signal?: AbortSignal) => Promise<void>;
+};
+
+export function createUsability({ engine }: Pick<ReadOnlyOutside, 'engine'>): Usability {
+  let isKnown = false;
+  let failed: ServiceError | undefined;
+
+  return {
+    async noting(recover) {
+      try {
+        const result = await recover();
+        [isKnown, failed] = [true, undefined];
+        return result;
+      } catch (error) {
+        if (error instanceof ServiceError && unusable.includes(error.code)) [isKnown, failed] = [true, error];
+        throw error;
+      }
+    },
+    failure: () => failed,
+    async prove(signal) {
+      if (failed !== undefined) throw failed;
+      if (isKnown) return;
+      await Promise.all([engine.info(signal), engine.listContainers({ ids: [noId] }, signal)]);
+      await engine.inspectImage(noImage, signal);
+    },
+  };
+}
+
+const unusable: readonly ErrorCode[] = ['engine-denied', 'engine-refused'];
+
+const noId = '0'.repeat(64);
+const noImage = 'upkeep-absent:none';
 
 /** Limit that `/readyz` documents: docs/http-api.md. */
 const longestWaitMs = 5000;

@@ -83,7 +83,6 @@ describeInLab('an engine that is reached another way', (lab) => {
 
     test.each([
       [['GET /version']],
-      [['GET /info']],
       [['GET /containers/json', 'GET /images/json']],
       [['GET /images/json', 'GET /networks', 'POST /containers/{id}/start']],
     ])('without %s it says which calls to allow, all at once', async (missing) => {

@@ -3,7 +3,8 @@ import { normalisePlatform, type Platform } from '../../../domain/reference/plat
 import { printable } from '../../../domain/text/printable.ts';
 import { capabilitiesOf } from '../translate/capabilities.ts';
 import type { Client } from '../transport/client.ts';
-import { readExisting } from './reads.ts';
+import { maxAnswerBytes, readJson } from '../transport/answer.ts';
+import { refusal } from './reads.ts';
 import type { EngineVersion } from '../transport/version.ts';
 import { fields, text, texts, timeMs } from '../transport/json-fields.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
@@ -11,7 +12,7 @@ import type { JsonObject } from '../../../domain/text/json-value.ts';
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemInfo */
 export async function engineInfo(client: Client, signal?: AbortSignal): Promise<EngineInfo> {
   const version = await client.version(signal);
-  const info = fields(await readExisting(client, { doing: 'ask the engine about itself', path: '/info', signal }));
+  const info = await readInfo(client, signal);
   const registries = readRegistries(fields(info['RegistryConfig']));
   return {
     id: printable(text(info['ID']), 100),
@@ -23,7 +24,7 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
     abilities: abilitiesOf(version),
     liveRestore: info['LiveRestoreEnabled'] === true,
     containerReach: reachOf(client, info),
-    nowMs: timeMs(info['SystemTime']) || client.clock.nowMs(),
+    nowMs: timeMs(info['SystemTime']) || (client.engineNowMs() ?? client.clock.nowMs()),
     ...registries,
     ...pullsThrough(info),
   };
@@ -34,6 +35,20 @@ function pullsThrough(info: JsonObject): Pick<EngineInfo, 'proxies' | 'dataFolde
   const proxies = [text(info['HttpProxy']), text(info['HttpsProxy'])].filter((url) => url !== '');
   const dataFolder = text(info['DockerRootDir']);
   return { ...(proxies.length > 0 && { proxies }), ...(dataFolder !== '' && { dataFolder }) };
+}
+
+/**
+ * Empty where a proxy before the engine forbids the call: version and platform are known without it, and the rest is as
+ * in an engine without settings.
+ */
+async function readInfo(client: Client, signal: AbortSignal | undefined): Promise<JsonObject> {
+  const doing = 'ask the engine about itself';
+  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const reply = await client.send({ method: 'GET', path: '/info', socket: 'shared', patience, signal });
+  if (reply.kind === 'ok') return fields(await readJson(reply.body, maxAnswerBytes, doing));
+  const { architecture } = await client.version(signal);
+  if (!reply.isForbidden || architecture === '') throw refusal(doing, reply);
+  return { RegistryConfig: { InsecureRegistryCIDRs: ['127.0.0.0/8', '::1/128'] } };
 }
 
 /** A local socket may lead to another machine. Only the engine's own description shows it. */

@@ -3,13 +3,13 @@ import { orAborted } from '../../../domain/concurrency/or-aborted.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
-import { maxAnswerBytes, readError, readJson, type EngineError } from './answer.ts';
+import { maxAnswerBytes, readAnswer, readError, readJson, type EngineError } from './answer.ts';
 import type { Connection } from './connection.ts';
 import type { Deadlines } from './deadline.ts';
 import { EngineFailure } from './failure.ts';
 import { createOmittedEntryWarning, type OmittedEntryWarning } from './omitted-entries.ts';
 import { sendRequest, type EngineRequest, type EngineResponse } from './request.ts';
-import { createNegotiation, notAnEngine, readVersion, type EngineVersion } from './version.ts';
+import { createNegotiation, notAnEngine, readPingHead, readVersion, type EngineVersion } from './version.ts';
 
 /** Speaks HTTP with one engine, in the newest version that both sides support. */
 export type Client = {
@@ -26,6 +26,8 @@ export type Client = {
    */
   readonly sendInNewest: (call: Call) => Promise<Reply>;
   readonly tellLeftOut: OmittedEntryWarning;
+  /** The engine's clock by the head of its last answer, behind by a second at most. Undefined before the first one. */
+  readonly engineNowMs: () => number | undefined;
   /** Like `send`, without a version in the path. For calls that every version answers alike. */
   readonly sendUnversioned: (call: Call) => Promise<Reply>;
 };
@@ -52,9 +54,11 @@ export type ClientOptions = {
 
 export function createClient({ connection, clock, deadlines, pinnedVersion, warn }: ClientOptions): Client {
   const host = connection.address.text;
+  const briefly = { socket: 'own', patience: { for: 'whole', ms: deadlines.readMs } } as const;
   const negotiation = createNegotiation(askVersion);
   const warned = new Set<string>();
   let pinned = pinnedVersion;
+  let engineClock: { readonly atMs: number; readonly notedMs: number } | undefined;
 
   function warnOnce(message: string): void {
     if (warned.has(message) || warned.size >= mostWarnings) return;
@@ -63,14 +67,30 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   }
 
   async function askVersion(): Promise<EngineVersion> {
-    const patience = { for: 'whole', ms: deadlines.readMs } as const;
-    const response = await sendRequest(connection, clock, { method: 'GET', path: '/version', socket: 'own', patience });
-    if (response.status !== 200)
-      throw refusedVersion(host, await readError(response, { method: 'GET', path: '/version' }));
-    const answer = await readJson(response.body, maxAnswerBytes).catch((cause: unknown) => {
-      throw notAnEngine(host, cause);
+    const call = { method: 'GET', path: '/version' } as const;
+    const response = await sendRequest(connection, clock, { ...call, ...briefly });
+    const options = { host, pinned, warn: warnOnce };
+    if (response.status === 200) {
+      const answer = await readJson(response.body, maxAnswerBytes).catch((cause: unknown) => {
+        throw notAnEngine(host, cause);
+      });
+      return readVersion(answer, options);
+    }
+    const error = await readError(response, call);
+    const answer = error.isForbidden ? await versionOfPing() : undefined;
+    if (answer === undefined) throw refusedVersion(host, error);
+    return readVersion(answer, options);
+  }
+
+  /** A proxy that forbids the question for the version may permit a ping, whose answer has it in its head. */
+  async function versionOfPing(): Promise<object | undefined> {
+    const { status, headers, body } = await sendRequest(connection, clock, {
+      method: 'HEAD',
+      path: '/_ping',
+      ...briefly,
     });
-    return readVersion(answer, { host, pinned, warn: warnOnce });
+    await readAnswer(body);
+    return status === 200 ? readPingHead(headers) : undefined;
   }
 
   async function send(call: Call): Promise<Reply> {
@@ -100,9 +120,15 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   async function sendBelow(prefix: string, call: Call): Promise<Reply> {
     const response = await sendTo(`${prefix}${call.path}${queryOf(call.query)}`, call);
     negotiation.notice(String(response.headers['api-version'] ?? ''));
+    if (response.status < 300) noteDate(response.headers.date);
     if (response.status < 300 || response.status === 304)
       return { kind: 'ok', status: response.status, body: response.body };
     return { kind: 'error', ...(await readError(response, call)) };
+  }
+
+  function noteDate(date: string | undefined): void {
+    const atMs = Date.parse(date ?? '');
+    if (!Number.isNaN(atMs)) engineClock = { atMs, notedMs: clock.monotonicMs() };
   }
 
   async function sendTo(path: string, call: Call): Promise<EngineResponse> {
@@ -129,6 +155,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
     sendInNewest,
     isLocal: connection.address.kind === 'unix',
     sendUnversioned: (call) => sendBelow('', call),
+    engineNowMs: () => engineClock && engineClock.atMs + clock.monotonicMs() - engineClock.notedMs,
     tellLeftOut: createOmittedEntryWarning(warn),
   };
 }
@@ -153,7 +180,7 @@ function refusedVersion(host: string, error: EngineError): ServiceError {
     return new ServiceError(
       'engine-denied',
       `Cannot ask the container engine at "${host}" for its version: ${error.message}`,
-      { remedy: 'Allow GET /version in the proxy before the engine' },
+      { remedy: 'Allow GET /version, or HEAD /_ping, in the proxy before the engine' },
     );
   }
   // Go's HTTPS server gives this answer to plain HTTP.

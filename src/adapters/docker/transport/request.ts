@@ -5,7 +5,7 @@ import { startDeadline, type Deadline } from './deadline.ts';
 import { EngineFailure, explain, type Explained } from './failure.ts';
 
 export type EngineRequest = {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'DELETE';
   /** With version and query. */
   readonly path: string;
   readonly body?: unknown;

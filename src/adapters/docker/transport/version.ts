@@ -89,6 +89,19 @@ export function readVersion(answer: unknown, { host, pinned, warn }: VersionOpti
   };
 }
 
+/**
+ * The version in the head of the answer to a ping, in the form of `GET /version`. Undefined without one. Docker:
+ * `Server: Docker/28.0.1 (linux)`. Podman: `Server: Libpod/4.3.1 (linux)`.
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemPing
+ */
+export function readPingHead(headers: Readonly<Record<string, unknown>>): object | undefined {
+  const { 'api-version': ApiVersion, server, ostype } = headers;
+  if (text(ApiVersion) === '') return undefined;
+  const [, product = '', Version = '', os = ''] = /^([A-Za-z]+)\/(\S+)(?: \(([a-z]+)\))?/.exec(text(server)) ?? [];
+  const Components = product === 'Libpod' ? [{ Name: 'Podman Engine' }] : [];
+  return { Version, ApiVersion, Components, Os: text(ostype) || os };
+}
+
 function whyNotPinned(pinned: string, engine: SpokenVersions): string | undefined {
   if (!isVersion(pinned) || !isWithin(pinned, { newest: newestVersion, oldest: oldestVersion }))
     return `it is not one of ${oldestVersion} to ${newestVersion}`;
