@@ -22,6 +22,8 @@ export function subjectOf(
   const inForce = effectiveSettings(settings, wishes);
   const fault = faultOfLabels(wishes, inForce);
   if (fault !== undefined) return unknownVerdict(fault, { image });
+  // Its own settings may forbid the update, and cannot be distinguished from the image's.
+  if (image?.isConfigUnknown) return unknownVerdict(unknownConfig, { image });
   switch (read?.kind) {
     case 'known':
       return {
@@ -42,6 +44,9 @@ export function subjectOf(
       return unknownVerdict('The check failed', { image });
   }
 }
+
+const unknownConfig =
+  'The engine does not know the configuration of the image that runs, so the labels of the container cannot be distinguished from those of the image: re-create the container from its compose file or command';
 
 type Known = Pick<Listing, 'images' | 'failedVersions'> & { readonly references: ContainerReferences };
 

@@ -105,6 +105,6 @@ const imagesAtOnce = 4;
 /** More unknown images than this are listed together with all others. */
 const mostInspected = 20;
 
-function summaryOf({ id, tags, digests, labels }: ImageSummary): ImageSummary {
-  return { id, tags, digests, ...(labels && { labels }) };
+function summaryOf({ id, tags, digests, labels, isConfigUnknown }: ImageSummary): ImageSummary {
+  return { id, tags, digests, ...(labels && { labels }), ...(isConfigUnknown && { isConfigUnknown }) };
 }

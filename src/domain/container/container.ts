@@ -63,7 +63,7 @@ export type Container = {
   /** The manifest that it runs of its image. Present if the engine names images by their index or manifest. */
   readonly manifestDigest?: Digest;
   readonly settings: ContainerSettings;
-  /** Absent when the engine no longer has the image. */
+  /** Absent when the engine no longer has the image, or does not know its configuration. */
   readonly imageLabels?: Readonly<Record<string, string>>;
 };
 
@@ -91,6 +91,11 @@ export type ImageSummary = {
   readonly digests: readonly string[];
   /** Labels that containers inherit; absent: none. */
   readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * The engine has the image and does not know its configuration and labels. In Docker's containerd image store: a layer
+   * was not downloaded, because it was there from another image in another compression.
+   */
+  readonly isConfigUnknown?: true;
   /** The build time, milliseconds since the epoch. Absent or 0: unknown. */
   readonly createdAtMs?: number;
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';
-import { digestsOf, indexImages } from './image-index.ts';
+import { digestsOf, imageLabelsIn, indexImages } from './image-index.ts';
 import { parseImageReference } from '../reference/image-reference.ts';
 
 const nginx = imageSummary(digestOf('config'), {
@@ -22,4 +22,13 @@ describe('indexImages()', () => {
   test('digestsOf() leaves out what is no digest', () => {
     expect(digestsOf(nginx)).toEqual([digestOf('index')]);
   });
+});
+
+test('imageLabelsIn() knows no labels of an image whose configuration the engine does not know', () => {
+  const known = imageSummary(digestOf('known'));
+  const unknown = { ...imageSummary(digestOf('unknown')), isConfigUnknown: true as const };
+  const labelsOf = imageLabelsIn(indexImages([known, unknown]));
+  expect(labelsOf({ imageId: known.id })).toEqual({});
+  expect(labelsOf({ imageId: unknown.id })).toBeUndefined();
+  expect(labelsOf({ imageId: digestOf('gone') })).toBeUndefined();
 });

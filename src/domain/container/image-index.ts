@@ -11,7 +11,7 @@ export type ImageIndex = {
   readonly byTag: (reference: ImageReference) => ImageSummary | undefined;
 };
 
-/** The labels of a listed container's image. Undefined when the engine no longer has it. */
+/** The labels of a listed container's image. Undefined when the engine no longer has it, or does not know them. */
 export type ImageLabelsOf = (container: Pick<ContainerSummary, 'imageId'>) => Labels | undefined;
 
 export function imageLabelsIn(images: Pick<ImageIndex, 'byId'>): ImageLabelsOf {
@@ -19,7 +19,7 @@ export function imageLabelsIn(images: Pick<ImageIndex, 'byId'>): ImageLabelsOf {
 }
 
 export function labelsOfImage(image: ImageSummary | undefined): Labels | undefined {
-  return image && (image.labels ?? noImageLabels);
+  return image?.isConfigUnknown ? undefined : image && (image.labels ?? noImageLabels);
 }
 
 /** Also for a service: this engine may not have its image, so all labels count as its own. */

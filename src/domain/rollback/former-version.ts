@@ -51,7 +51,9 @@ export function readLastUpdate(carrier: JournalCarrier, seal: Pick<Seal, 'verify
   if (reading.kind === 'foreign') return refused(reading.reason);
   if (reading.kind === 'none')
     return imageLabels === undefined
-      ? refused('the engine no longer has its image, so its last update cannot be read')
+      ? refused(
+          'the engine no longer has its image, or does not know its configuration, so its last update cannot be read',
+        )
       : { kind: 'none' };
   const { journal } = reading;
   if (!hasValidSeal(journal, labels, seal))

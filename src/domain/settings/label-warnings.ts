@@ -8,7 +8,9 @@ export function warningAboutOrigin(ignored: readonly string[], imageLabels: Labe
   if (ignored.length === 0) return [];
   const names = ignored.map((label) => quoted(label.startsWith(journalPrefix) ? `${journalPrefix}*` : label));
   const why =
-    imageLabels === undefined ? 'may come from the image, which is gone from the engine' : 'come from the image';
+    imageLabels === undefined
+      ? 'may come from the image, which is gone from the engine or unknown to it'
+      : 'come from the image';
   return [`Labels are ignored because they ${why}, and count only on the container itself: ${names.join(', ')}`];
 }
 

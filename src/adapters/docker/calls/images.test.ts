@@ -45,6 +45,33 @@ describe('images', () => {
     expect(await older.engine.manifestsIn('sha256:1')).toEqual([]);
   });
 
+  test('are told apart from those whose configuration the engine does not know', async () => {
+    const unknown = { Id: 'sha256:1', Architecture: '', Os: '', RootFS: {}, Config: { Env: null, Labels: null } };
+    const epoch = { ...unknown, Id: 'sha256:2', Architecture: 'amd64', Os: 'linux', RootFS: { Layers: ['x'] } };
+    const bare = { ...unknown, Id: 'sha256:3', RootFS: { Layers: ['x'] } };
+    const listed = [unknown, epoch, bare].map(({ Id }) => ({ Id, Created: 0, Labels: null }));
+    const named = { Id: 'sha256:4', Created: 0, Labels: { tier: 'web' } };
+    const { engine, server } = await connectedEngine({
+      script: {
+        'GET /images/json': [...listed, named],
+        'GET /images/sha256%3A1/json': unknown,
+        'GET /images/sha256%3A2/json': epoch,
+        'GET /images/sha256%3A3/json': bare,
+        'GET /containers/web/json': {
+          Id: 'c',
+          Name: '/web',
+          Image: 'sha256:1',
+          Config: { Labels: { 'upkeep.verify': 'off' } },
+        },
+      },
+    });
+    const images = await engine.listImages();
+    expect(images.map(({ isConfigUnknown }) => isConfigUnknown === true)).toEqual([true, false, false, false]);
+    expect(server.requests.map(({ path }) => path)).not.toContain('/images/sha256%3A4/json');
+    expect(await engine.inspectImage('sha256:1')).toMatchObject({ isConfigUnknown: true });
+    expect(await engine.inspectContainer('web')).not.toHaveProperty('imageLabels');
+  });
+
   test('are undefined where there is none', async () => {
     const { engine } = await connectedEngine({
       script: { '*': (_, response) => refuse(response, 404, 'No such image: x') },

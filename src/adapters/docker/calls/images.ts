@@ -11,14 +11,19 @@ import type { Client } from '../transport/client.ts';
 import { readList } from '../reading/lists.ts';
 import { completeImage, withoutLocalDigests } from '../podman/image.ts';
 import { readInspected } from '../reading/reads.ts';
-import { readImage, readImageSummary } from '../translate/translate.ts';
+import { lacksConfig, mayLackConfig, readImage, readImageSummary } from '../translate/translate.ts';
 import { fields, isDefined, pathSegment, text, textMap } from '../transport/json-fields.ts';
 
 export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {
   const answer = await readList(client, { thing: 'image', path: '/images/json', signal });
   const { dockerWords } = capabilitiesOf(await client.version(signal));
   const entries = dockerWords ? answer : answer.map(withoutLocalDigests);
-  return entries.map(readImageSummary).filter(isDefined);
+  const doubtful = dockerWords ? entries.filter(mayLackConfig).map((entry) => text(fields(entry)['Id'])) : [];
+  const inspected = await Promise.all(doubtful.map((id) => inspectImage(client, id, signal)));
+  const unknown = new Set(inspected.flatMap((image) => (image?.isConfigUnknown ? [image.id] : [])));
+  const images = entries.map(readImageSummary).filter(isDefined);
+  if (unknown.size === 0) return images;
+  return images.map((image) => (unknown.has(image.id) ? { ...image, isConfigUnknown: true } : image));
 }
 
 export async function inspectImage(
@@ -93,11 +98,11 @@ type Labels = NonNullable<Container['imageLabels']>;
 type ImageLabels = {
   readonly of: (imageId: string, signal?: AbortSignal) => Promise<Labels | undefined>;
   /** Remembers the labels of an image that was inspected for another reason. */
-  readonly note: (image: Pick<Image, 'id' | 'config'>) => void;
+  readonly note: (image: Pick<Image, 'id' | 'config' | 'isConfigUnknown'>) => void;
 };
 
 /**
- * Labels of an image by its id. Undefined when the engine no longer has the image or cannot show it. An id names fixed
+ * Labels of an image by its id. Undefined when the engine no longer has the image, or does not know or show them. An id names fixed
  * content, so a cached result stays valid.
  */
 export function createImageLabels(client: Client): ImageLabels {
@@ -116,7 +121,9 @@ export function createImageLabels(client: Client): ImageLabels {
       if (labels !== undefined) remember(imageId, labels);
       return labels;
     },
-    note: ({ id, config }) => remember(id, textMap(config.Labels)),
+    note: ({ id, config, isConfigUnknown }) => {
+      if (!isConfigUnknown) remember(id, textMap(config.Labels));
+    },
   };
 }
 
@@ -128,7 +135,7 @@ async function readLabels(client: Client, imageId: string, signal?: AbortSignal)
   try {
     const doing = `inspect the image ${quoted(imageId)}`;
     const image = await readInspected(client, { doing, path: `${imagePath(imageId)}/json`, signal });
-    return image && textMap(fields(image['Config'])['Labels']);
+    return image === undefined || lacksConfig(image) ? undefined : textMap(fields(image['Config'])['Labels']);
   } catch (error) {
     // An engine that cannot show this image may still answer about the container.
     if (error instanceof ServiceError && error.code === 'engine-refused') return undefined;

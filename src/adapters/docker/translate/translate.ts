@@ -13,7 +13,7 @@ import { parseDigest } from '../../../domain/reference/digest.ts';
 import { podmanActions, podmanStates } from './capabilities.ts';
 import { readImageConfig, readSettings } from './settings.ts';
 import { count, fields, text, textMap, texts, timeMs } from '../transport/json-fields.ts';
-import { type JsonObject, arrayOf } from '../../../domain/text/json-value.ts';
+import { type JsonObject, arrayOf, isJsonObject } from '../../../domain/text/json-value.ts';
 
 /** One entry of `GET /containers/json`; undefined without an id. */
 export function readContainerSummary(entry: unknown): ContainerSummary | undefined {
@@ -92,12 +92,25 @@ export function readImage(answer: unknown): Image {
   const image = fields(answer);
   return {
     ...summaryOf(image),
+    ...(lacksConfig(image) && { isConfigUnknown: true }),
     os: text(image['Os']),
     architecture: text(image['Architecture']),
     variant: text(image['Variant']),
     createdAtMs: timeMs(image['Created']),
     config: readImageConfig(image['Config']),
   };
+}
+
+/** An inspection without the image's configuration. Every configuration lists layers, or names a system. */
+export function lacksConfig({ Os, Architecture, RootFS }: JsonObject): boolean {
+  const isEmpty = isJsonObject(RootFS) && arrayOf(RootFS['Layers']).length === 0;
+  return isEmpty && text(Os) === '' && text(Architecture) === '';
+}
+
+/** Whether an entry of a list may be of an image like that. An inspection shows it. */
+export function mayLackConfig(entry: unknown): boolean {
+  const { Created, Labels } = fields(entry);
+  return Created === 0 && Labels === null;
 }
 
 /** One entry of `GET /networks`; undefined without an id. */

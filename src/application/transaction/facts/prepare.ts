@@ -148,6 +148,13 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
       remedy: `pull "${planned.reference}" again`,
     });
   }
+  if (image.isConfigUnknown) {
+    throw new ServiceError(
+      'invalid-input',
+      `Cannot update "${container.name}": the engine does not know the configuration of the new image, because it has a layer of it from another image, in another compression`,
+      { remedy: 'remove images that nobody uses (docker image prune -a), or wait for the next version' },
+    );
+  }
   // An engine knows the variant of its processor, and may have chosen by it, even if its info shows none.
   const mayRun = info.platform.variant === '' && sameArchitecture(image, info.platform);
   if (!mayRun && !runsOn(image, info.platform) && !(oldImage && samePlatform(image, oldImage))) {

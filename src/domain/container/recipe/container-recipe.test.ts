@@ -853,6 +853,14 @@ test('Config.Image is the string that is asked for', () => {
   expect(recipe(run(plain), plain, { image: 'repo@sha256:abc' }).body.Image).toBe('repo@sha256:abc');
 });
 
+test('without the configuration of the old image nothing can be told from its defaults: refused', () => {
+  const { run, recipe } = recipeScene();
+  const oldImage = { ...plain, isConfigUnknown: true as const };
+  expect(() => recipe(run(plain), plain, { oldImage })).toThrow(
+    'the engine does not know the configuration of the image it was created from',
+  );
+});
+
 test('without the old image nothing can be told from its defaults: refused', () => {
   const { run, recipe } = recipeScene();
   expect(() => recipe(run(plain), plain, { oldImage: undefined })).toThrow(

@@ -33,6 +33,13 @@ function withOldImage(request: RecipeRequest): KnownRequest {
       'pull that image again, or re-create the container from its compose file or command',
     );
   }
+  if (oldImage.isConfigUnknown) {
+    throw refusal(
+      container,
+      'the engine does not know the configuration of the image it was created from, so its own settings cannot be distinguished from the image’s',
+      're-create the container from its compose file or command',
+    );
+  }
   return { ...request, oldImage };
 }
 
