@@ -241,6 +241,38 @@ describeInLab('a set-up that people have', (lab) => {
     },
   );
 
+  const html = '<html><body><h1>503 Service Unavailable</h1></body></html>';
+  test.each([
+    ['answers 502', 'stop', { kind: 'answer', when: 'before', status: 502, body: html }],
+    ['answers 503', 'stop', { kind: 'answer', when: 'before', status: 503, body: html }],
+    ['answers 504', 'start', { kind: 'answer', when: 'before', status: 504, body: '' }],
+    [
+      'answers 503',
+      'start',
+      { kind: 'answer', when: 'before', status: 503, body: '{"message":"Service Unavailable"}' },
+    ],
+    ['is away', 'stop', { kind: 'reset', when: 'before' }],
+    ['is away', 'start', { kind: 'reset', when: 'before' }],
+  ] as const)(
+    'failure 45: the proxy of the socket %s for five seconds after the %s of a container: a good version stays',
+    async (_, step, fault) => {
+      const stage = await setRealStage(lab, { web: {} });
+      let untilMs = 0;
+      const { code, outcomes, reasons, stderr } = await stage.update({
+        arm: (proxy) => {
+          proxy.arm({ at: () => performance.now() < untilMs, times: Infinity, fault });
+          proxy.arm({
+            at: ({ change, path }) => change !== undefined && path.includes(`/${step}`),
+            fault: { kind: 'meanwhile', when: 'after', act: async () => void (untilMs = performance.now() + 5000) },
+          });
+        },
+      });
+      expect([code, outcomes, reasons], stderr).toEqual([0, { web: 'updated' }, { web: '' }]);
+      expect(await stage.isReplaced('web')).toBe(true);
+      expect(await stage.harm()).toEqual([]);
+    },
+  );
+
   test('failure 41: one that shares the network of another container holds that one too', async () => {
     const NetworkMode = 'container:vpn';
     const stage = await setRealStage(lab, {

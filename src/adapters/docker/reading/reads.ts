@@ -85,8 +85,14 @@ export function refusal(doing: string, { status, message, fromEngine, isForbidde
     const why = fromEngine ? `the engine forbids it: ${status}, "${message}"` : message;
     return new ServiceError('engine-denied', `Cannot ${doing}: ${why}`, { remedy: allowIt });
   }
+  if (status === 502 || status === 504 || (status === 503 && (!fromEngine || /^service unavailable/i.test(message)))) {
+    const why = `the proxy before it cannot reach it (${status}, "${message}")`;
+    return new ServiceError('engine-unreachable', `Cannot ${doing}: ${why}`, { remedy: awaitIt });
+  }
   return new ServiceError('engine-refused', `Cannot ${doing}: the engine answered ${status}, "${message}"`);
 }
+
+const awaitIt = 'Check the engine and the proxy before it';
 
 /** The remedy for a forbidden call. */
 export const allowIt = 'Allow this call in the proxy before the engine: docs/engines.md lists the calls of Upkeep';

@@ -23,8 +23,15 @@ export function learn(
   seen: TransactionFacts,
 ): Learned {
   const key = stepKey(step);
-  const attempt = (before.attempts.get(key) ?? 0) + 1;
-  const memory = noteEffect({ ...before, attempts: new Map([...before.attempts, [key, attempt]]) }, step, outcome);
+  const isDone = outcome.kind === 'done' || outcome.kind === 'noop';
+  const count = (counted: string) => (before.attempts.get(counted) ?? 0) + 1;
+  const [attempt, successes] = [count(key), count(`${key} done`)];
+  // A success after an unknown outcome is the first success.
+  const attempts = new Map([
+    ...before.attempts,
+    ...(isDone ? [[`${key} done`, successes] as const] : [[key, attempt] as const]),
+  ]);
+  const memory = noteEffect({ ...before, attempts }, step, outcome);
   switch (outcome.kind) {
     case 'declined':
       return { memory: beginRollback(memory, { reason: outcome.message, busy: outcome.deferred }) };
@@ -32,7 +39,7 @@ export function learn(
       return { memory: noteWarning(memory, step, outcome.message, seen) };
     case 'done':
     case 'noop': {
-      const isInVain = attempt >= limits[step.kind].inVain;
+      const isInVain = successes >= limits[step.kind].inVain;
       return { memory: isInVain ? giveUp(memory, key, `${describeStep(step, seen)} had no effect`) : memory };
     }
     case 'fault':
@@ -43,7 +50,8 @@ export function learn(
   const refused = { ...memory, refusals: withEntry(memory.refusals, key, outcome.message) };
   const failure = `${describeStep(step, seen)} failed: ${outcome.message}`;
   const goesForward = phase !== 'rolling back' && phase !== 'committing';
-  if (goesForward && outcome.kind !== 'unknown') return failForward(refused, step, outcome, seen, failure);
+  if (goesForward && outcome.kind !== 'unknown' && !isOutage(outcome))
+    return failForward(refused, step, outcome, seen, failure);
   const isFinal = outcome.kind === 'refused' && outcome.isForbidden === true;
   if (!isFinal && attempt < limits[step.kind].failures) return { memory: refused, pauseMs: backoffMs(attempt) };
   return {
@@ -88,6 +96,14 @@ function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome)
     default:
       return memory;
   }
+}
+
+/**
+ * Whether the engine did not get the call, because it or a proxy before it is away for a while. That says nothing about
+ * the new version.
+ */
+function isOutage(outcome: StepOutcome): boolean {
+  return outcome.kind === 'refused' && (outcome.status === 502 || outcome.status === 503 || outcome.status === 504);
 }
 
 type Failure = Extract<StepOutcome, { readonly kind: 'fault' | 'refused' }>;

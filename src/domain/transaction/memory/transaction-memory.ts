@@ -33,7 +33,7 @@ export type TransactionMemory = ExecutionMemory & {
   readonly hasStarted: boolean;
   /** The engine may have containers with the journal of this transaction. */
   readonly mayHaveCreated: boolean;
-  /** The number of attempts and the last refusal of each step, by `stepKey`. */
+  /** The number of failures, and with `done` after the key of successes, and the last refusal of each step, by `stepKey`. */
   readonly attempts: ReadonlyMap<string, number>;
   readonly refusals: ReadonlyMap<string, string>;
   /** Ids of successors that were started here, and that nothing from outside has affected since. */
