@@ -24,7 +24,7 @@ export async function openFleet(
   surroundings: ProcessContext,
 ): Promise<OpenedFleet> {
   const { engines, enginesAtOnce, waves } = settings.engine;
-  const { clock, log } = surroundings;
+  const { clock, log, ending } = surroundings;
   const { createFleet } = await import('../application/fleet/create-fleet.ts');
   const { readWaves } = await import('../application/fleet/run/read-waves.ts');
   const { createApplication } = await import('../application/create-application.ts');
@@ -53,6 +53,7 @@ export async function openFleet(
     registry,
     prober: createProber(),
     clock,
+    ...(ending && { ending }),
     ...identity,
     verificationKeys: await readKeys(settings),
   } satisfies Partial<Outside>;

@@ -22,6 +22,8 @@ export type ProcessContext = {
   readonly program: Program;
   /** Standard error has log lines for programs only, because the log of the service is not for a terminal. */
   readonly isLogOnly: boolean;
+  /** See `Outside`. */
+  readonly ending?: AbortSignal;
 };
 
 export async function openProcessContext(
@@ -76,7 +78,7 @@ export async function hearSignals(
     },
   });
   // Every engine of a run listens.
-  setMaxListeners(0, interrupt.signal);
+  setMaxListeners(0, interrupt.signal, interrupt.ending);
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.onSignal(name));
   return { ...interrupt, underWay };
 }

@@ -38,7 +38,13 @@ export async function runCommand(configuration: Command, program: Program): Prom
   const interrupt = await hearSignals(surroundings, changes);
   try {
     if (settings.run.healthCheck && process.pid === 1) throw await healthCheckInPlace();
-    const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, surroundings));
+    const service = await (command === 'demo'
+      ? openDemo(surroundings)
+      : openService(command, settings, {
+          ...surroundings,
+          // A helper goes on after its start, so it leaves nothing.
+          ...(settings.run.finishUpdate === undefined && { ending: interrupt.ending }),
+        }));
     const { application } = service;
     const { signal } = interrupt;
     const isHelper = settings.run.healthCheck || settings.run.finishUpdate !== undefined;

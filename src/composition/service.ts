@@ -51,7 +51,7 @@ async function openEngineAlone(
   settings: Settings,
   surroundings: ProcessContext,
 ): Promise<Service> {
-  const { clock, log } = surroundings;
+  const { clock, log, ending } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { openOnlyEngine } = await import('./open-engine.ts');
@@ -72,6 +72,7 @@ async function openEngineAlone(
         prober,
         clock,
         log,
+        ...(ending && { ending }),
         verificationKeys: await readKeys(settings),
       },
       settings.service,
@@ -107,7 +108,7 @@ export async function openDemo({ clock, log }: ProcessContext): Promise<Service>
 
 type World = Pick<
   Outside,
-  'engine' | 'swarm' | 'routes' | 'registry' | 'prober' | 'clock' | 'log' | 'verificationKeys'
+  'engine' | 'swarm' | 'routes' | 'registry' | 'prober' | 'clock' | 'log' | 'verificationKeys' | 'ending'
 >;
 
 async function createService(

@@ -99,6 +99,34 @@ describe('whoever waits goes away', () => {
     expect(stage.harm()).toEqual([]);
   });
 
+  test.each<[string, Cast, number, string[]]>([
+    ['one that is well', { web: { body: always } }, 0, ['web']],
+    ['one that ends later', { web: { body: always, next: { behaviour: { exitsAfterMs: 60_000 } } } }, 120_000, []],
+    ['a group', { vpn: { body: always }, app: batch['app']! }, 0, ['vpn', 'app']],
+    ['a stopped one beside it', { web: { body: always }, off: {} }, 0, ['web', 'off']],
+  ])(
+    'failure 22: the process has to end while %s proves itself: the next start finishes or undoes it',
+    async (_, cast, laterMs, replaced) => {
+      const stage = await setStage(cast);
+      const limit = new AbortController();
+      const act = () => limit.abort();
+      const { outcomes, connection, complaints } = await stage.update({
+        settings: { gateWindowMs: 600_000 },
+        outside: () => ({ ending: limit.signal }),
+        faults: [{ at: 'startContainer', fault: { kind: 'third-party', when: 'after', act } }],
+      });
+      expect(new Set(Object.values(outcomes))).toEqual(new Set(['deferred']));
+      expect(complaints).toContain(
+        'Upkeep ends before a new version has proven itself: the next start finishes or undoes this',
+      );
+      connection.crash();
+      await stage.scene.clock.sleep(laterMs);
+      await stage.startAgain();
+      expect(stage.harm()).toEqual([]);
+      expect(Object.keys(cast).filter(stage.isReplaced)).toEqual(replaced);
+    },
+  );
+
   test('failure 23: the run is cancelled while the new one is made: nothing has been stopped, nothing is left', async () => {
     const stage = await setStage({ web: { body: always } });
     const limit = new AbortController();

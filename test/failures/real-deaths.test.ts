@@ -42,7 +42,7 @@ describeInLab('in the middle of an update of many', (lab) => {
       args: ['--rolling-restart'],
       arm: (proxy, child) =>
         void proxy
-          .arrival(({ path }) => path.includes('/stop'))
+          .arrival(({ path, change }) => change !== undefined && path.includes('/stop'))
           .then(() => {
             toldAtMs = performance.now();
             child.kill('SIGTERM');
@@ -60,7 +60,7 @@ describeInLab('in the middle of an update of many', (lab) => {
       args: ['web'],
       arm: (proxy, child) =>
         void proxy
-          .arrival(({ path }) => path.includes('/stop'))
+          .arrival(({ path, change }) => change !== undefined && path.includes('/stop'))
           .then(async () => {
             child.kill('SIGTERM');
             await sleep(500);
@@ -72,15 +72,48 @@ describeInLab('in the middle of an update of many', (lab) => {
     expect(await stage.harm()).toEqual([]);
   });
 
+  test.each([
+    ['is healthy, which the next start commits', {}, [], true],
+    ['is sick, which the next start undoes', { next: catalogue.sick }, [], false],
+    ['runs beside the old one', {}, ['--start-first'], true],
+  ] as const)(
+    'failure 22: SIGTERM while the new version proves itself for ten minutes: it ends at once, and the version %s',
+    async (_, cast, args, isReplaced) => {
+      const stage = await setRealStage(lab, { web: cast, other: {} });
+      let toldAtMs = 0;
+      const { code, outcomes, reasons, stderr } = await stage.update({
+        args: ['--health-window', '10m', '--rolling-restart', ...args],
+        arm: (proxy, child) =>
+          void proxy
+            .arrival(({ path, change }) => change !== undefined && path.endsWith('/start'))
+            .then(() => {
+              toldAtMs = performance.now();
+              child.kill('SIGTERM');
+            }),
+      });
+      expect(performance.now() - toldAtMs).toBeLessThan(8000);
+      expect(code).toBe(143);
+      expect(Object.values(outcomes).toSorted()).toEqual(['deferred', 'skipped']);
+      const [left = ''] = Object.keys(outcomes).filter((name) => outcomes[name] === 'deferred');
+      expect(reasons[left]).toContain('Upkeep was stopped while the new version was proving itself');
+      expect(stderr).toContain('Upkeep ends before a new version has proven itself');
+      const next = await stage.startAgain();
+      expect(await stage.harm(), next.stderr).toEqual([]);
+      expect(await stage.isReplaced('web')).toBe(left === 'web' && isReplaced);
+    },
+  );
+
   test('failure 23: SIGTERM while the new container is made: nothing has been stopped, nothing is left', async () => {
     const stage = await setRealStage(lab, { web: {} });
     const { code, outcomes, changes } = await stage.update({
       arm: (proxy, child) => {
         proxy.arm({
-          at: ({ path }) => path.includes('/containers/create'),
+          at: ({ path, change }) => change !== undefined && path.includes('/containers/create'),
           fault: { kind: 'delay', when: 'after', ms: 300 },
         });
-        void proxy.arrival(({ path }) => path.includes('/containers/create')).then(() => child.kill('SIGTERM'));
+        void proxy
+          .arrival(({ path, change }) => change !== undefined && path.includes('/containers/create'))
+          .then(() => child.kill('SIGTERM'));
       },
     });
     expect(code).toBe(143);

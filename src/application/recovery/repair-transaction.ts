@@ -7,6 +7,7 @@ import { readJournal } from '../../domain/transaction/journal.ts';
 import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
 import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
 import { handOver } from '../transaction/hand-over.ts';
+import { leftToNextStart } from '../transaction/member-outcome.ts';
 import { describeLostLinks, linksOfSuccessors } from '../transaction/lost-links.ts';
 import { transact } from '../transaction/transact.ts';
 
@@ -42,6 +43,7 @@ export async function repairTransaction(
     const way = facts?.members.flatMap(({ old, new: successor }) => waysAmong(ways, old?.id, successor?.id))[0];
     if (result === 'aside' && way !== undefined)
       return { containers: names, result: 'left', reason: `it ${way}: ${byHand}` };
+    if (result === 'left') return { containers: names, result: 'left', reason: leftToNextStart, isPending: true };
     if (result === 'aside') return await handOverToHelper(outside, names, transaction);
     for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
     await rememberFailures(outside, failuresOf(transaction, failedImages));

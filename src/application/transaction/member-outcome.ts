@@ -68,6 +68,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     outcome: 'failed',
     reason: `${result.reason}; ${why}`,
   });
+  if (result.result === 'left') return { ...base, outcome: 'deferred', reason: leftToNextStart };
   const isGone = facts !== undefined && facts.new === undefined && !facts.autoRemoves;
   const hasNoWayBack = facts?.old === undefined && facts?.new?.place === 'name';
   const stays = 'the old container was removed meanwhile, so the new version stays';
@@ -111,6 +112,10 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     return downtimeOf({ stopSentAtMs: transaction.stopTimes.sentAtMs(id), endedAt: result.endedAt.get(id), startedAt });
   }
 }
+
+/** The update of a container whose health check was not awaited. */
+export const leftToNextStart =
+  'Upkeep was stopped while the new version was proving itself; the next start of Upkeep finishes the update, or undoes it if the version is not healthy';
 
 const notWaitedFor = 'its HEALTHCHECK was not waited for, because it was unhealthy before the update';
 

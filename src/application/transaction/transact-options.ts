@@ -33,8 +33,11 @@ export type TransactResult = Pick<
   | 'warnings'
   | 'refusals'
 > & {
-  /** `aside`: the next step would stop our own container, or one of `ways`, so a helper must perform it. */
-  readonly result: 'committed' | 'undone' | 'stuck' | 'aside';
+  /**
+   * `aside`: the next step would stop our own container, or one of `ways`, so a helper must perform it. `left`: this
+   * process ends before the new versions have proven themselves; the next start finishes or undoes the update.
+   */
+  readonly result: 'committed' | 'undone' | 'stuck' | 'aside' | 'left';
   /** The last facts. Undefined if none could be read. */
   readonly facts: TransactionFacts | undefined;
   /** The last log lines of successors that failed, by the old container's id. */

@@ -78,6 +78,13 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
     if (phase !== decision.phase) onPhase((phase = decision.phase));
     const outcome = await perform(context, decision.step);
     outside.log.debug('transaction step', { step: decision.step, outcome });
+    if (outcome.kind === 'left') {
+      const containers = facts.members.map(({ name }) => name);
+      outside.log.warn('Upkeep ends before a new version has proven itself: the next start finishes or undoes this', {
+        containers,
+      });
+      return conclude('left');
+    }
     if (wasExpected && outcome.kind === 'refused' && decision.step.kind !== 'create') {
       const reading = await read(memory);
       memory = reading.memory;

@@ -31,6 +31,11 @@ export type Outside = {
   readonly seal?: Seal;
   /** Public keys that may sign images. Absent or empty: no image needs a signature, unless a container requires one. */
   readonly verificationKeys?: readonly VerificationKey[];
+  /**
+   * Aborts when this process has to end within seconds. Containers that still have to prove themselves are then left to
+   * the next start. Absent: the process is never stopped so.
+   */
+  readonly ending?: AbortSignal;
   /** A new unique identifier for a run or transaction: a UUID. */
   readonly newId: () => string;
   /** Publishes an event to all listeners. Never throws and never waits. */

@@ -1,20 +1,29 @@
-import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { passCompletion } from '../../health/completion.ts';
 import { endedAndGone, type GateVerdict, passGate, vanished } from '../../health/health.ts';
 import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
-import { memberOf, type StepContext } from './step-context.ts';
+import { memberOf, type Performed, type StepContext } from './step-context.ts';
 
 /**
- * Waits for the health of all successors at once. One failure ends the wait, because all of them are rolled back.
+ * Waits for the health of all successors at once. One failure ends the wait, because all of them are rolled back. The
+ * end of the process ends it too, after a few seconds in which a short wait ends by itself.
  */
 export async function passGates(
   { outside, settings, transaction }: StepContext,
   { ids }: StepOf<'gate'>,
-): Promise<StepOutcome> {
+): Promise<Performed> {
   const callOff = new AbortController();
   const seenWell = new Set<string>();
   let failure: { readonly id: string; readonly verdict: FailedGate } | undefined;
+  let isLeft = false;
+  const leave = async () => {
+    await outside.clock.sleep(lastWaitMs, callOff.signal).catch(() => undefined);
+    isLeft = !callOff.signal.aborted;
+    callOff.abort();
+  };
+  const { ending } = outside;
+  if (ending?.aborted) void leave();
+  else ending?.addEventListener('abort', leave, { signal: callOff.signal });
   await Promise.all(
     ids.map(async (id) => {
       const member = memberOf(id, transaction);
@@ -34,13 +43,17 @@ export async function passGates(
         },
       });
       if (verdict.kind === 'passed' || verdict.wasSeenWell) seenWell.add(id);
-      if (verdict.kind !== 'failed') return;
+      if (verdict.kind !== 'failed' || isLeft) return;
       failure ??= { id, verdict };
       callOff.abort();
     }),
   ).finally(() => callOff.abort());
-  return failure === undefined ? { kind: 'done' } : await blame({ outside, transaction }, failure, seenWell);
+  if (failure === undefined) return { kind: isLeft ? 'left' : 'done' };
+  return await blame({ outside, transaction }, failure, seenWell);
 }
+
+/** `docker stop` kills a process after 10 s, and the end of a run needs some of them. */
+const lastWaitMs = 4000;
 
 /** The last inspection of a window may be used for the facts of the commit for this long. */
 const servesForMs = 250;
@@ -51,7 +64,7 @@ async function blame(
   { outside, transaction }: Pick<StepContext, 'outside' | 'transaction'>,
   { id, verdict }: { readonly id: string; readonly verdict: FailedGate },
   seenWell: ReadonlySet<string>,
-): Promise<StepOutcome> {
+): Promise<Performed> {
   const first = await firstToEnd(outside, transaction);
   const autoRemoves = memberOf(id, transaction)?.autoRemoves === true;
   const isSame = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;

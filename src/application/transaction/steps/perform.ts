@@ -1,7 +1,7 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import type { Step, StepKind, StepOf } from '../../../domain/transaction/step.ts';
-import { memberOf, nothingPrepared, type StepContext } from './step-context.ts';
+import { memberOf, nothingPrepared, type Performed, type StepContext } from './step-context.ts';
 import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../../health/hooks.ts';
 import { removeMark, setMark } from '../facts/marks.ts';
@@ -14,7 +14,7 @@ import { keptName, leftOverName } from '../../../domain/transaction/transaction-
 import { startContainer } from './start.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
-export async function perform(context: StepContext, step: Step): Promise<StepOutcome> {
+export async function perform(context: StepContext, step: Step): Promise<Performed> {
   try {
     return await performStep(context, step);
   } catch (error) {
@@ -29,12 +29,12 @@ export async function perform(context: StepContext, step: Step): Promise<StepOut
   }
 }
 
-function performStep<K extends StepKind>(context: StepContext, step: StepOf<K>): Promise<StepOutcome> {
+function performStep<K extends StepKind>(context: StepContext, step: StepOf<K>): Promise<Performed> {
   return performers[step.kind](context, step);
 }
 
 /** The engine calls of each kind of step. */
-const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<StepOutcome> } = {
+const performers: { readonly [K in StepKind]: (context: StepContext, step: StepOf<K>) => Promise<Performed> } = {
   mark: setMark,
   unmark: removeMark,
   create: createSuccessor,

@@ -19,6 +19,9 @@ export type StepContext = {
   readonly signal?: AbortSignal | undefined;
 };
 
+/** `left`: this process ends before the new versions have proven themselves. */
+export type Performed = StepOutcome | { readonly kind: 'left' };
+
 export const nothingPrepared: StepOutcome = { kind: 'refused', status: 0, message: 'nothing was prepared for it' };
 
 export function memberOf(successorId: string, { members, successors }: OpenTransaction): Member | undefined {

@@ -6,6 +6,8 @@ import { printable } from '../../../domain/text/printable.ts';
 export type Interrupt = {
   /** Aborts with the first signal. */
   readonly signal: AbortSignal;
+  /** Aborts with the first SIGTERM, after which process managers kill a process that does not end. */
+  readonly ending: AbortSignal;
   readonly onSignal: (name: SignalName) => void;
   /** The exit code after a signal: 128 plus its number. Undefined before. */
   readonly exitCode: () => number | undefined;
@@ -32,11 +34,14 @@ export type InterruptOptions = {
  */
 export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWay }: InterruptOptions): Interrupt {
   const controller = new AbortController();
+  const ending = new AbortController();
   let firstSignal: { readonly exitCode: number; readonly atMs: number } | undefined;
   return {
     signal: controller.signal,
+    ending: ending.signal,
     exitCode: () => firstSignal?.exitCode,
     onSignal: (name) => {
+      if (name === 'SIGTERM') ending.abort();
       if (firstSignal === undefined) {
         firstSignal = { exitCode: codes[name], atMs: monotonicMs() };
         if (hasSafePoints) say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2 s quits at once` : stopLine);
