@@ -19,6 +19,8 @@ export type Behaviour = {
   readonly startError?: string;
   /** Log lines, written at every start. */
   readonly logLines?: readonly string[];
+  /** Files that it writes at every start, by path. */
+  readonly writes?: Readonly<Record<string, string>>;
   /** Results of command lines in its shell. A command that is not listed is not found. */
   readonly commands?: Readonly<Record<string, CommandBehaviour>>;
   /** Ports on which it listens; default none. */

@@ -76,6 +76,7 @@ function assemble(world: World, { id, name, image, config, hostConfig, endpoints
     process: undefined,
     removing: false,
     logs: [],
+    files: new Map(),
     hostPorts: [],
   };
 }

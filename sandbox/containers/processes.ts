@@ -1,5 +1,6 @@
 import { watchHealth } from '../world/health.ts';
 import { defaultRuntime } from './create-body.ts';
+import { writeAsProcess } from './files.ts';
 import { claimHostPorts } from '../networks/host-ports.ts';
 import { joinNetworks, leaveNetworks } from '../networks/networks.ts';
 import { checkLinks, joinSharedNetwork, checkNamespaces } from '../networks/shared-namespaces.ts';
@@ -77,6 +78,8 @@ function run(world: World, container: SandboxContainer): void {
     healthOutput: '',
   };
   container.logs.push(...(container.behaviour.logLines ?? []));
+  for (const [path, content] of Object.entries(container.behaviour.writes ?? {}))
+    writeAsProcess(world, container, path, content);
   announceVolumes(world, 'mount', container);
   emitContainerEvent(world, 'start', container);
   watchHealth(world, container, process);

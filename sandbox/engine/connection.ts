@@ -7,6 +7,7 @@ import { ServiceError } from '../../src/domain/errors.ts';
 import type { Calls } from './calls.ts';
 import { createContainer, engineHostname } from '../containers/create.ts';
 import { runCommand } from '../containers/exec.ts';
+import { changesOf, readFiles, statFile, writeFiles } from '../containers/files.ts';
 import type { CallKind } from './faults.ts';
 import type { Platform } from '../../src/domain/reference/platform.ts';
 import { inspectImage, listImages, removeImage, tagImage } from '../images/images.ts';
@@ -62,6 +63,9 @@ export function createConnection(world: World, calls: Calls): Engine {
         [...world.networks.values()].map(({ id, name, driver, recipe }) => ({ id, name, driver, recipe })),
       ),
     forbiddenCalls: () => calls.read(() => permissionNames.filter((name) => calls.forbids(name))),
+    containerChanges: (id) => calls.read(() => changesOf(findContainer(world, id))),
+    statFile: (id, path) => calls.read(() => statFile(getContainer(world, id), path)),
+    readFiles: (id, path, options) => calls.read(() => readFiles(getContainer(world, id), path, options)),
     containerLogs: (id, { tail }) => calls.read(() => lastLines(getContainer(world, id), tail)),
     hasPruned: (time) => calls.read(() => hasPruned(world, time)),
     pastEvents: (query) => calls.read(() => pastEvents(world, query)),
@@ -105,6 +109,11 @@ export function createConnection(world: World, calls: Calls): Engine {
       onContainer('connectNetwork', containerId, networkId, (container) => {
         connectNetwork(world, container, networkId, { ...endpoint });
       }).then(connectedAlready),
+    writeFiles: (id, folder, files) =>
+      onContainer('writeFiles', id, folder, (container) => {
+        writeSettings();
+        writeFiles(world, container, folder, files);
+      }),
     renameContainer: (id, name) =>
       onContainer('renameContainer', id, name, (container) => {
         writeSettings();

@@ -1,6 +1,7 @@
 import type { ContainerRecipe } from '../../src/domain/container/recipe/request/request.ts';
 import { startEngine, stopEngine, type RestartKind } from '../containers/boot.ts';
 import { createContainer } from '../containers/create.ts';
+import { placeFile } from '../containers/files.ts';
 import { storeImage, tagImage } from '../images/images.ts';
 import { startContainer, stopContainer } from '../containers/lifecycle.ts';
 import { getContainer } from '../world/lookup.ts';
@@ -12,7 +13,7 @@ import { buildRelease, type Release, type SandboxImage } from '../registry/relea
 import { pruneContainers, removeContainer } from '../containers/remove.ts';
 import { takeSnapshot, type Snapshot } from '../world/snapshot.ts';
 import { ensureVolume } from '../world/volumes.ts';
-import { engineNowMs, type SandboxExecution, type World } from '../world/world.ts';
+import { engineNowMs, type SandboxExecution, type SandboxFile, type World } from '../world/world.ts';
 
 /** Actions of people and other programs on the engine, and facts for tests. These are not counted as calls. */
 export type SandboxControl = {
@@ -26,6 +27,10 @@ export type SandboxControl = {
   /** `docker run -d`, started `agoMs` ago; returns the id. */
   readonly runContainer: (name: string, body: ContainerRecipe['body'], agoMs?: number) => string;
   readonly startContainer: (idOrName: string) => void;
+  /** Writes a file as compose and `docker cp` do. */
+  readonly placeFile: (idOrName: string, path: string, file: Partial<SandboxFile>) => void;
+  /** Its changed files, by path. */
+  readonly filesOf: (idOrName: string) => ReadonlyMap<string, SandboxFile>;
   /** `docker stop`; `docker kill` with a timeout of 0. */
   readonly stopContainer: (idOrName: string, timeoutSeconds?: number) => Promise<void>;
   /** Ends its process; the restart policy applies. */
@@ -80,6 +85,8 @@ export function createControl(world: World): SandboxControl {
         container.state = { ...container.state, startedAt: new Date(engineNowMs(world) - agoMs).toISOString() };
       return id;
     },
+    placeFile: (idOrName, path, file) => placeFile(world, getContainer(world, idOrName), path, file),
+    filesOf: (idOrName) => getContainer(world, idOrName).files,
     startContainer: (idOrName) => void startContainer(world, getContainer(world, idOrName)),
     stopContainer: async (idOrName, timeoutSeconds) => {
       await stopContainer(world, getContainer(world, idOrName), timeoutSeconds === undefined ? {} : { timeoutSeconds });

@@ -72,6 +72,7 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   createContainer: 12,
   createNetwork: 60,
   connectNetwork: 5,
+  writeFiles: 5,
   renameContainer: 2,
   updateRestartPolicy: 2,
   stopContainer: 140,

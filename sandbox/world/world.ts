@@ -98,7 +98,20 @@ export type SandboxContainer = {
   /** True while the engine deletes it. */
   removing: boolean;
   readonly logs: string[];
+  /** The files that its image does not have, or that differ from it, by path. */
+  readonly files: Map<string, SandboxFile>;
   hostPorts: readonly HostPort[];
+};
+
+export type SandboxFile = {
+  readonly kind: 'file' | 'folder' | 'link';
+  /** Of a file; the target of a link. */
+  readonly content: string;
+  readonly mode: number;
+  /** `user:group`, as numbers. */
+  readonly owner: string;
+  /** With nanoseconds, or a whole second from an archive. */
+  readonly modifiedAt: string;
 };
 
 export type SandboxState = {

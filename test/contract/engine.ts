@@ -3,6 +3,7 @@ import { changingRows } from './engine/changing.ts';
 import { commandRows } from './engine/commands.ts';
 import { creatingRows } from './engine/creating.ts';
 import { eventRows } from './engine/events.ts';
+import { fileRows } from './engine/files.ts';
 import type { EngineFixture } from './engine/fixture.ts';
 import { imageRows } from './engine/images.ts';
 import { networkingRows } from './engine/networking.ts';
@@ -40,6 +41,7 @@ export function engineContract(
       networkingRows,
       imageRows,
       eventRows,
+      fileRows,
     ]) {
       rows(() => fixture);
     }

@@ -190,14 +190,14 @@ export const mutations = [
   {
     name: 'stops, starts and removals rest on expected facts',
     file: 'src/domain/transaction/memory/expected-facts.ts',
-    find: `['mark', 'create', 'compare', 'rename', 'policy', 'gate']`,
-    replace: `['mark', 'create', 'compare', 'rename', 'policy', 'gate', 'stop', 'start', 'remove']`,
+    find: `  'policy',\n  'gate',\n]`,
+    replace: `  'policy',\n  'gate',\n  'stop',\n  'start',\n  'remove',\n]`,
   },
   {
     name: 'the mark is removed on expected facts',
     file: 'src/domain/transaction/memory/expected-facts.ts',
-    find: `['mark', 'create', 'compare', 'rename', 'policy', 'gate']`,
-    replace: `['mark', 'create', 'compare', 'rename', 'policy', 'gate', 'unmark']`,
+    find: `  'policy',\n  'gate',\n]`,
+    replace: `  'policy',\n  'gate',\n  'unmark',\n]`,
   },
   {
     name: 'facts of an old container that has exited by itself are expected',

@@ -7,6 +7,7 @@ import { createContainer, renameContainer, startContainer, updateRestartPolicy }
 import { inspectContainer, listContainers } from './calls/containers.ts';
 import { defaultDeadlines, type Deadlines } from './transport/deadline.ts';
 import { runCommand } from './calls/exec.ts';
+import { containerChanges, readFiles, statFile, writeFiles } from './calls/files.ts';
 import { engineEvents } from './events/events.ts';
 import { createImageLabels, inspectImage, listImages, manifestsIn, removeImage, tagImage } from './calls/images.ts';
 import { engineInfo } from './reading/info.ts';
@@ -82,6 +83,9 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     },
     manifestsIn: (imageId, signal) => manifestsIn(client, imageId, signal),
     listNetworks: (signal) => listNetworks(client, signal),
+    containerChanges: (id, signal) => containerChanges(client, id, signal),
+    statFile: (id, path, signal) => statFile(client, id, path, signal),
+    readFiles: (id, path, options, signal) => readFiles(client, id, path, options, signal),
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
     // With ssh, the engine's own command is at the other end, and each call is a session.
     forbiddenCalls: (signal) => (address.kind === 'ssh' ? Promise.resolve([]) : permissions(signal)),
@@ -102,6 +106,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     createContainer: (name, recipe) => createContainer(client, name, recipe),
     createNetwork: (network) => createNetwork(client, network),
     connectNetwork: (request) => connectNetwork(client, request),
+    writeFiles: (id, folder, files) => writeFiles(client, id, folder, files),
     renameContainer: (id, name) => renameContainer(client, id, name),
     updateRestartPolicy: (id, policy) => updateRestartPolicy(client, id, policy),
     stopContainer: (id, stop) => stopContainer(client, id, stop),

@@ -101,7 +101,8 @@ async function handOverToHelper(
 ): Promise<RecoveredTransaction | 'handed over'> {
   const [member] = members;
   if (member === undefined || id === '') return { containers: names, result: 'left', reason: 'it is Upkeep itself' };
-  const { name, oldId, oldImageId, newImageId, reference } = member;
-  const failure = await handOver(outside, { transaction: id, name, oldId, oldImageId, newImageId, reference });
+  const { name, oldId, oldImageId, newImageId, reference, files } = member;
+  const order = { transaction: id, name, oldId, oldImageId, newImageId, reference };
+  const failure = await handOver(outside, order, files);
   return failure === undefined ? 'handed over' : { containers: names, result: 'failed', reason: failure };
 }

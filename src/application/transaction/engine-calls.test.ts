@@ -34,6 +34,7 @@ test('an update of one container reads what its steps depend on, and no more', a
     forbiddenCalls: 2,
     listNetworks: 1,
     listContainers: 1,
+    containerChanges: 1,
     inspectImage: 5,
     pullImage: 1,
     tagImage: 2,

@@ -4,6 +4,7 @@ import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
 import { describeWithRemedy } from '../../domain/errors.ts';
 import { asHelper, type HelperOrder, readHelperOrder, writeHelperOrder } from '../../domain/self-update/helper.ts';
 import { helperMarkTag, helperMarkText } from '../../domain/transaction/transaction-mark.ts';
+import { type FileBundle, readBundle, writeBundle } from './facts/placed-files.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { helperName } from '../../domain/transaction/transaction-names.ts';
 
@@ -12,13 +13,18 @@ import { helperName } from '../../domain/transaction/transaction-names.ts';
  * helper runs: from then on, nothing else may change the transaction while the helper exists. Otherwise resolves to the
  * reason, and there is no helper.
  */
-export async function handOver(outside: Outside, order: HelperOrder): Promise<string | undefined> {
+export async function handOver(
+  outside: Outside,
+  order: HelperOrder,
+  files: readonly string[] = [],
+): Promise<string | undefined> {
   const name = helperName(order.name);
   try {
     const recipe = await recipeOfHelper(outside, order);
+    const bundle = await readBundle(outside, outside.instance.containerId ?? '', files);
     const obstacle = await removeFormerHelper(outside, name);
     if (obstacle !== undefined) return obstacle;
-    const failure = await createAndStart(outside, { name, recipe, order });
+    const failure = await createAndStart(outside, { name, recipe, order, files: bundle });
     if (failure === undefined) return undefined;
     const remains = await removeFormerHelper(outside, name);
     return remains === undefined ? failure : `${failure}; ${remains}`;
@@ -66,11 +72,16 @@ async function removeFormerHelper({ engine }: Outside, name: string): Promise<st
 }
 
 /** The parts of a helper's start. A helper that runs has started, even if the answer to the call was lost. */
-type HelperParts = { readonly name: string; readonly recipe: ContainerRecipe; readonly order: HelperOrder };
+type HelperParts = {
+  readonly name: string;
+  readonly recipe: ContainerRecipe;
+  readonly order: HelperOrder;
+  readonly files: FileBundle;
+};
 
 async function createAndStart(
   { engine, seal }: Outside,
-  { name, recipe, order }: HelperParts,
+  { name, recipe, order, files }: HelperParts,
 ): Promise<string | undefined> {
   const created = await engine.createContainer(name, recipe);
   if (created.kind === 'refused') return `a helper cannot be created: ${created.message}`;
@@ -81,6 +92,9 @@ async function createAndStart(
     if (connected.kind === 'refused' || connected.kind === 'unknown')
       return `a helper cannot be connected to its networks: ${connected.message}`;
   }
+  const written = await writeBundle({ engine }, id, files);
+  if (written.kind === 'refused' || written.kind === 'unknown')
+    return `a helper cannot get the files of this container: ${written.message}`;
   const tag = helperMarkTag(id, order.transaction, seal?.sign(helperMarkText(id, order.transaction)));
   const marked = await engine.tagImage(order.newImageId, tag);
   if (marked.kind === 'refused' || marked.kind === 'unknown')

@@ -77,6 +77,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';
     const remarks = [
       result.warnings.get(id) ?? leftStopped(member.planned),
+      member.filesInDoubt,
       facts?.wasUnhealthy === true && member.planned.desiredEndState === 'running' ? notWaitedFor : '',
       composeFileRemark(member.planned),
       leftBehind(result, facts?.old, 'old container'),

@@ -152,14 +152,15 @@ async function handOverToHelper({ prepared, onHandedOver, ...options }: HandOver
   if (member === undefined) throw new Error('a transaction without members');
   const { container, reference } = member.planned;
   const base = { ...describeMember(member), newImageId: member.image.id };
-  const failure = await handOver(options.outside, {
+  const order = {
     transaction: options.transaction.id,
     name: container.name,
     oldId: container.id,
     oldImageId: container.imageId,
     newImageId: member.image.id,
     reference,
-  });
+  };
+  const failure = await handOver(options.outside, order, member.files);
   if (failure === undefined) {
     onHandedOver?.();
     const reason = 'Upkeep itself: a helper container finishes this update, and the next start reports the result';

@@ -117,7 +117,7 @@ function orRollBack({ mode, signal }: TransactOptions, decision: Decision): Deci
 const rehearsed: Decision = { kind: 'rollBack', reason: 'it was a rehearsal', busy: false, isRehearsed: true };
 
 /** The steps that only create, connect and compare new containers: a rehearsal performs no other. */
-const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 'connect', 'compare'];
+const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 'connect', 'copyFiles', 'compare'];
 
 /**
  * True if a helper must perform the step. This process cannot continue once our own container has been stopped. Before

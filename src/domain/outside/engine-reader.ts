@@ -1,4 +1,5 @@
 import type { Container, ContainerSummary, Image, ImageSummary, Network } from '../container/container.ts';
+import type { FileChange, FileStat } from '../container/placed-files.ts';
 import type { EngineKind } from '../fleet/engine-state.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { Platform } from '../reference/platform.ts';
@@ -30,6 +31,30 @@ export type EngineReader = {
    * asked once an hour, more often while some are forbidden.
    */
   readonly forbiddenCalls: (signal?: AbortSignal) => Promise<readonly PermissionName[]>;
+  /**
+   * The paths in a container that differ from its image; mounts are no part of it. `absent`: there is no container.
+   * `too many`: more than a few hundred thousand.
+   */
+  readonly containerChanges: (
+    id: string,
+    signal?: AbortSignal,
+  ) => Promise<readonly FileChange[] | 'absent' | 'too many'>;
+  /** A path in a container, running or not. A link is not followed. Undefined when it does not exist. */
+  readonly statFile: (id: string, path: string, signal?: AbortSignal) => Promise<FileStat | undefined>;
+  /**
+   * A file, or a folder with its content, for `writeFiles()`: with owner, mode and times, in the engine's own format. The
+   * same files give the same bytes. Undefined when the path does not exist. Throws `engine-refused` beyond `maxBytes`.
+   */
+  readonly readFiles: (
+    id: string,
+    path: string,
+    options: {
+      readonly maxBytes: number;
+      /** A folder without its content. */
+      readonly isFolderOnly?: boolean;
+    },
+    signal?: AbortSignal,
+  ) => Promise<Uint8Array | undefined>;
   /** The last lines of standard output and error together, at most 64 kB. */
   readonly containerLogs: (id: string, options: { readonly tail: number }, signal?: AbortSignal) => Promise<string>;
   /**

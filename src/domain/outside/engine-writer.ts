@@ -22,6 +22,8 @@ export type EngineWriter = {
   readonly createNetwork: (network: Network) => Promise<CallOutcome>;
   /** `noop` when it is already connected. */
   readonly connectNetwork: (request: ConnectRequest) => Promise<CallOutcome>;
+  /** Puts the answer of `readFiles()` into a folder of a container, running or not. What exists there is replaced. */
+  readonly writeFiles: (id: string, folder: string, files: Uint8Array) => Promise<CallOutcome>;
   readonly renameContainer: (id: string, name: string) => Promise<CallOutcome>;
   readonly updateRestartPolicy: (id: string, policy: RestartPolicy) => Promise<CallOutcome>;
   /** `noop` when it was not running. Kills after `timeoutSeconds` (default: the container's own timeout, else 10). */

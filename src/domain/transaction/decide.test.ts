@@ -409,6 +409,15 @@ describe('decide() under every interleaving of crashes', () => {
     },
   );
 
+  test.each(shapes)(
+    'policy "$policy", live-restore $liveRestore, new version healthy $healthy: never runs without its placed files',
+    ({ policy, liveRestore, healthy }) => {
+      const explored = explore({ ...start(policy), liveRestore, healthy, hasFiles: true });
+      expect(explored.states).toBeGreaterThan(100);
+      expect(explored.faults).toEqual([]);
+    },
+  );
+
   test.each(
     ['no', '', 'unless-stopped', 'on-failure'].flatMap((policy) =>
       [true, false].map((healthy) => ({ policy, healthy })),
@@ -482,6 +491,7 @@ type ModelContainer = {
   manuallyStopped: boolean;
   /** The engine is still performing a stop after its caller died. */
   dying: boolean;
+  hasFiles?: true;
 };
 
 type World = {
@@ -503,6 +513,8 @@ type World = {
   keeps: boolean;
   /** An earlier commit has proven the new container. */
   wasProven: boolean;
+  /** Files were placed in the old container. */
+  hasFiles: boolean;
 };
 
 function running(name: string, policy: RestartPolicy): ModelContainer {
@@ -534,6 +546,7 @@ function start(policyName: string): World {
     stranger: false,
     keeps: false,
     wasProven: false,
+    hasFiles: false,
   };
 }
 
@@ -545,6 +558,7 @@ function recovering(): ExecutionMemory {
     seenParked: new Set(),
     created: 'all',
     parked: 'any',
+    filled: new Set(),
     compared: new Set(),
     proven: new Set(),
     hooked: new Set(),
@@ -580,6 +594,7 @@ function factsOf(world: World, memory: ExecutionMemory, name = 'web'): Transacti
     policy: world.policy,
     wasRunning: world.wasRunning,
     desiredEndState: world.desiredEndState,
+    ...(world.hasFiles && { files: ['/etc/c1'] }),
     keepMs: world.keeps ? 1000 : 0,
     waitsFor: [],
     reference: 'web:1',
@@ -725,6 +740,7 @@ function explore(
       life.memory.isRecovery,
       [...life.memory.seenParked],
       [...life.memory.proven],
+      [...life.memory.filled],
       [...life.memory.compared],
       [...life.memory.hooked],
       [...life.memory.outwaited],
@@ -768,6 +784,8 @@ function whatIsWrong(life: Life): string | undefined {
   if (trail !== undefined && trail.length > 200) return 'no end';
   if (world.old && world.new && isAlive(world.old.status) && isAlive(world.new.status)) return 'two run at once';
   if (isKept(world.old) && isAlive(world.old.status)) return 'what is kept runs';
+  if (world.hasFiles && world.new && isAlive(world.new.status) && !world.new.hasFiles)
+    return 'it runs without its files';
   const decision = decisionOf(life);
   if (decision.kind === 'step') return whatIsUntimely(decision.step, world, memory);
   if (decision.kind !== 'end') return undefined;
@@ -864,6 +882,14 @@ function futures(life: Life): Life[] {
   const { step } = decision;
   const expected = () =>
     expectedFactsAfter(factsKnownTo(life), step, { mode: 'update', direction: life.memory.direction });
+  if (step.kind === 'copyFiles') {
+    const filled = new Set([...life.memory.filled, step.id]);
+    const fill = (world: World) => void (world.new!.hasFiles = true);
+    branch('copyFiles', (world) => (fill(world), { ...life.memory, filled }), { expected: expected() });
+    branch('copyFiles is refused', () => ({ ...life.memory, direction: 'back' }));
+    if (crashes) branch('copyFiles while the service dies', (world) => (fill(world), recovering()), again);
+    return next;
+  }
   if (step.kind === 'compare') {
     const compared = new Set([...life.memory.compared, step.id]);
     branch('compare', () => ({ ...life.memory, compared }), { expected: expected() });

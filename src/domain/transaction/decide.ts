@@ -68,17 +68,24 @@ function removeDead({ members, memory }: TransactionFacts): Decision | undefined
   );
 }
 
-/** Creates a replica for an old container that a prune removed, unless it `waits`, and connects it to its networks. */
+/**
+ * Creates a replica for an old container that a prune removed, unless it `waits`, connects it to its networks and fills
+ * it with the placed files.
+ */
 function recreateReplica(
   { members, memory }: TransactionFacts,
   phase: UpdatePhase,
   waits = false,
 ): Decision | undefined {
   const steps = members.flatMap(
-    ({ old, isReplica, lacksAutoRemoveReplica, missingOfAutoRemoveReplica }, member): Step[] => {
+    ({ old, isReplica, lacksAutoRemoveReplica, missingOfAutoRemoveReplica, files }, member): Step[] => {
       if (old === undefined) return lacksAutoRemoveReplica && !waits ? [{ kind: 'autoRemoveReplica', member }] : [];
+      if (!isReplica) return [];
+      const { id } = old;
       const [networkId] = missingOfAutoRemoveReplica;
-      return isReplica && networkId !== undefined ? [{ kind: 'connect', id: old.id, networkId, member }] : [];
+      if (networkId !== undefined) return [{ kind: 'connect', id, networkId, member }];
+      const isFilled = files === undefined || memory.isRecovery || memory.filled.has(id);
+      return isFilled ? [] : [{ kind: 'copyFiles', id, member }];
     },
   );
   const step = steps.find((each) => !memory.givenUp.has(stepKey(each)));

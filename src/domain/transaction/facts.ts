@@ -36,6 +36,8 @@ export type JournaledMember = {
   /** The old container was unhealthy before the update, so its successor need not be healthy. */
   readonly wasUnhealthy?: true;
   readonly desiredEndState: DesiredEndState;
+  /** The placed files that the successor gets: see `PlacedFiles`. Absent: none. */
+  readonly files?: readonly string[];
   /** The time for which the old container is kept after the commit, milliseconds. 0: it is removed. */
   readonly keepMs: number;
 };
@@ -134,6 +136,8 @@ export type ExecutionMemory = {
    * back.
    */
   readonly parked: 'any' | ReadonlySet<string>;
+  /** Ids of new containers that have the placed files of the old one. */
+  readonly filled: ReadonlySet<string>;
   /** Ids of successors that match their old containers. */
   readonly compared: ReadonlySet<string>;
   /** Ids of successors that passed the health gate. */

@@ -66,26 +66,32 @@ function prepare({ members, memory, setsNoMarks }: TransactionFacts): Decision |
   for (const [member, { new: successor }] of members.entries()) {
     if (successor === undefined) return stepOf('preparing', { kind: 'create', member });
   }
-  for (const [member, { new: successor, missingNetworks }] of members.entries()) {
-    const step = successor?.place === 'new' && connectOrCompare(successor, missingNetworks, member, memory);
+  for (const [member, { new: successor, missingNetworks, files }] of members.entries()) {
+    const lacking = { missingNetworks, files };
+    const step = successor?.place === 'new' && completeOrCompare(successor, lacking, member, memory);
     if (step) return step;
   }
   for (const [member, { new: successor, spare, ...replica }] of members.entries()) {
     if (successor?.place !== 'new') continue;
     if (replica.lacksAutoRemoveReplica) return stepOf('preparing', { kind: 'autoRemoveReplica', member });
-    const step = spare && connectOrCompare(spare, replica.missingOfAutoRemoveReplica, member, memory);
+    const { missingOfAutoRemoveReplica: missingNetworks, files } = replica;
+    const step = spare && completeOrCompare(spare, { missingNetworks, files }, member, memory);
     if (step) return step;
   }
   return undefined;
 }
 
-function connectOrCompare(
+function completeOrCompare(
   { id }: ContainerFacts,
-  [networkId]: readonly string[],
+  {
+    missingNetworks: [networkId],
+    files,
+  }: Pick<MemberFacts, 'missingNetworks'> & { readonly files: MemberFacts['files'] },
   member: number,
-  { compared }: ExecutionMemory,
+  { compared, filled }: ExecutionMemory,
 ): Decision | undefined {
   if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id, networkId, member });
+  if (files !== undefined && !filled.has(id)) return stepOf('preparing', { kind: 'copyFiles', id, member });
   return compared.has(id) ? undefined : stepOf('preparing', { kind: 'compare', id, member });
 }
 

@@ -3,6 +3,7 @@ import type { RestartPolicy } from '../container/container-settings.ts';
 import { containerOwnLabels, journalPrefix, type Labels } from '../container/label-names.ts';
 import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
+import { parseJson } from '../text/json-value.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
 /**
@@ -51,6 +52,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
     ...(journal.wasUnhealthy && { [`${journalPrefix}unhealthy`]: '1' }),
     [`${journalPrefix}then`]: journal.desiredEndState,
+    ...(journal.files !== undefined && { [`${journalPrefix}files`]: JSON.stringify(journal.files) }),
     [`${journalPrefix}keep`]: String(journal.keepMs),
     [`${journalPrefix}owner`]: journal.owner,
     [`${journalPrefix}owner-container`]: journal.ownerContainer,
@@ -81,7 +83,7 @@ export function isJournalLabel(label: string): boolean {
 }
 
 const fields: ReadonlySet<string> = new Set(
-  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref policy run unhealthy then keep owner owner-container members seal'.split(
+  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref policy run unhealthy then files keep owner owner-container members seal'.split(
     ' ',
   ),
 );
@@ -128,6 +130,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       wasRunning: read('run') !== '0',
       ...(read('unhealthy') === '1' && { wasUnhealthy: true }),
       desiredEndState: readDesiredEndState(read('then'), read('run') !== '0'),
+      ...readFileList(labels[`${journalPrefix}files`]),
       keepMs: readKeep(read('keep')),
       owner: read('owner'),
       ownerContainer: isId(read('owner-container')) ? read('owner-container') : '',
@@ -146,6 +149,11 @@ export function ownJournal(labels: Labels, imageLabels: Labels | undefined): Jou
 /** Journals of earlier versions lack this field. A container that ran must then run again. */
 function readDesiredEndState(text: string, wasRunning: boolean): DesiredEndState {
   return desiredEndState.find((one) => one === text) ?? (wasRunning ? 'running' : 'stopped');
+}
+
+function readFileList(text: string | undefined): Pick<Journal, 'files'> {
+  const files = text === undefined ? undefined : parseJson(text);
+  return Array.isArray(files) && files.every((file) => typeof file === 'string') ? { files } : {};
 }
 
 /** An unreadable or missing value, as in journals of earlier versions, counts as 0. */

@@ -32,6 +32,8 @@ export type StepArguments = {
   readonly create: { readonly member: number };
   readonly autoRemoveReplica: { readonly member: number };
   readonly connect: { readonly id: string; readonly networkId: string; readonly member: number };
+  /** Copy the placed files of the old container into a new one. */
+  readonly copyFiles: { readonly id: string; readonly member: number };
   /** Compare a successor in the engine with the container that it replaces. */
   readonly compare: { readonly id: string; readonly member: number };
   readonly rename: { readonly id: string; readonly to: string };

@@ -108,6 +108,10 @@ const podmansOwn: Readonly<Record<string, readonly string[]>> = {
     'hasPruned() tells of a prune in that time, and of none before or after it',
     'hasPruned() waits for one that is still to come',
   ],
+  'Podman makes a missing folder, and writes into the file system of a read-only container': [
+    'readFiles() and writeFiles() are refused or empty for what does not exist, and beyond the size',
+    'readFiles() and writeFiles() are refused for a container with a read-only file system',
+  ],
   'Podman has events of its own': [
     "events() tells a container's life in order",
     'events() tells both names of a rename',

@@ -2,6 +2,7 @@ import { createDockerEngine } from '../../../src/adapters/docker/engine.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import type { EngineClient } from '../../lab/engine/engine-client.ts';
 import { httpRequest } from '../../lab/http.ts';
+import { tar } from '../../lab/registry/tar.ts';
 import { buildImage } from '../../lab/registry/image.ts';
 import type { ImageSpec } from '../../lab/registry/image.ts';
 import type { Lab } from '../../lab/lab.ts';
@@ -24,6 +25,7 @@ const commands: Readonly<Record<Program, readonly string[] | undefined>> = {
   defaults: ['sh', '-c', service],
   storing: ['sh', '-c', service],
   silent: undefined,
+  writing: ['sh', '-c', `echo one >/tmp/log; ${service}`],
 };
 
 /** A real engine: the shared one of the lab, or an own one. */
@@ -88,6 +90,18 @@ export async function dockerFixture(
       return (body as { Id: string }).Id;
     },
     volumes,
+    placeFile: async (id, path, { content, mode = 0o444 }) => {
+      const mtime = Math.round(clock.nowMs() / 1000);
+      const body = tar([{ path: path.slice(1), content, mode, mtime }]);
+      const headers = { 'content-type': 'application/x-tar' };
+      await httpRequest({
+        method: 'PUT',
+        url: `http://engine/containers/${id}/archive?path=/`,
+        socketPath: raw.socket,
+        body,
+        headers,
+      });
+    },
     prune: async () => void (await raw.call('POST', '/containers/prune')),
     pruneNetworks: async () => void (await raw.call('POST', '/networks/prune')),
     reset: async () => {

@@ -19,6 +19,12 @@ export type EngineFixture = {
   readonly addNetwork: (name: string, subnet?: string) => Promise<string>;
   /** Names. */
   readonly volumes: () => Promise<readonly string[]>;
+  /** Writes a file into a container as compose does: from an archive with whole seconds. */
+  readonly placeFile: (
+    id: string,
+    path: string,
+    file: { readonly content: string; readonly mode?: number },
+  ) => Promise<void>;
   /** Removes all stopped containers, as `docker container prune` does. */
   readonly prune: () => Promise<void>;
   /** Removes all networks without a running container, as `docker network prune` does. */
@@ -33,7 +39,7 @@ export type EngineFixture = {
  * stop; `crash` ends at once with code 3; `short` ends well after 300 ms; `talkative` writes "one"
  * and "three" to its output, "two" to its errors; `missing` does not exist; `healthy` and `sick`
  * have a health check; `defaults` is a service whose image sets all that it can; `storing` is a
- * service with a volume; `silent` has no command at all.
+ * service with a volume; `silent` has no command at all; `writing` writes `/tmp/log`.
  */
 export type Program =
   | 'service'
@@ -47,7 +53,8 @@ export type Program =
   | 'sick'
   | 'defaults'
   | 'storing'
-  | 'silent';
+  | 'silent'
+  | 'writing';
 
 /** Settings of the images, beside the command; the same for every engine. */
 export const programConfigs: Readonly<Record<Program, ImageConfig>> = {
@@ -70,6 +77,7 @@ export const programConfigs: Readonly<Record<Program, ImageConfig>> = {
   },
   storing: { Volumes: { '/data': {} } },
   silent: {},
+  writing: {},
 };
 
 export type PublishedImage = {

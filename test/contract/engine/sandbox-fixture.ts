@@ -42,6 +42,7 @@ const behaviours: Readonly<Record<Program, Behaviour>> = {
   defaults: {},
   storing: {},
   silent: {},
+  writing: { writes: { '/tmp/log': 'one\n' } },
 };
 
 /** A sandbox on a clock that never waits. */
@@ -80,6 +81,7 @@ export function sandboxFixture(options: Partial<SandboxEngineOptions> = {}): Boo
     addNetwork: (name, subnet) => Promise.resolve(control.addNetwork(name, subnet === undefined ? {} : { subnet })),
     restart: (kind) => control.restartEngine(kind, 100),
     volumes: () => Promise.resolve(Object.keys(control.snapshot().volumes)),
+    placeFile: (id, path, file) => Promise.resolve(control.placeFile(id, path, file)),
     prune: () => Promise.resolve(control.pruneContainers()),
     pruneNetworks: () => Promise.resolve(control.pruneNetworks()),
     reset: () => {

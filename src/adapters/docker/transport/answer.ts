@@ -107,7 +107,7 @@ function withoutTags(raw: string): string {
 }
 
 /** At most one chunk more than the limit. */
-async function readBytes(body: EngineResponse['body'], limitBytes: number): Promise<Buffer> {
+export async function readBytes(body: EngineResponse['body'], limitBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {

@@ -40,9 +40,10 @@ export type Call = Omit<EngineRequest, 'path'> & {
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
-export type Reply =
+export type Reply = { readonly headers: EngineResponse['headers'] } & (
   | { readonly kind: 'ok'; readonly status: number; readonly body: EngineResponse['body'] }
-  | ({ readonly kind: 'error' } & EngineError);
+  | ({ readonly kind: 'error' } & EngineError)
+);
 
 export type ClientOptions = {
   readonly connection: Connection;
@@ -119,11 +120,11 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
 
   async function sendBelow(prefix: string, call: Call): Promise<Reply> {
     const response = await sendTo(`${prefix}${call.path}${queryOf(call.query)}`, call);
-    negotiation.notice(String(response.headers['api-version'] ?? ''));
-    if (response.status < 300) noteDate(response.headers.date);
-    if (response.status < 300 || response.status === 304)
-      return { kind: 'ok', status: response.status, body: response.body };
-    return { kind: 'error', ...(await readError(response, call)) };
+    const { status, headers, body } = response;
+    negotiation.notice(String(headers['api-version'] ?? ''));
+    if (status < 300) noteDate(headers.date);
+    if (status < 300 || status === 304) return { kind: 'ok', status, headers, body };
+    return { kind: 'error', headers, ...(await readError(response, call)) };
   }
 
   function noteDate(date: string | undefined): void {

@@ -5,12 +5,14 @@ import { startDeadline, type Deadline } from './deadline.ts';
 import { EngineFailure, explain, type Explained } from './failure.ts';
 
 export type EngineRequest = {
-  readonly method: 'GET' | 'HEAD' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   /** With version and query. */
   readonly path: string;
   readonly body?: unknown;
   /** JSON that is sent unchanged instead of `body`. */
   readonly json?: string | undefined;
+  /** A tar archive that is sent instead of `body`. */
+  readonly archive?: Uint8Array | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly socket: SocketKind;
   readonly patience: TimeLimit;
@@ -100,13 +102,14 @@ function startExchange(
     throw new EngineFailure(closed, { host: connection.address.text, sent: false });
   }
   const json = request.json ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
-  const payload = json === undefined ? undefined : Buffer.from(json);
+  const payload = request.archive ?? (json === undefined ? undefined : Buffer.from(json));
+  const type = request.archive === undefined ? 'application/json' : 'application/x-tar';
   const head = {
     method: request.method,
     path: request.path,
     headers: {
       ...request.headers,
-      ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
+      ...(payload && { 'content-type': type, 'content-length': payload.length }),
     },
     socket: request.socket,
   };

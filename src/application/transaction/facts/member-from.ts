@@ -10,7 +10,7 @@ import type { PreparedMember } from './prepare.ts';
  * A member whose update is about to begin. Its old container is not kept, and is stopped before its successor starts.
  */
 export function memberFromPlan(
-  { planned, image, laterEndpoints }: PreparedMember,
+  { planned, image, files, laterEndpoints }: PreparedMember,
   { members }: PlannedTransaction,
 ): Member {
   const { container, reference, formerReference, desiredEndState, waitsFor } = planned;
@@ -23,6 +23,7 @@ export function memberFromPlan(
     wasRunning: isRunning,
     ...(isRunning && container.state.health === 'unhealthy' && { wasUnhealthy: true }),
     desiredEndState,
+    ...(files.length > 0 && { files }),
     waitsFor: waitsFor.map((awaited) => members.findIndex((other) => other.container.id === awaited)),
     reference,
     ...(formerReference !== undefined && { formerReference }),

@@ -1,6 +1,7 @@
 import type { Member } from '../../../domain/transaction/facts.ts';
 import type { Container } from '../../../domain/container/container.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import type { FileBundle } from './placed-files.ts';
 import { createStopTimes, type StopTimes } from './stop-times.ts';
 
 /** A transaction under way in this process. */
@@ -26,6 +27,8 @@ export type OpenTransaction = {
   readonly readBefore: Map<string, ReadBefore>;
   /** The image of each tag before this process moved it to create a successor, by the old container's id. */
   readonly tagsBefore: Map<string, string>;
+  /** The placed files that this process has read, by the old container's id. */
+  readonly files: Map<string, FileBundle>;
   readonly stopTimes: StopTimes;
 };
 
@@ -60,6 +63,7 @@ export function opened(
     lastRead: new Map(),
     readBefore: new Map(),
     tagsBefore: new Map(),
+    files: new Map(),
     stopTimes: createStopTimes(),
   };
 }

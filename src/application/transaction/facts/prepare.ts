@@ -27,6 +27,7 @@ import type { PermissionName } from '../../../domain/outside/permission.ts';
 import { removesItself } from '../../../domain/transaction/auto-remove.ts';
 import { type Needs, requirePermissions } from '../../engine/permissions.ts';
 import { quoted } from '../../../domain/text/printable.ts';
+import { findPlacedFiles } from './placed-files.ts';
 import { type FetchContext, fetchImage, foreignPlatform } from './fetch-image.ts';
 
 /** Everything that a transaction needs before its first change: images pulled and verified, networks known. */
@@ -47,6 +48,10 @@ export type PreparedMember = {
   readonly image: Image;
   /** `repository:tag` that must point at the image when the successor is created; undefined for a bare id. */
   readonly tag: string | undefined;
+  /** The roots of its placed files. */
+  readonly files: readonly string[];
+  /** Why there may be more of them. Empty if there are not. */
+  readonly filesInDoubt: string;
   readonly laterEndpoints: ContainerRecipe['laterEndpoints'];
   /** All its endpoints, by network name. */
   readonly endpoints: ReadonlyMap<string, Endpoint>;
@@ -166,6 +171,7 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
   warnOfIgnoredSignal(outside, container, info);
   if (planned.desiredEndState === 'running')
     await refuseUnaskable(outside, container, probeToBe(settings, container, oldImage, image), signal);
+  const { roots: files, doubt: filesInDoubt } = await findPlacedFiles(outside, container, oldImage, signal);
   const recipe = recipeFor({
     container,
     oldImage,
@@ -185,6 +191,8 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
     oldDigest: (oldImage && reference && digestOfRepository(oldImage.digests, reference)[0]) ?? '',
     image,
     tag,
+    files,
+    filesInDoubt,
     laterEndpoints: recipe.laterEndpoints,
     endpoints: endpointsOf(recipe),
   };

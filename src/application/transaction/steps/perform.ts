@@ -6,6 +6,7 @@ import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/stop-a
 import { askBeforeUpdate, tellAfterUpdate } from '../../health/hooks.ts';
 import { removeMark, setMark } from '../facts/marks.ts';
 import { compareCreated } from './compare.ts';
+import { copyFiles } from './copy-files.ts';
 import { createSuccessor } from './create.ts';
 import { createAutoRemoveReplica } from './auto-remove-replica.ts';
 import { passGates } from './pass-gates.ts';
@@ -40,6 +41,7 @@ const performers: { readonly [K in StepKind]: (context: StepContext, step: StepO
   create: createSuccessor,
   autoRemoveReplica: createAutoRemoveReplica,
   connect: connectNetwork,
+  copyFiles,
   compare: compareCreated,
   rename: renameContainer,
   policy: async ({ outside }, { id, policy, afterPause }) => {

@@ -11,6 +11,7 @@ const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: Transac
   create: ({ member }, facts) => `creating the successor of "${facts.members[member]?.name ?? ''}"`,
   autoRemoveReplica: ({ member }, facts) => `creating a stand-in for "${facts.members[member]?.name ?? ''}"`,
   connect: ({ id }, facts) => `connecting "${nameOf(facts, id)}" to its networks`,
+  copyFiles: ({ member }, facts) => `copying the files of "${facts.members[member]?.name ?? ''}"`,
   compare: ({ id }, facts) => `comparing "${nameOf(facts, id)}" with its successor`,
   rename: ({ id, to }, facts) => `renaming "${nameOf(facts, id)}" to "${to}"`,
   policy: ({ id }, facts) => `setting the restart policy of "${nameOf(facts, id)}"`,

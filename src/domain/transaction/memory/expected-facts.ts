@@ -40,13 +40,22 @@ export function mayUseExpectedFacts(decision: Decision): boolean {
   return decision.kind === 'step' && withoutReading.has(decision.step.kind);
 }
 
-const withoutReading: ReadonlySet<StepKind> = new Set(['mark', 'create', 'compare', 'rename', 'policy', 'gate']);
+const withoutReading: ReadonlySet<StepKind> = new Set([
+  'mark',
+  'create',
+  'copyFiles',
+  'compare',
+  'rename',
+  'policy',
+  'gate',
+]);
 
 type Effect = (member: MemberFacts, step: Step) => MemberFacts;
 
 const effects: Partial<Record<StepKind, Effect>> = {
   mark: (member, step) =>
     step.kind === 'mark' && step.oldId === member.oldId ? { ...member, isMarked: true } : member,
+  copyFiles: (member) => member,
   compare: (member) => member,
   rename: (member, step) => (step.kind === 'rename' ? renamed(member, step.id, step.to) : member),
   policy: (member, step) =>

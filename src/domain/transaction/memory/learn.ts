@@ -89,6 +89,8 @@ function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome)
       const hasRun = outcome.kind === 'done' || outcome.kind === 'warned';
       return hasRun ? { ...memory, hooked: withOne(memory.hooked, step.id) } : memory;
     }
+    case 'copyFiles':
+      return isDone ? { ...memory, filled: withOne(memory.filled, step.id) } : memory;
     case 'compare':
       return isDone ? { ...memory, compared: withOne(memory.compared, step.id) } : memory;
     case 'gate':

@@ -40,11 +40,13 @@ export function continueHandOver(
   if (memory.mode !== 'finish-as-helper' || memory.isTakenUp) return memory;
   const isPrepared = members.every(({ old, new: successor }) => old?.place === 'name' && successor?.place === 'new');
   if (!isPrepared) return { ...memory, isTakenUp: true };
+  const successorIds = members.flatMap(({ new: successor }) => successor?.id ?? []);
   return {
     ...memory,
     isTakenUp: true,
     direction: 'forward',
-    compared: withOne(memory.compared, ...members.flatMap(({ new: successor }) => successor?.id ?? [])),
+    filled: withOne(memory.filled, ...successorIds),
+    compared: withOne(memory.compared, ...successorIds),
     hooked: withOne(memory.hooked, ...members.flatMap(({ old }) => old?.id ?? [])),
   };
 }

@@ -7,6 +7,7 @@ export const limits: { readonly [K in StepKind]: { readonly inVain: number; read
   create: { inVain: 2, failures: 3 },
   autoRemoveReplica: { inVain: 2, failures: 8 },
   connect: { inVain: 3, failures: 3 },
+  copyFiles: { inVain: 2, failures: 3 },
   compare: { inVain: 2, failures: 3 },
   rename: { inVain: 3, failures: 8 },
   policy: { inVain: 3, failures: 5 },

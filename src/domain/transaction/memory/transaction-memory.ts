@@ -61,6 +61,7 @@ export function beginMemory(mode: TransactionMode): TransactionMemory {
     parked: isUpdate ? new Set() : 'any',
     stopsInDoubt: isRecovery ? 'any' : new Set(),
     seenParked: new Set(),
+    filled: new Set(),
     compared: new Set(),
     proven: new Set(),
     hooked: new Set(),

@@ -1,0 +1,4 @@
+export function obtainPlugins(options?: { readonly log?: (line: string) => void }): {
+  readonly folder?: string;
+  readonly failure?: string;
+};
