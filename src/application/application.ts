@@ -110,6 +110,8 @@ export type Planned = { readonly report: CheckReport; readonly plan: UpdatePlan 
 
 /** The application of one engine. */
 export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' | 'update' | 'rollBack'> & {
+  /** Repairs what no update could finish or undo, until the signal aborts. Part of `keepUpdating` of one engine. */
+  readonly keepRepairing: (signal: AbortSignal) => Promise<void>;
   readonly check: InFleet<Application['check']>;
   readonly plan: InFleet<Application['plan']>;
   readonly rehearse: InFleet<Application['rehearse']>;

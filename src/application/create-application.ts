@@ -17,6 +17,8 @@ import { createDecisionService } from './check/decide.ts';
 import { createDecisionStore } from './check/decision-store.ts';
 import { createHoldRules, createFinalHoldCheck } from './check/hold-back.ts';
 import { createTagSightings } from './check/newer/tag-sightings.ts';
+import { createRepairLoop } from './recovery/keep-repairing.ts';
+import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import { createListRepaired, createReportFilter } from './update/repair-first.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
 import { announceRun } from './events/announce-run.ts';
@@ -109,6 +111,8 @@ export function createApplication(
   const usability = createUsability(outside);
   const naming = <Result>(work: () => Promise<Result>) => namingForbidden(outside, work);
   const rollBack = createRollback({ outside, settings, plan: planner, lock });
+  const repairLoop = createRepairLoop({ ...outside, repair: (signal) => recover(signal, {}) });
+  subscribe(repairLoop.hear);
 
   return {
     check: (request, signal) => naming(() => check(request, signal)),
@@ -125,29 +129,14 @@ export function createApplication(
     },
     update: (request, signal) => naming(() => update(request, signal)),
     rollBack: (names, signal, order) => naming(() => rollBack(names, signal, order)),
-    recover: async (signal, order = {}) => {
-      const leave = await lock.enterForRepair(signal);
-      try {
-        const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, ...order };
-        const report = await usability.noting(() =>
-          naming(() => recoverWithHelper(outside, settings, signal, recovery)),
-        );
-        // No run reports these again.
-        for (const transaction of report.transactions) isNews(transaction);
-        const transactions = [...report.transactions, ...(await recoverServices(signal))];
-        if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
-        await self.look(signal);
-        return { ...report, transactions };
-      } finally {
-        leave();
-      }
-    },
+    recover,
     finishUpdate: (transaction) => finishUpdate(outside, settings, transaction),
     updatesItself: self.isOn,
     subscribe,
+    keepRepairing: repairLoop.run,
     keepUpdating: async (order, signal) => {
       if (!settings.monitorOnly) void outside.engine.forbiddenCalls(signal).catch(() => undefined);
-      await scheduler.keepUpdating(order, signal);
+      await Promise.all([scheduler.keepUpdating(order, signal), repairLoop.run(signal)]);
     },
     follow: async (signal) => {
       await history.load();
@@ -182,6 +171,25 @@ export function createApplication(
       await Promise.all([engineCache.close(), history.settled(), tags.settled()]);
     },
   };
+
+  async function recover(
+    signal?: AbortSignal,
+    order: Parameters<EngineApplication['recover']>[1] = {},
+  ): Promise<RecoveryReport> {
+    const leave = await lock.enterForRepair(signal);
+    try {
+      const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, ...order };
+      const report = await usability.noting(() => naming(() => recoverWithHelper(outside, settings, signal, recovery)));
+      const transactions = [...report.transactions, ...(await recoverServices(signal))];
+      // No run reports these again.
+      const news = transactions.filter(isNews);
+      if (news.length > 0) publish({ kind: 'earlier_updates_settled', transactions: news });
+      await self.look(signal);
+      return { ...report, transactions };
+    } finally {
+      leave();
+    }
+  }
 
   async function plan(request: InRun<PlanRequest>, runId: string, signal: AbortSignal | undefined) {
     const { retryFailed = false, ignoreWindows = false, ignoreWaves = false, asApproved = false } = request;

@@ -19,6 +19,7 @@ export function apiOf(
     const metrics = createMetrics({
       clock,
       updatesAvailable,
+      containersDown: () => application.inventory().unfinished.filter(({ isDown }) => isDown).length,
       version: program.version,
       ...(http.containerMetrics && { containers: () => application.inventory().containers }),
       ...(application.engines && { engines: application.engines }),

@@ -38,7 +38,7 @@ export type CheckReport = EngineRuns & {
 };
 
 /** A container before its interrupted update; `id` is the old container's. */
-export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked'> &
+export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked' | 'isDown'> &
   Pick<CheckedContainer, 'id' | 'image' | 'imageId' | 'engine'>;
 
 /** A failure for one container becomes its verdict. After an abort, containers without an answer are `unknown`. */
@@ -113,9 +113,9 @@ export function createJudge(
 }
 
 function describeUnfinished(
-  { name, state, reason, isParked, container }: UnfinishedUpdate,
+  { name, state, reason, isParked, isDown, container }: UnfinishedUpdate,
   read: ReadReference | undefined,
 ): UnfinishedContainer {
   const { id, image, imageId } = container;
-  return { id, name, image: imageIn(read, image), imageId, state, reason, isParked };
+  return { id, name, image: imageIn(read, image), imageId, state, reason, isParked, ...(isDown && { isDown }) };
 }

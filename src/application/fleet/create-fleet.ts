@@ -108,7 +108,10 @@ export function createFleet({
     finishUpdate: () => Promise.reject(new ServiceError('invalid-input', 'Cannot finish an update on several engines')),
     updatesItself: () => members.some(({ application }) => application.updatesItself()),
     subscribe,
-    keepUpdating: scheduler.keepUpdating,
+    keepUpdating: async (order, signal) => {
+      const repairs = members.map(({ application }) => application.keepRepairing(signal));
+      await Promise.all([scheduler.keepUpdating(order, signal), ...repairs]);
+    },
     async follow(signal) {
       await history.load();
       const followed = members.map((member) => followMember(member, signal));

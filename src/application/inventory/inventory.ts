@@ -24,7 +24,7 @@ import { inventoryOf, isSameContainer, keep, unknownInventory } from './next-inv
 
 export type InventoryParts = {
   readonly settings: ServiceSettings;
-  readonly instance: Pick<Instance, 'containerId' | 'ownerState'>;
+  readonly instance: Pick<Instance, 'containerId' | 'ownerState' | 'transactions'>;
   /** The seal of our key: a rollback believes no other journal. */
   readonly seal?: Pick<Seal, 'verify'> | undefined;
   /** Undefined before the first listing. The same object is returned while nothing has changed. */
@@ -109,10 +109,10 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     containers: readonly ContainerSummary[],
     images: ReadonlyMap<string, ImageSummary>,
   ): readonly UnfinishedTracked[] {
-    return unfinishedUpdates(containers, instance).flatMap(({ name, state, reason, container }) =>
+    return unfinishedUpdates(containers, instance).flatMap(({ name, state, reason, container, isDown }) =>
       'reason' in select(container, labelsOfImage(images.get(container.imageId)))
         ? []
-        : [{ name, state, reason, image: container.image }],
+        : [{ name, state, reason, image: container.image, ...(isDown && { isDown }) }],
     );
   }
 

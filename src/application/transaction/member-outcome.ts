@@ -101,7 +101,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     return failed(whyGone(result.refusals.get(stepKey({ kind: 'autoRemoveReplica', member: index }))));
   if (result.result === 'stuck' || !restored) {
     const state = restored ? 'the old container is back, but not fully restored' : 'the container is not back yet';
-    return failed(`${state}, the next run or start of Upkeep tries again`);
+    return { ...failed(`${state}, the next run or start of Upkeep tries again`), isUnfinished: true };
   }
   const wasTried = result.stopped || (facts.startsFirst && result.hasStarted);
   if (!wasTried) return untried;

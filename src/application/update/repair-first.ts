@@ -54,7 +54,17 @@ function hasRemains({ containers, listedImages }: Listing): boolean {
 export function createReportFilter(): IsNews {
   const isFirst = createFirstTimes(mostReported);
   return (transaction) =>
-    transaction.result !== 'left' || isFirst(JSON.stringify([keysOfRepaired(transaction), transaction.isPending]));
+    isSettled(transaction) ||
+    isFirst(JSON.stringify([keysOfRepaired(transaction), transaction.isPending, reasonOf(transaction)]));
+}
+
+function isSettled({ result }: RecoveredTransaction): boolean {
+  return result === 'finished' || result === 'undone';
+}
+
+/** A repair that fails is tried every minute. Each different reason is reported once. */
+function reasonOf({ result, reason }: RecoveredTransaction): string {
+  return result === 'failed' ? reason : '';
 }
 
 type IsNews = (transaction: RecoveredTransaction) => boolean;

@@ -17,6 +17,8 @@ export type UnfinishedUpdate = {
   readonly container: ContainerSummary;
   /** Whether the update has taken the old container's name away. */
   readonly isParked: boolean;
+  /** The container ran before the update, and neither it nor its successor runs. */
+  readonly isDown?: true;
 };
 
 /**
@@ -25,7 +27,7 @@ export type UnfinishedUpdate = {
  */
 export function unfinishedUpdates(
   containers: readonly ContainerSummary[],
-  instance: Pick<Instance, 'ownerState' | 'containerId'>,
+  instance: Pick<Instance, 'ownerState' | 'containerId' | 'transactions'>,
 ): readonly UnfinishedUpdate[] {
   const byId = new Map(containers.map((container) => [container.id, container]));
   const byName = new Map(containers.map((container) => [container.name, container]));
@@ -49,19 +51,26 @@ export function unfinishedUpdates(
     // taken.
     if (isAtWork && !isParked) continue;
     const which = instance.ownerState(journal.owner) === 'self' ? 'an' : 'another';
-    const status = isParked && parked.wasRunning ? 'running' : old.status;
+    const wasRunning = isParked ? parked.wasRunning : journal.wasRunning;
+    const isDown = !isAtWork && wasRunning && !isAlive(old.status) && !isAlive(carrier.status);
+    // It is watched as before the update, also where that has left it stopped.
+    const status = wasRunning && (isParked || isDown) ? 'running' : old.status;
     found.set(name, {
       name,
       state: isAtWork ? 'in progress' : 'repair pending',
       reason: isAtWork
         ? `${which} update of "${name}" is in progress`
-        : `repair pending: an update of "${name}" was interrupted`,
+        : `repair pending: an update of "${name}" was interrupted${isDown ? whatToDo : ''}`,
       container: { ...old, name, status },
       isParked,
+      ...(isDown && { isDown }),
     });
   }
   return [...found.values()];
 }
+
+const whatToDo =
+  ', and neither its old nor its new container runs. The service tries again within a minute; "upkeep recover" tries now, and says why it fails';
 
 function isCarrierOf({ name }: Journal, carrier: ContainerSummary): boolean {
   return carrier.name === name || parseTransactionName(carrier.name)?.name === name;
@@ -69,11 +78,13 @@ function isCarrierOf({ name }: Journal, carrier: ContainerSummary): boolean {
 
 /** For an owner that cannot be reached, the engine decides, if the owner ran in one of its containers. */
 function isOwned(
-  { owner, ownerContainer }: Journal,
+  { owner, ownerContainer, transaction }: Journal,
   byId: ReadonlyMap<string, ContainerSummary>,
-  { ownerState, containerId }: Pick<Instance, 'ownerState' | 'containerId'>,
+  { ownerState, containerId, transactions }: Pick<Instance, 'ownerState' | 'containerId' | 'transactions'>,
 ): boolean {
   const state = owner === '' ? 'dead' : ownerState(owner);
+  // This process may have given it up.
+  if (state === 'self') return transactions.has(transaction);
   if (state !== 'unknown') return state !== 'dead';
   const home = ownerContainer === containerId ? undefined : byId.get(ownerContainer);
   return home !== undefined && isAlive(home.status);

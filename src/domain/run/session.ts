@@ -61,6 +61,8 @@ export type ContainerOutcome = {
    * The newer version was rolled back in this container, and the failure is stored: no run retries it automatically.
    */
   readonly isTakenBack?: true;
+  /** The update could neither be finished nor undone: a repair tries again. */
+  readonly isUnfinished?: true;
   /** Undefined: the image has no cooldown, or there is no newer version. */
   readonly cooldown?: Cooldown;
   /** Present if services of a swarm are watched too. For a service, the ids are the service's. */

@@ -65,7 +65,7 @@ export function enginesField({ engines }: EngineRuns) {
   };
 }
 
-type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
+type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isDown'> & {
   readonly image: string;
   readonly engine?: string;
 };
@@ -74,7 +74,14 @@ type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason'> & {
 export function unfinishedField(unfinished: readonly Unfinished[]) {
   if (unfinished.length === 0) return {};
   return {
-    unfinished: unfinished.map(({ name, image, state, reason, engine }) => ({ name, image, state, reason, engine })),
+    unfinished: unfinished.map(({ name, image, state, reason, isDown: down, engine }) => ({
+      name,
+      image,
+      state,
+      reason,
+      down,
+      engine,
+    })),
   };
 }
 

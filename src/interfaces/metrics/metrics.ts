@@ -18,6 +18,8 @@ export type MetricsParts = {
   readonly clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
   /** Containers with a known newer version. */
   readonly updatesAvailable: () => number;
+  /** Containers that ran before an update, which has left them down. */
+  readonly containersDown?: () => number;
   readonly version: string;
   /** Present if each container has series of its own. */
   readonly containers?: () => readonly TrackedContainer[];
@@ -29,7 +31,8 @@ export type MetricsParts = {
  * Counts events. The families that clients of the Watchtower family read have both prefixes and no labels. All exist
  * from the start, because a graph cannot distinguish "none yet" from "removed".
  */
-export function createMetrics({ clock, updatesAvailable, version, containers, engines }: MetricsParts): Metrics {
+export function createMetrics(parts: MetricsParts): Metrics {
+  const { clock, updatesAvailable, containersDown = () => 0, version, containers, engines } = parts;
   const registry = new Registry();
   const families = familyIn(registry);
 
@@ -53,6 +56,7 @@ export function createMetrics({ clock, updatesAvailable, version, containers, en
   const rollbacks = families.own.counter('rollbacks_total', 'Containers that were rolled back');
   const lastRunAt = families.own.gauge('last_run_timestamp_seconds', 'When the last update ended, 0 before the first');
   families.own.gauge('updates_available', 'Containers with a known newer version', updatesAvailable);
+  families.own.gauge('containers_down', 'Containers that an interrupted update has left down', containersDown);
   const runTime = families.own.histogram('run_duration_seconds', 'How long updates took', minutes);
   const pullTime = families.own.histogram('pull_duration_seconds', 'How long pulls took', minutes);
   const downtime = families.own.histogram('downtime_seconds', 'How long updated containers were down', seconds);

@@ -148,15 +148,18 @@ const detailsSchema = object(
   },
 );
 
-const unfinishedSchema = object({
-  name: text('Name of the container'),
-  image: text('Image reference as the engine lists it'),
-  state: oneOf(
-    ['in progress', 'repair pending'],
-    'in progress: a running process works on it; repair pending: the next run or start repairs it',
-  ),
-  reason: text('Why the container is in this state'),
-});
+const unfinishedSchema = object(
+  {
+    name: text('Name of the container'),
+    image: text('Image reference as the engine lists it'),
+    state: oneOf(
+      ['in progress', 'repair pending'],
+      'in progress: a running process works on it; repair pending: the next run or start repairs it',
+    ),
+    reason: text('Why the container is in this state'),
+  },
+  { down: booleanField('Present if neither its old nor its new container runs, though it ran before the update') },
+);
 
 const detailsListSchema = stamped(
   { containers: array(detailsSchema), count: integer('Number of entries') },

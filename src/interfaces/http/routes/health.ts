@@ -1,4 +1,5 @@
 import { describeError } from '../../../domain/errors.ts';
+import { shownName } from '../../../domain/run/session.ts';
 import { startDeadline } from '../requests/deadline.ts';
 import { HttpError, internalError, problemOf } from '../replies/errors.ts';
 import type { HttpParts } from '../service/parts.ts';
@@ -33,10 +34,12 @@ export function healthRoutes({ service, clock, log }: HttpParts, readinessTimeou
         const deadline = startDeadline(clock, readinessTimeoutMs, 'reach the container engine');
         try {
           await Promise.race([service.ready(deadline.signal), deadline.passed]);
+          const down = service.inventory().unfinished.filter(({ isDown }) => isDown);
           const away = (service.engines?.() ?? []).filter(({ reachable }) => reachable === false);
           return {
             ...(service.status().repairing ? okWhileRepairing : ok),
             ...(away.length > 0 && { unreachable: away.map(({ name }) => name) }),
+            ...(down.length > 0 && { down: down.map(shownName) }),
           };
         } catch (error) {
           log.warn('Not ready', { error: describeError(error) });
@@ -69,5 +72,6 @@ const readySchema = object(
   {
     repairing: booleanField('Present while an interrupted update is being finished or undone'),
     unreachable: array(text('Name of an engine that does not answer')),
+    down: array(text('Name of a container that an update could neither finish nor undo, and has left down')),
   },
 );

@@ -53,6 +53,8 @@ export type WatchedContainer = {
   readonly self: boolean;
   /** The state of its interrupted update, if there is one. */
   readonly unfinished: 'in progress' | 'repair pending' | undefined;
+  /** An interrupted update has left neither its old nor its new container running. */
+  readonly isLeftDown: boolean;
 };
 
 export const verdicts = ['fresh', 'stale', 'held', 'pinned', 'local', 'unknown'] as const;

@@ -21,10 +21,17 @@ export function readDetails(document: unknown): readonly WatchedContainer[] {
   const { containers, unfinished } = objectOf(document);
   const byName = new Map(objectsOf(containers).map((entry) => [nameIn(entry), afterFailure(readEntry(entry))]));
   for (const entry of objectsOf(unfinished)) {
-    const { name, engine, image, state, reason } = entry;
+    const { name, engine, image, state, reason, down } = entry;
     const known = byName.get(nameIn(entry)) ?? readEntry({ name, engine, image, status: '' });
     const kind = oneOf(['in progress', 'repair pending'], state) ?? 'repair pending';
-    byName.set(known.name, { ...known, unfinished: kind, reason: textOf(reason) || known.reason });
+    const status = down === true ? 'exited' : known.status;
+    byName.set(known.name, {
+      ...known,
+      status,
+      unfinished: kind,
+      isLeftDown: down === true,
+      reason: textOf(reason) || known.reason,
+    });
   }
   byName.delete('');
   return [...byName.values()];
@@ -94,6 +101,7 @@ function readEntry(entry: Json): WatchedContainer {
     canRollBack: entry['can_roll_back'] === true,
     self: entry['self'] === true,
     unfinished: undefined,
+    isLeftDown: false,
   };
 }
 

@@ -98,6 +98,15 @@ export const phaseWords = {
 } as const;
 
 function tellUnfinished(one: WatchedContainer, state: NonNullable<WatchedContainer['unfinished']>): DescribedState {
+  if (one.isLeftDown)
+    return {
+      tone: 'bad',
+      group: 'wrong',
+      icon: 'fail',
+      word: 'Down after an update',
+      why: sentence(one),
+      action: 'look',
+    };
   return state === 'in progress'
     ? { tone: 'ready', group: 'ready', icon: 'run', turning: true, word: 'Being updated', why: sentence(one) }
     : {
