@@ -101,7 +101,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     const found = [...tags.keys()].filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
     const isKnown = [...manifests.keys()].some((key) => key.startsWith(`${repositoryName(reference)}@`));
     if (!isKnown) throw failure('registry-not-found', reference, 'it has no such repository');
-    return { tags: found.slice(0, mostTags), isCut: found.length > mostTags };
+    return { tags: found.slice(0, mostTags).join('\n'), isCut: found.length > mostTags };
   }
 
   async function enter(reference: ImageReference, visitor: RegistryCaller): Promise<void> {

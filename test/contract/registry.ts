@@ -146,7 +146,7 @@ export function registryContract(name: string, setup: () => Promise<RegistryFixt
     describe('listTags()', () => {
       const sorted = async (path: string) => {
         const { tags, isCut } = await fixture.registry.listTags(reference(path));
-        return { tags: [...tags].sort(), isCut };
+        return { tags: tags.split('\n').sort(), isCut };
       };
 
       test('tells all tags of a repository, whatever tag the reference has', async () => {
@@ -175,7 +175,7 @@ export function registryContract(name: string, setup: () => Promise<RegistryFixt
         await fixture.registry.listTags(reference('shared'));
         const before = fixture.listings();
         const ten = Array.from({ length: 10 }, (_, at) => fixture.registry.listTags(reference(`shared:${at}`)));
-        for (const { tags } of await Promise.all(ten)) expect(tags).toEqual(['one']);
+        for (const { tags } of await Promise.all(ten)) expect(tags).toBe('one');
         expect(fixture.listings() - before).toBe(1);
       });
 
@@ -191,7 +191,7 @@ export function registryContract(name: string, setup: () => Promise<RegistryFixt
         const patient = fixture.registry.listTags(reference('patience'));
         abort.abort(new Error('enough'));
         await expect(impatient).rejects.toThrow('enough');
-        expect((await patient).tags).toEqual(['one']);
+        expect((await patient).tags).toBe('one');
       });
 
       test('sent away is registry-rate-limited', async () => {

@@ -81,7 +81,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
       const key = addressOf(place);
       const known = { known: await listings.find(key), nowMs: clock.monotonicMs };
       const { tags: found, isCut, pages } = await askForTags(client, place, known, shared);
-      if (found.length <= mostTagsKept && hasEtag(pages)) listings.note(key, pages);
+      if (hasEtag(pages)) listings.note(key, pages);
       else listings.forget(key);
       return { tags: found, isCut };
     };
@@ -167,9 +167,6 @@ const requestsInTurn = 16;
 const maxTags = 10_000;
 
 const maxImages = 1000;
-
-/** A hundred listings of this size take some thirty megabytes. */
-const mostTagsKept = 5000;
 
 function addressOf({ endpoint, repository }: RepositoryEndpoint): string {
   return `${endpoint.host}${endpoint.prefix}/${repository}`;

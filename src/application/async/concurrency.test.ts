@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
-import { createSlots, mapConcurrently } from './concurrency.ts';
+import { createSlots, inSlices, mapConcurrently } from './concurrency.ts';
 
 describe('mapConcurrently()', () => {
   test('answers in the order of the items, and never runs more than the limit at once', async () => {
@@ -119,5 +119,50 @@ describe('createSlots()', () => {
         expect(failures).toEqual(given.filter(({ fails }) => fails).map(() => 'Error: as told'));
       }),
     );
+  });
+});
+
+describe('inSlices()', () => {
+  function* counting(steps: number): Generator<undefined, number, undefined> {
+    for (let step = 0; step < steps; step += 1) yield;
+    return steps;
+  }
+  /** Each reading is 4 ms later. */
+  const slowClock = () => {
+    let nowMs = 0;
+    return { monotonicMs: () => (nowMs += 4) };
+  };
+
+  test('returns the result, with a turn of the event loop between two slices', async () => {
+    let turns = 0;
+    let watching = setImmediate(countTurn);
+    function countTurn(): void {
+      turns += 1;
+      watching = setImmediate(countTurn);
+    }
+    expect(await inSlices(counting(30), { clock: slowClock() })).toBe(30);
+    clearImmediate(watching);
+    expect(turns).toBeGreaterThanOrEqual(10);
+  });
+
+  test('counts the time of its own work only for the limit', async () => {
+    const limit = { maxMs: 500, tooLong: () => new Error('too long') };
+    const both = ['one', 'other'].map(() => inSlices(counting(100), { clock: slowClock(), limit }));
+    expect(await Promise.all(both)).toEqual([100, 100]);
+    await expect(inSlices(counting(200), { clock: slowClock(), limit })).rejects.toThrow('too long');
+  });
+
+  test('a failure, or a signal, ends it and lets others go on', async () => {
+    function* failing(): Generator<undefined, number, undefined> {
+      yield;
+      throw new Error('broken');
+    }
+    const stopped = AbortSignal.abort(new Error('stopped'));
+    const ended = await Promise.allSettled([
+      inSlices(failing(), { clock: slowClock() }),
+      inSlices(counting(3), { clock: slowClock(), signal: stopped }),
+      inSlices(counting(3), { clock: slowClock() }),
+    ]);
+    expect(ended).toMatchObject([{ reason: { message: 'broken' } }, { reason: { message: 'stopped' } }, { value: 3 }]);
   });
 });

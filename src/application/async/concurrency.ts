@@ -1,3 +1,5 @@
+import type { Clock } from '../../domain/outside/outside.ts';
+
 /**
  * Calls `work` for every item, at most `limit` at once, and returns the results in the order of the items.
  * After a failure no further item begins; the error is thrown once the running calls have ended.
@@ -29,6 +31,60 @@ export async function mapConcurrently<Item, Result>(
 
 /** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
 export const inspectionsAtOnce = 16;
+
+export type Slices = {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** The time of the work itself, without its pauses. */
+  readonly limit?: { readonly maxMs: number; readonly tooLong: () => Error } | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * Runs a long computation that yields, in slices of some milliseconds, so that requests are answered meanwhile. One
+ * computation of the process runs at a time; the others wait, and need no memory. Throws the signal's reason, or the
+ * error of the limit.
+ */
+export async function inSlices<Result>(
+  work: Iterator<unknown, Result, undefined>,
+  { clock, limit, signal }: Slices,
+): Promise<Result> {
+  return computing.run(async () => {
+    let spentMs = 0;
+    for (;;) {
+      signal?.throwIfAborted();
+      const { end, tookMs } = runSlice(work, clock);
+      spentMs += tookMs;
+      if (limit !== undefined && spentMs > limit.maxMs) throw limit.tooLong();
+      // Also after the last slice: many computations may end at once.
+      if (tookMs >= shortMs) await nextTurn();
+      if (end !== undefined) return end.value;
+    }
+  });
+}
+
+function runSlice<Result>(work: Iterator<unknown, Result, undefined>, { monotonicMs }: Slices['clock']) {
+  const beganMs = monotonicMs();
+  let tookMs = 0;
+  let end: IteratorReturnResult<Result> | undefined;
+  while (end === undefined && tookMs < sliceMs) {
+    const step = work.next();
+    if (step.done === true) end = step;
+    tookMs = monotonicMs() - beganMs;
+  }
+  return { end, tookMs };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** A delay that a client of the HTTP API does not notice. */
+const sliceMs = 10;
+
+/** Most computations are over sooner, and need no pause. */
+const shortMs = 1;
 
 /** Runs functions, at most `limit` at once; the others wait in order of arrival. */
 export type Slots = { readonly run: <Result>(work: (slot: Slot) => Promise<Result>) => Promise<Result> };
@@ -143,3 +199,6 @@ function createSignal() {
   const given = new Promise<void>((resolve) => (give = resolve));
   return { give, given };
 }
+
+/** The event loop is one for the whole process. */
+const computing = createSlots(1);

@@ -41,6 +41,18 @@ describe('a fleet', () => {
     expect(counts[0]).toBeGreaterThanOrEqual(20);
   });
 
+  test('lists the tags of a repository once for all engines, also if these run different tags', async () => {
+    const scene = openFleet({ names: five, enginesAtOnce: 1 });
+    const labels = { 'upkeep.policy': 'major' };
+    for (const [index, engine] of five.entries()) {
+      scene.registry.store.publish(`app:${index}.0`, { version: `${index}.0` });
+      await scene.run(engine, 'app', `app:${index}.0`, labels);
+    }
+    const report = await scene.application.check(all);
+    expect(report.containers.filter(({ updateAvailable }) => updateAvailable)).toHaveLength(4);
+    expect(scene.registry.store.listings()).toBe(1);
+  });
+
   test('gives all engines the same digest though the tag moves during the run, and asks anew in the next', async () => {
     const scene = openFleet({ names: five, enginesAtOnce: 1 });
     await runOn(scene, five, 'app:1');

@@ -17,7 +17,7 @@ export type Registry = {
   /** The digest behind a tag now, without a pull. Concurrent callers share one request. */
   readonly resolve: (reference: ImageReference, signal?: AbortSignal) => Promise<Digest>;
   /**
-   * The tags of a repository, in no order. The reference's own tag is ignored. Concurrent callers share one listing.
+   * The tags of a repository, in no order; one may repeat. The reference's own tag is ignored. Concurrent callers share one listing.
    * Throws `registry-invalid` for a registry that lists no tags.
    */
   readonly listTags: (reference: ImageReference, signal?: AbortSignal) => Promise<TagList>;
@@ -42,11 +42,17 @@ export type Registry = {
   readonly close: () => Promise<void>;
 };
 
-/** At most `mostTags`; `isCut`: the registry has more. */
-export type TagList = { readonly tags: readonly string[]; readonly isCut: boolean };
+/**
+ * One tag per line, because 50,000 strings take many times the memory; empty without any. At most `mostTags`, and
+ * `maxTagListBytes`. `isCut`: the registry has more.
+ */
+export type TagList = { readonly tags: string; readonly isCut: boolean };
 
 /** Docker Hub's largest repositories have some ten thousand. */
 export const mostTags = 50_000;
+
+/** Room for 50,000 tags of 40 characters; usual ones have 20. A character of a tag is a byte. */
+export const maxTagListBytes = 2 * 1024 * 1024;
 
 export type DescribeRequest = {
   readonly reference: ImageReference;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readTagLists } from '../../../test/support/registry/tag-lists.ts';
-import { chooseTag, type TagQuestion } from './choose-tag.ts';
+import * as subject from './choose-tag.ts';
 import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from './tag-policy.ts';
 import { parseVersionTag } from './version-tag.ts';
 
@@ -62,7 +62,7 @@ describe('chooseTag() with filters', () => {
 
   test('takes only what is included and not excluded, best first', () => {
     const question = { current: '1.25.0', tags, policy: policyOf('minor') };
-    const found = (filters: Partial<TagQuestion>) =>
+    const found = (filters: Partial<Question>) =>
       chooseTag({ ...question, ...filters }).candidates.map(({ tag }) => tag);
     expect(found({})).toEqual(['1.28.0', '1.27.0', '1.26.0']);
     expect(found({ include: filterOf('^1\\.2[67]') })).toEqual(['1.27.0', '1.26.0']);
@@ -87,12 +87,16 @@ describe('chooseTag() where nothing is chosen', () => {
   ])('with policy %s and tag %s says why', (policy, current, because) => {
     expect(chooseTag({ current, tags: ['1.0.0', '2.0.0', 'latest'], policy: policyOf(policy) })).toEqual({
       candidates: [],
+      newCount: 0,
       because,
     });
   });
 
   test('an empty listing has no candidate and needs no reason', () => {
-    expect(chooseTag({ current: '1.0.0', tags: [], policy: policyOf('major') })).toEqual({ candidates: [] });
+    expect(chooseTag({ current: '1.0.0', tags: [], policy: policyOf('major') })).toEqual({
+      candidates: [],
+      newCount: 0,
+    });
   });
 });
 
@@ -209,6 +213,71 @@ describe('chooseTag() always', () => {
   });
 });
 
+describe('chooseTag() on long lists', () => {
+  const list = fc.array(
+    fc
+      .tuple(fc.nat(3), fc.nat(30), fc.constantFrom('', '', '-alpine3.19', '-ls3', '-rc.1'))
+      .map(([major, minor, end]) => `${major}.${minor}${end}`),
+    { maxLength: 80 },
+  );
+  const policies = ['minor', 'major', 'regex:(\\d+)\\.(\\d+).*'].map(policyOf);
+
+  test.each(['major', 'regex:1\\.(\\d+)'])('keeps the best thousand, in any order of the list: policy %s', (policy) => {
+    const tags = Array.from({ length: 3000 }, (_, at) => `1.${(at * 7) % 3000}`);
+    const found = (question: Partial<Question>) =>
+      chooseTag({ current: '1.0', tags, policy: policyOf(policy), ...question }).candidates.map(({ tag }) => tag);
+    expect(found({})).toEqual(Array.from({ length: 1000 }, (_, at) => `1.${2999 - at}`));
+    expect(found({ tags: tags.toReversed() })).toEqual(found({}));
+    expect(found({ exclude: filterOf('[1-9]$') })).toEqual(
+      Array.from({ length: 299 }, (_, at) => `1.${2990 - at * 10}`),
+    );
+  });
+
+  test('counts those above the highest one of the last check, which may be gone, as new', () => {
+    fc.assert(
+      fc.property(
+        list,
+        fc.constantFrom(...policies),
+        fc.tuple(fc.nat(3), fc.nat(30)),
+        (tags, policy, [major, minor]) => {
+          const highestBefore = `${major}.${minor}`;
+          const question = { current: '1.0', tags, policy };
+          const withBefore = chooseTag({ ...question, tags: [...tags, highestBefore] }).candidates;
+          const place = withBefore.findIndex(({ tag }) => tag === highestBefore);
+          expect(chooseTag({ ...question, highestBefore }).newCount).toBe(Math.max(0, place));
+        },
+      ),
+    );
+    const question = { current: '1.0', tags: ['1.1', '1.2'], policy: policyOf('minor') };
+    expect(chooseTag({ ...question, highestBefore: '' }).newCount).toBe(2);
+    expect(chooseTag(question).newCount).toBe(0);
+  });
+
+  test('yields after each comparison with a pattern, and after some hundred plain tags', () => {
+    const tags = Array.from({ length: 10_000 }, (_, at) => `1.${at}`).join('\n');
+    const yields = (filters: Partial<subject.TagQuestion>) => {
+      const choosing = subject.chooseTag({ current: '1.0', tags, policy: policyOf('major'), ...filters });
+      let count = 0;
+      while (choosing.next().done !== true) count += 1;
+      return count;
+    };
+    expect(yields({ policy: policyOf('regex:1\\.(\\d+)') })).toBeGreaterThanOrEqual(10_000);
+    expect(yields({ include: filterOf('1') })).toBeGreaterThanOrEqual(9999);
+    expect(yields({ exclude: filterOf('x') })).toBeGreaterThanOrEqual(9999);
+    expect(yields({})).toBeGreaterThan(30);
+  });
+});
+
+type Question = Omit<subject.TagQuestion, 'tags'> & { readonly tags: readonly string[] };
+
+function chooseTag({ tags, ...question }: Question): subject.TagChoice {
+  const choosing = subject.chooseTag({ ...question, tags: tags.join('\n') });
+  for (;;) {
+    const step = choosing.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 function policyOf(text: string): TagPolicy {
   const policy = readTagPolicy(text);
   if ('fault' in policy) throw new Error(policy.fault);
@@ -221,7 +290,7 @@ function filterOf(text: string): TagFilter {
   return filter;
 }
 
-function bestOf(question: TagQuestion): string {
+function bestOf(question: Question): string {
   const [best] = chooseTag(question).candidates;
   return best === undefined ? '-' : `${best.tag} ${best.kind}`;
 }

@@ -7,79 +7,160 @@ import { parseVersionTag, readEnd, type VersionTag } from './version-tag.ts';
 
 export type TagQuestion = {
   readonly current: string;
-  /** All tags of the repository, in any order. */
-  readonly tags: readonly string[];
+  /** All tags of the repository, one per line, in any order. */
+  readonly tags: string;
   readonly policy: TagPolicy;
   /** Only these; absent: all. */
   readonly include?: TagFilter;
   readonly exclude?: TagFilter;
-  /** Called before each comparison of a tag with a pattern, because patterns of labels can be slow. May throw to end them. */
-  readonly onMatch?: () => void;
+  /** The highest tag of the last check, empty if there was none. Undefined: there was no check. */
+  readonly highestBefore?: string | undefined;
 };
 
 /**
- * Best first, so that the next one can be used if an image is missing for a platform. `because`: there are none, because
- * the tags cannot be compared, or because of what it says about higher versions.
+ * Best first, so that the next one can be used if an image is missing for a platform; at most 1000. The first `newCount`
+ * are higher than the highest tag of the last check. `because`: there are none, because the tags cannot be compared, or
+ * because of what it says about higher versions.
  */
-export type TagChoice = { readonly candidates: readonly TagCandidate[]; readonly because?: string };
-
-/** The higher tags that the policy allows. None is a downgrade. */
-export function chooseTag({ current, tags, policy, include, exclude, onMatch = () => {} }: TagQuestion): TagChoice {
-  if (policy.kind === 'digest') return { candidates: [], because: 'its policy follows the digest of its tag' };
-  const found =
-    policy.kind === 'regex'
-      ? candidatesByPattern(current, tags, policy.pattern, onMatch)
-      : candidatesByVersion(current, tags, policy.kind);
-  if (found === undefined) return { candidates: [], because: whyNone(current, policy) };
-  const isMeant = ({ tag }: TagCandidate): boolean => {
-    onMatch();
-    return include?.(tag) !== false && exclude?.(tag) !== true;
-  };
-  const candidates = found.candidates.filter(isMeant);
-  if (candidates.length > 0) return { candidates };
-  const [leftOut] = found.candidates;
-  const because =
-    leftOut === undefined
-      ? found.because
-      : `${quoted(leftOut.tag)} is higher, but left out by tag-include or tag-exclude`;
-  return { candidates, ...(because !== undefined && { because }) };
-}
-
-function whyNone(current: string, policy: TagPolicy): string {
-  return policy.kind === 'regex'
-    ? `the pattern of its policy does not match its own tag ${quoted(current)}`
-    : `its tag ${quoted(current)} names no version, so only its digest is followed`;
-}
-
-type Found = {
+export type TagChoice = {
   readonly candidates: readonly TagCandidate[];
+  readonly newCount: number;
+  readonly because?: string;
+};
+
+/** Work that yields after each bit of it: after some hundred tags, or one comparison with patterns. */
+type Steps<Result> = Generator<undefined, Result, undefined>;
+
+/**
+ * The higher tags that the policy allows. None is a downgrade. A list, and the patterns of a label, can be large: the
+ * caller decides after each `yield` when to go on.
+ */
+export function* chooseTag(question: TagQuestion): Steps<TagChoice> {
+  const { current, policy } = question;
+  if (policy.kind === 'digest') return noChoice('its policy follows the digest of its tag');
+  if (policy.kind === 'regex') {
+    const why = `the pattern of its policy does not match its own tag ${quoted(current)}`;
+    const found = yield* findByPattern(question, policy.pattern);
+    return found === undefined ? noChoice(why) : yield* chooseBest(found, question);
+  }
+  const why = `its tag ${quoted(current)} names no version, so only its digest is followed`;
+  const found = yield* findByVersion(question, policy.kind);
+  return found === undefined ? noChoice(why) : yield* chooseBest(found, question);
+}
+
+function noChoice(because: string): TagChoice {
+  return { candidates: [], newCount: 0, because };
+}
+
+/** Whether a question compares tags with patterns, which can take long. */
+export function hasPattern({ policy, include, exclude }: Pick<TagQuestion, 'policy' | 'include' | 'exclude'>): boolean {
+  return policy.kind === 'regex' || include !== undefined || exclude !== undefined;
+}
+
+/** Some tenths of a millisecond. */
+const tagsPerYield = 256;
+
+/** More than the old versions of a repository that have to be passed over. */
+const maxCandidates = 1000;
+
+type RankedTag = { readonly tag: string; readonly numbers: readonly number[] };
+
+/** The higher tags before the filters, in no order. */
+type Found<Ranked extends RankedTag> = {
+  readonly higher: readonly Ranked[];
+  readonly own: readonly number[];
+  /** Below 0: the first is better. 0: they are the same tag. */
+  readonly compare: (one: Ranked, other: Ranked) => number;
+  /** Undefined for a tag that is no higher one. */
+  readonly read: (tag: string) => Ranked | undefined;
   /** About the higher versions that are no candidates; undefined without any. */
   readonly because: string | undefined;
 };
 
+function* chooseBest<Ranked extends RankedTag>(found: Found<Ranked>, question: TagQuestion): Steps<TagChoice> {
+  const { higher, own, compare, read } = found;
+  const { include, exclude, highestBefore } = question;
+  const hasFilter = include !== undefined || exclude !== undefined;
+  const isMeant = ({ tag }: Ranked): boolean => include?.(tag) !== false && exclude?.(tag) !== true;
+  const best: Ranked[] = [];
+  let leftOut: Ranked | undefined;
+  let steps = 0;
+  for (const ranked of higher) {
+    if (hasFilter || (steps += 1) % tagsPerYield === 0) yield;
+    const place = placeAmong(best, ranked, compare);
+    if (place === undefined || place >= maxCandidates) continue;
+    if (isMeant(ranked)) {
+      best.splice(place, 0, ranked);
+      if (best.length > maxCandidates) best.pop();
+    } else if (leftOut === undefined || compare(ranked, leftOut) < 0) leftOut = ranked;
+  }
+  const candidates = best.map(({ tag, numbers }) => ({ tag: copyOf(tag), kind: kindOfStep(own, numbers) }));
+  const why = leftOut && `${quoted(leftOut.tag)} is higher, but left out by tag-include or tag-exclude`;
+  const because = candidates.length > 0 ? undefined : (why ?? found.because);
+  return { candidates, newCount: countNew(), ...(because !== undefined && { because: copyOf(because) }) };
+
+  /** Those above the highest one of the last check, which may be gone. */
+  function countNew(): number {
+    if (highestBefore === undefined) return 0;
+    if (highestBefore === '') return best.length;
+    const before = read(highestBefore);
+    if (before === undefined || !isMeant(before)) return 0;
+    return best.filter((ranked) => compare(ranked, before) < 0).length;
+  }
+}
+
+/** A part of a text keeps the whole text in memory. */
+function copyOf(part: string): string {
+  return Array.from(part).join('');
+}
+
+/** The place of a tag among the best ones. Undefined if it is one of them. */
+function placeAmong<Ranked>(
+  best: readonly Ranked[],
+  ranked: Ranked,
+  compare: (one: Ranked, other: Ranked) => number,
+): number | undefined {
+  let [from, to] = [0, best.length];
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    const other = best[middle];
+    const difference = other === undefined ? 0 : compare(ranked, other);
+    if (difference === 0) return undefined;
+    if (difference < 0) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
 /**
- * Tags with a higher version and the same prefix, form, count of numbers and suffix, best first. A pre-release is a
- * candidate only for a pre-release of the same numbers, or where the repository has no releases. Undefined: the current
- * tag is not a version.
+ * Tags with a higher version and the same prefix, form, count of numbers and suffix. A pre-release is a candidate only
+ * for a pre-release of the same numbers, or where the repository has no releases. Undefined: the current tag is not a
+ * version.
  */
-function candidatesByVersion(current: string, tags: readonly string[], widest: VersionKind): Found | undefined {
+function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): Steps<Found<VersionTag> | undefined> {
   const own = parseVersionTag(current);
   if (own === undefined) return undefined;
   const endIn = rememberEnds();
-  const bestFirst = bestFirstAfter(own);
+  const compare = bestFirstAfter(own);
   const higher = new Map<string, VersionTag>();
   const early = new Map<string, VersionTag>();
   const refused = new Map<Refusal, VersionTag>();
   const refuse = (version: VersionTag, refusal: Refusal) => {
     const highest = refused.get(refusal);
-    if (highest === undefined || bestFirst(version, highest) < 0) refused.set(refusal, version);
+    if (highest === undefined || compare(version, highest) < 0) refused.set(refusal, version);
   };
   const counts: VersionTag[] = [];
   let hasReleases = false;
-  for (const tag of tags) {
-    if (!tag.startsWith(own.prefix) || tag === current) continue;
+  const parse = (tag: string): VersionTag | undefined => {
+    if (!tag.startsWith(own.prefix) || tag === current) return undefined;
     const version = parseVersionTag(tag, endIn);
-    if (version === undefined || version.prefix !== own.prefix) continue;
+    return version?.prefix === own.prefix ? version : undefined;
+  };
+  let steps = 0;
+  for (const tag of tags.split('\n')) {
+    if ((steps += 1) % tagsPerYield === 0) yield;
+    const version = parse(tag);
+    if (version === undefined) continue;
     if (version.suffix.shape === own.suffix.shape && isComparable(own, version)) {
       if (own.suffix.bare.length > 0) counts.push(version);
       hasReleases ||= version.stage?.isBefore !== true;
@@ -92,25 +173,40 @@ function candidatesByVersion(current: string, tags: readonly string[], widest: V
   const isCount = readCounts(own, counts);
   const taken: VersionTag[] = [];
   for (const version of [...higher.values(), ...early.values()]) {
+    if ((steps += 1) % tagsPerYield === 0) yield;
     if (hasReleases && early.has(version.tag)) refuse(version, 'pre-release');
     else if (isCount(version)) taken.push(version);
     else refuse(version, 'number');
   }
   return {
-    candidates: taken.sort(bestFirst).map(({ tag, numbers }) => ({ tag, kind: kindOfStep(own.numbers, numbers) })),
+    higher: taken,
+    own: own.numbers,
+    compare,
+    read(tag) {
+      const version = parse(tag);
+      if (version === undefined) return undefined;
+      const judged = judge(own, version, widest);
+      const isEarly = judged === 'pre-release' && isOfOneStage(own, version) && !hasReleases;
+      return (judged === 'higher' || isEarly) && isCount(version) ? version : undefined;
+    },
     because: describeRefused(own, refused, widest),
   };
 }
 
 /**
- * Whether two higher tags have the same numbers up to the first one that the current tag does not share: 20.04.1 and 20.04.2
- * for 4.6.5. Without versions they are never in one line.
+ * Whether another higher tag has the same numbers up to the first one that the current tag does not share: 20.04.1 and
+ * 20.04.2 for 4.6.5. Without versions they are never in one line.
  */
-export function isOfOneLine(current: string, one: string, other: string): boolean {
-  const [own, first, second] = [current, one, other].map((tag) => parseVersionTag(tag));
-  if (own === undefined || first === undefined || second === undefined) return false;
+export function lineOf(current: string, one: string): (other: string) => boolean {
+  const [own, first] = [current, one].map((tag) => parseVersionTag(tag));
+  if (own === undefined || first === undefined) return () => false;
   const changed = first.numbers.findIndex((number, at) => number !== own.numbers[at]);
-  return changed !== -1 && first.numbers.slice(0, changed + 1).every((number, at) => number === second.numbers[at]);
+  if (changed === -1) return () => false;
+  const shared = first.numbers.slice(0, changed + 1);
+  return (other) => {
+    const second = parseVersionTag(other);
+    return second !== undefined && shared.every((number, at) => number === second.numbers[at]);
+  };
 }
 
 /** Thousands of tags of one listing share a few ends. */
@@ -199,13 +295,9 @@ function readCounts(own: VersionTag, all: readonly VersionTag[]): (next: Version
     byVersion.set(key, { version, counts: counts.add(version.suffix.bare[0] ?? 0) });
   }
   const rising = [...byVersion.values()].sort((one, other) => compareVersions(one.version, other.version));
-  return (next) => {
-    const [number = 0, ...others] = next.suffix.bare;
-    if (compareNumbers(next.suffix.bare, own.suffix.bare) === 0) return true;
-    if (others.length > 0) return false;
-    const counts = byVersion.get(keyOf(next))?.counts ?? new Set();
-    if (Array.from({ length: number }, (_, at) => at + 1).every((count) => counts.has(count))) return true;
-    const changed = next.numbers.findIndex((part, at) => part !== own.numbers[at]);
+  const known = new Map<number, boolean>();
+  /** Whether the numbers rise with the versions that share so many numbers with the current one. */
+  const isRising = (changed: number): boolean => {
     const line = rising.filter(
       ({ version }) => !version.numbers.slice(0, changed).some((part, at) => part !== own.numbers[at]),
     );
@@ -213,6 +305,19 @@ function readCounts(own: VersionTag, all: readonly VersionTag[]): (next: Version
       line.length >= minLine &&
       line.every(({ counts: later }, at) => at === 0 || Math.min(...later) > Math.max(...(line[at - 1]?.counts ?? [])))
     );
+  };
+  return (next) => {
+    const [number = 0, ...others] = next.suffix.bare;
+    if (compareNumbers(next.suffix.bare, own.suffix.bare) === 0) return true;
+    if (others.length > 0) return false;
+    const counts = byVersion.get(keyOf(next))?.counts ?? new Set();
+    let count = 1;
+    while (count <= number && counts.has(count)) count += 1;
+    if (count > number) return true;
+    const changed = next.numbers.findIndex((part, at) => part !== own.numbers[at]);
+    const rises = known.get(changed) ?? isRising(changed);
+    known.set(changed, rises);
+    return rises;
   };
 }
 
@@ -234,7 +339,12 @@ function bestFirstAfter(own: VersionTag): (one: VersionTag, other: VersionTag) =
     compareVersions(other, one) ||
     compareSuffixes(one.suffix, other.suffix, own.suffix) ||
     one.tag.length - other.tag.length ||
-    (one.tag < other.tag ? -1 : 1);
+    compareTexts(one.tag, other.tag);
+}
+
+function compareTexts(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
 }
 
 function describeRefused(
@@ -268,26 +378,27 @@ const because: Readonly<Record<Refusal, (own: VersionTag, next: VersionTag, wide
 };
 
 /**
- * Tags that the pattern matches and whose groups have higher numbers, best first. Undefined: the pattern does not match
- * the current tag, so no tag can be compared with it.
+ * Tags that the pattern matches and whose groups have higher numbers. Undefined: the pattern does not match the current
+ * tag, so no tag can be compared with it.
  */
-function candidatesByPattern(
-  current: string,
-  tags: readonly string[],
-  pattern: BoundedPattern,
-  onMatch: () => void,
-): Found | undefined {
+function* findByPattern({ current, tags }: TagQuestion, pattern: BoundedPattern): Steps<Found<RankedTag> | undefined> {
   const own = numbersOf(pattern.groupsOf(current));
   if (own === undefined) return undefined;
-  const higher: { readonly tag: string; readonly numbers: readonly number[] }[] = [];
-  for (const tag of new Set(tags)) {
-    onMatch();
+  const read = (tag: string): RankedTag | undefined => {
     const numbers = numbersOf(pattern.groupsOf(tag));
-    if (numbers !== undefined && compareNumbers(numbers, own) > 0) higher.push({ tag, numbers });
+    return numbers !== undefined && compareNumbers(numbers, own) > 0 ? { tag, numbers } : undefined;
+  };
+  const higher: RankedTag[] = [];
+  for (const tag of tags.split('\n')) {
+    yield;
+    const ranked = read(tag);
+    if (ranked !== undefined) higher.push(ranked);
   }
-  higher.sort((one, other) => compareNumbers(other.numbers, one.numbers) || (one.tag < other.tag ? -1 : 1));
   return {
-    candidates: higher.map(({ tag, numbers }) => ({ tag, kind: kindOfStep(own, numbers) })),
+    higher,
+    own,
+    compare: (one, other) => compareNumbers(other.numbers, one.numbers) || compareTexts(one.tag, other.tag),
+    read,
     because: undefined,
   };
 }

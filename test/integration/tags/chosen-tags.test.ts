@@ -117,7 +117,9 @@ describeInLab('the tags that a registry has', (lab) => {
     await scene.run('1.0.0', minor);
     const checked = await scene.check();
     expect(checked).toMatchObject({ status: 'unknown' });
-    expect(checked.error).toContain('No higher tag is among those that the registry lists, 50,000 at most');
+    expect(checked.error).toContain(
+      'No higher tag is among those that the registry lists, 50,000 tags or 2 MB at most',
+    );
     expect(pages).toBe(50);
     await lab.engine.clear();
     await scene.push('0.5.0');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import { serverCa, type Answer, type SeenRequest } from '../../../../test/support/http/http-server.ts';
+import { serverCa, type Answer, type HttpServer, type SeenRequest } from '../../../../test/support/http/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import { createTestLog } from '../../../../test/support/test-log.ts';
 import { parseImageReference } from '../../../domain/reference/image-reference.ts';
@@ -28,12 +28,18 @@ function paged(tags: readonly string[], most: number): Answer {
   };
 }
 
+/** A listing, with its tags as a list. */
+async function listing(server: HttpServer, registry = rig.registry()) {
+  const { tags, isCut } = await registry.listTags(at(server));
+  return { tags: tags === '' ? [] : tags.split('\n'), isCut };
+}
+
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `1.${at}`);
 
 describe('listTags()', () => {
   test('asks for a thousand at a time and follows the links', async () => {
     const server = await rig.serve(paged(numbered(2500), 1000));
-    expect(await rig.registry().listTags(at(server))).toEqual({ tags: numbered(2500), isCut: false });
+    expect(await listing(server)).toEqual({ tags: numbered(2500), isCut: false });
     expect(server.lines()).toEqual([
       'GET /v2/team/app/tags/list?n=1000',
       'GET /v2/team/app/tags/list?last=1.999&n=1000',
@@ -58,7 +64,7 @@ describe('listTags()', () => {
     ['999 tags', 999, 1000, 1],
   ])('asks on behind a full page without a link: %s', async (_, count, most, requests) => {
     const server = await rig.serve(unlinked(numbered(count), most));
-    expect(await rig.registry().listTags(at(server))).toEqual({ tags: numbered(count), isCut: false });
+    expect(await listing(server)).toEqual({ tags: numbered(count), isCut: false });
     expect(server.seen).toHaveLength(requests);
   });
 
@@ -66,7 +72,7 @@ describe('listTags()', () => {
     'and has the whole list where the registry knows no further page (%s)',
     async (how) => {
       const server = await rig.serve(unlinked(numbered(100), 1000, how));
-      expect(await rig.registry().listTags(at(server))).toEqual({ tags: numbered(100), isCut: false });
+      expect(await listing(server)).toEqual({ tags: numbered(100), isCut: false });
     },
   );
 
@@ -78,7 +84,7 @@ describe('listTags()', () => {
 
   test('takes all at once from a registry that does not page', async () => {
     const server = await rig.serve(paged(numbered(30_000), Infinity));
-    expect((await rig.registry().listTags(at(server))).tags).toHaveLength(30_000);
+    expect((await listing(server)).tags).toHaveLength(30_000);
   });
 
   test.each([
@@ -87,10 +93,43 @@ describe('listTags()', () => {
     ['10,000 tags by the hundred', 10_000, 100, 5000, 50],
   ])('ends with %s, and says so', async (_, count, most, expected, requests) => {
     const server = await rig.serve(paged(numbered(count), most));
-    const { tags, isCut } = await rig.registry().listTags(at(server));
+    const { tags, isCut } = await listing(server);
     expect(tags).toHaveLength(expected);
     expect(isCut).toBe(true);
     expect(server.seen).toHaveLength(requests);
+  });
+
+  test.each([
+    ['by the thousand', 1000, 17],
+    ['at once', Infinity, 1],
+  ])('ends with 2 MB of tags %s, and says so', async (_, most, requests) => {
+    const long = (at: number) => `${at}.${'x'.repeat(120)}`;
+    const server = await rig.serve(
+      paged(
+        Array.from({ length: 50_000 }, (__, at) => long(at)),
+        most,
+      ),
+    );
+    const { tags, isCut } = await rig.registry().listTags(at(server));
+    expect(tags.length).toBeGreaterThan(2_000_000);
+    expect(tags.length).toBeLessThanOrEqual(2 * 1024 * 1024);
+    expect(tags.startsWith(long(0))).toBe(true);
+    expect(isCut).toBe(true);
+    expect(server.seen).toHaveLength(requests);
+  });
+
+  test('asks for a list of long tags anew, because its pages are too large to be kept', async () => {
+    const tags = Array.from({ length: 4000 }, (_, at) => `${at}.${'x'.repeat(100)}`);
+    const served = paged(tags, 1000);
+    const server = await rig.serve(async (request) => {
+      const reply = (await served(request)) as { headers: Record<string, string>; body: string };
+      return { ...reply, headers: { ...reply.headers, etag: '"1"' } };
+    });
+    const registry = rig.registry();
+    for (let time = 0; time < 2; time += 1) expect((await listing(server, registry)).tags).toEqual(tags);
+    expect(server.seen.map(({ headers }) => headers['if-none-match'])).toEqual(
+      Array.from({ length: 8 }, () => undefined),
+    );
   });
 
   test.each([
@@ -98,25 +137,25 @@ describe('listTags()', () => {
     ['an empty list', []],
   ])('knows an empty repository, told as %s', async (_, tags) => {
     const server = await rig.serve(() => ({ body: JSON.stringify({ name: 'team/app', tags }) }));
-    expect(await rig.registry().listTags(at(server))).toEqual({ tags: [], isCut: false });
+    expect(await listing(server)).toEqual({ tags: [], isCut: false });
   });
 
   test('leaves out what cannot be a tag, and says each once', async () => {
     const tags = ['1.0', 1, null, '', '../x', 'a b', 'ü', '-x', 'x'.repeat(129), '1.0', {}];
     const server = await rig.serve(() => page(tags));
-    expect((await rig.registry().listTags(at(server))).tags).toEqual(['1.0']);
+    expect((await listing(server)).tags).toEqual(['1.0']);
   });
 
   test('ends with a registry that gives the same page again, or leads in a circle', async () => {
     const same = await rig.serve(({ url }) => page(['a'], `${url.replace(/&x=.*/, '')}&x=${Math.random()}`));
-    expect(await rig.registry().listTags(at(same))).toEqual({ tags: ['a'], isCut: true });
+    expect(await listing(same)).toEqual({ tags: ['a'], isCut: true });
     expect(same.seen).toHaveLength(2);
     const circle = await rig.serve(({ url }) =>
       url.includes('last')
         ? page(['b'], '/v2/team/app/tags/list?n=1000')
         : page(['a'], '/v2/team/app/tags/list?last=a'),
     );
-    expect(await rig.registry().listTags(at(circle))).toEqual({ tags: ['a', 'b'], isCut: true });
+    expect(await listing(circle)).toEqual({ tags: ['a', 'b'], isCut: true });
   });
 
   test('says which registry has no list, no such repository, or no sense', async () => {
@@ -169,10 +208,10 @@ describe('listTags()', () => {
     });
     const registry = rig.registry();
     await registry.listTags(at(server));
-    expect((await registry.listTags(at(server))).tags).toEqual(numbered(2500));
+    expect((await listing(server, registry)).tags).toEqual(numbered(2500));
     expect(answers).toEqual([200, 200, 200, 304, 304, 304]);
     tags.push('new');
-    expect((await registry.listTags(at(server))).tags).toEqual([...numbered(2500), 'new']);
+    expect((await listing(server, registry)).tags).toEqual([...numbered(2500), 'new']);
     expect(answers.slice(6)).toEqual([304, 304, 200]);
   });
 
@@ -191,7 +230,7 @@ describe('listTags()', () => {
       rig.registry({ listings: createSharedRecords({ ...kept, read: readStoredListing, compact: compactListings }) });
     const list = async () => {
       const registry = process();
-      const { tags } = await registry.listTags(at(server));
+      const { tags } = await listing(server, registry);
       await registry.close();
       return tags;
     };
@@ -231,7 +270,7 @@ describe('listTags()', () => {
   test('follows a registry that is a name for another, page by page', async () => {
     const behind = await rig.serve(paged(numbered(150), 100));
     const front = await rig.serve(({ url }) => ({ status: 307, headers: { location: `${behind.url}${url}` } }));
-    expect((await rig.registry().listTags(at(front))).tags).toEqual(numbered(150));
+    expect((await listing(front)).tags).toEqual(numbered(150));
     expect(front.lines()).toHaveLength(2);
   });
 
@@ -262,9 +301,9 @@ describe('listTags()', () => {
       extraCa: [serverCa],
       proxy: { https: proxy.url },
     });
-    expect((await registry.listTags(nginx)).tags).toEqual(['some', 'more']);
+    expect((await registry.listTags(nginx)).tags).toBe('some\nmore');
     expect(mirror.seen).toEqual([]);
     isDown = true;
-    expect((await registry.listTags(nginx)).tags).toEqual(['some']);
+    expect((await registry.listTags(nginx)).tags).toBe('some');
   });
 });

@@ -1,4 +1,4 @@
-import { mostTags, type TagList } from '../../../domain/outside/registry.ts';
+import { maxTagListBytes, mostTags, type TagList } from '../../../domain/outside/registry.ts';
 import { isTag } from '../../../domain/reference/reference-grammar.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Client } from '../client/client.ts';
@@ -19,6 +19,7 @@ export type Page = {
 /** The pages of an earlier listing by their queries. */
 export type KnownPages = ReadonlyMap<string, Page>;
 
+/** `pages` is empty if they are too many to be kept for a later listing. */
 export type Listing = TagList & { readonly pages: KnownPages };
 
 export type ListingOptions = {
@@ -37,34 +38,55 @@ export async function listTags(
   signal?: AbortSignal,
 ): Promise<Listing> {
   const untilMs = nowMs() + deadlineMs;
-  const tags = new Set<string>();
+  const texts = new Set<string>();
+  const asked = new Set<string>();
   const pages = new Map<string, Page>();
-  let query: string | undefined = `?n=${pageSize}`;
+  const room = { tags: mostTags, bytes: maxTagListBytes };
+  const end = (isCut: boolean): Listing => {
+    const isKept = mostTags - room.tags <= mostTagsKept && maxTagListBytes - room.bytes <= maxKeptBytes;
+    return { tags: [...texts].join('\n'), isCut, pages: isKept ? pages : new Map() };
+  };
   let isPromised = true;
   let linksPages = false;
   let fullPage: number | undefined;
-  while (query !== undefined && pages.size < mostPages && tags.size <= mostTags) {
+  for (let query = `?n=${pageSize}`; ;) {
     if (nowMs() > untilMs)
       throw new RegistryFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
     const fetching: Promise<Page> = fetchPage(client, place, query, known?.get(query), signal);
     const page: Page | undefined = isPromised ? await fetching : await fetching.catch(undefinedIfRefused);
-    if (page !== undefined) pages.set(query, page);
-    const before = tags.size;
-    for (const tag of page?.tags ?? []) tags.add(tag);
-    const isNews = tags.size > before;
-    if (!isNews && !isPromised) {
-      query = undefined;
-      break;
-    }
+    const found = page?.tags ?? [];
+    asked.add(query);
+    const taken = takeWithin(found, room);
+    if (page !== undefined && mostTags - room.tags <= mostTagsKept) pages.set(query, page);
+    const text = taken.join('\n');
+    const isNews = text !== '' && !texts.has(text) && (isPromised || hasNews(taken, texts));
+    if (!isNews && !isPromised) return end(false);
+    if (text !== '') texts.add(text);
+    if (taken.length < found.length) return end(true);
     linksPages ||= page?.next !== undefined;
     isPromised = linksPages;
-    fullPage ??= page?.tags.length ?? 0;
-    query = linksPages ? page?.next : queryAfter(page?.tags ?? [], fullPage);
-    // Ends a listing whose pages repeat or add no tags.
-    if (query !== undefined && (pages.has(query) || !isNews)) break;
+    fullPage ??= found.length;
+    const next = linksPages ? page?.next : queryAfter(found, fullPage);
+    if (next === undefined) return end(false);
+    // Pages that repeat or add no tags have no end.
+    if (!isNews || asked.has(next) || asked.size === mostPages) return end(true);
+    query = next;
   }
-  const isCut = query !== undefined || tags.size > mostTags;
-  return { tags: [...tags].slice(0, mostTags), isCut, pages };
+}
+
+function hasNews(tags: readonly string[], texts: ReadonlySet<string>): boolean {
+  const known = new Set([...texts].flatMap((text) => text.split('\n')));
+  return tags.some((tag) => !known.has(tag));
+}
+
+/** The tags at the beginning for which there is room, which gets smaller. */
+function takeWithin(tags: readonly string[], room: { tags: number; bytes: number }): readonly string[] {
+  const end = tags.findIndex((tag) => {
+    room.tags -= 1;
+    room.bytes -= tag.length + 1;
+    return room.tags < 0 || room.bytes < 0;
+  });
+  return end < 0 ? tags : tags.slice(0, end);
 }
 
 /** Some registries send smaller pages. */
@@ -89,11 +111,15 @@ function undefinedIfRefused(error: unknown): undefined {
 
 const mostPages = 50;
 
+/** A hundred listings of this size take some thirty megabytes. */
+const mostTagsKept = 5000;
+const maxKeptBytes = 256 * 1024;
+
 /** Time limit for all pages together. */
 const deadlineMs = 120_000;
 
-/** Some registries send all tags at once. This is enough for 120,000 long tags. */
-const maxPageBytes = 16 * 1024 * 1024;
+/** Some registries send all tags at once. This is enough for 120,000 tags of 60 characters. */
+const maxPageBytes = 8 * 1024 * 1024;
 
 async function fetchPage(
   client: Client,
@@ -119,10 +145,16 @@ function saysUnsupported({ status, body }: WireAnswer): boolean {
   return status === 404 && body.length < 10_000 && /"code"\s*:\s*"UNSUPPORTED"/.test(body.toString());
 }
 
-/** Some registries send `null` for an empty repository. Invalid tags are ignored. */
+/** Each tag once. Some registries send `null` for an empty repository. Invalid tags are ignored. */
 function tagsIn(body: Buffer): readonly string[] {
   const tags = parseJsonObject(body)?.['tags'];
   if (tags === null) return [];
   if (!Array.isArray(tags)) throw new RegistryFailure('registry-invalid', 'its answer is not a list of tags');
-  return tags.filter((tag: unknown): tag is string => typeof tag === 'string' && isTag(tag));
+  const valid = new Set<string>();
+  for (const tag of tags as readonly unknown[]) {
+    if (typeof tag === 'string' && isTag(tag)) valid.add(tag);
+    // One more shows that the list is cut.
+    if (valid.size > mostTags) break;
+  }
+  return [...valid];
 }

@@ -37,7 +37,7 @@ const builtAtMs = { old: Date.UTC(2021, 0, 1), own: Date.UTC(2026, 0, 1) };
 
 async function choose(list: TagList, current: string, policy: string) {
   const registry = {
-    listTags: () => Promise.resolve({ tags: list.tags, isCut: false }),
+    listTags: () => Promise.resolve({ tags: list.tags.join('\n'), isCut: false }),
     resolve: () => Promise.resolve(digest),
     describe: ({ reference }: { readonly reference: { readonly tag?: string | undefined } }) =>
       Promise.resolve(imageOf(list.oldTags.includes(reference.tag ?? ''))),

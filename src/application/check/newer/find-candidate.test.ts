@@ -51,6 +51,70 @@ test('ends comparisons with a pattern that take too long', async () => {
   expect(await answer(find, ':1.3', 'minor')).toBe('1.4 minor');
 });
 
+test.each([
+  ['major', 20_000],
+  ['regex:1\\.(\\d+)', 2000],
+])('of many large lists one slice is compared at a time: policy %s', async (policy, count) => {
+  let readings = 0;
+  // Each comparison takes half a millisecond.
+  const slow = { monotonicMs: () => (readings += 1) / 2 };
+  const tags = Array.from({ length: count }, (_, index) => `1.${index}`).join('\n');
+  const { registry } = scene({ '1.0': [amd64] });
+  const large: Registry = { ...registry, listTags: () => Promise.resolve({ tags, isCut: false }) };
+  const find = createCandidateFinder(large, slow);
+  let [longest, before] = [0, 0];
+  let watching = setImmediate(lookAtTurn);
+  function lookAtTurn(): void {
+    longest = Math.max(longest, readings - before);
+    before = readings;
+    watching = setImmediate(lookAtTurn);
+  }
+  const ended = Promise.all(
+    Array.from({ length: 10 }, (_, index) => {
+      const reference = parseImageReference(`registry.test/team/app-${index}:1.0`);
+      return find({ reference, policy: policyOf(policy), platform: amd64 });
+    }),
+  ).finally(() => clearImmediate(watching));
+  for (const found of await ended) expect(found).toMatchObject({ kind: 'none' });
+  expect(readings).toBeGreaterThan(700);
+  // A slice of 10 ms, and the short looks of each search at its policy and its candidates.
+  expect(longest).toBeLessThanOrEqual(200);
+});
+
+test('a search for a higher tag ends with its signal, in the middle of a list', async () => {
+  const tags = Array.from({ length: 20_000 }, (_, index) => `1.${index}`).join('\n');
+  const { registry } = scene({ '1.0': [amd64] });
+  const stop = new AbortController();
+  let comparisons = 0;
+  const slow = { monotonicMs: () => ((comparisons += 1) === 200 && stop.abort(new Error('enough')), comparisons) };
+  const large: Registry = { ...registry, listTags: () => Promise.resolve({ tags, isCut: false }) };
+  const reference = parseImageReference(`${name}:1.0`);
+  const question = { reference, policy: policyOf('regex:1\\.(\\d+)'), platform: amd64 };
+  await expect(createCandidateFinder(large, slow)(question, stop.signal)).rejects.toThrow('enough');
+  expect(comparisons).toBeLessThan(300);
+});
+
+test('large lists are forgotten in the run, the earliest first, and asked for again', async () => {
+  const { registry } = scene({ '1.0': [amd64] });
+  const asked: string[] = [];
+  const large: Registry = {
+    ...registry,
+    listTags: ({ repository }) => {
+      asked.push(repository);
+      return Promise.resolve({ tags: 'x'.repeat(2 * 1024 * 1024), isCut: true });
+    },
+  };
+  const find = createCandidateFinder(large, clock);
+  const look = (index: number) => {
+    const reference = parseImageReference(`registry.test/r${index}:1.0`);
+    return find({ reference, policy: policyOf('minor'), platform: amd64 });
+  };
+  for (let index = 0; index < 20; index += 1) await look(index);
+  expect(asked).toHaveLength(20);
+  for (const index of [19, 18, 10, 0, 0, 1]) await look(index);
+  expect(asked.slice(20)).toEqual(['r0', 'r1']);
+});
+
 test('gives way to the next lower tag where one is gone since the listing', async () => {
   const { registry, store } = scene({ '1.0': [amd64], '1.1': [amd64], '1.2': [amd64] });
   const racing: Registry = {
@@ -166,8 +230,8 @@ test('says which higher version it does not take, and why', async () => {
 
 test('says where a higher tag may be hidden, because the list was cut', async () => {
   const { registry } = scene({ '1.0': [amd64] });
-  const cut: Registry = { ...registry, listTags: () => Promise.resolve({ tags: ['1.0'], isCut: true }) };
+  const cut: Registry = { ...registry, listTags: () => Promise.resolve({ tags: '1.0', isCut: true }) };
   expect(await answer(createCandidateFinder(cut, clock), ':1.0', 'minor')).toBe(
-    'no higher tag is among those that the registry lists, 50,000 at most',
+    'no higher tag is among those that the registry lists, 50,000 tags or 2 MB at most',
   );
 });

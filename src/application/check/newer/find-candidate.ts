@@ -1,16 +1,16 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { limitMatching } from '../../async/limit-matching.ts';
+import { inSlices } from '../../async/concurrency.ts';
 import type { Registry, RemoteImage } from '../../../domain/outside/registry.ts';
 import { mostTags } from '../../../domain/outside/registry.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
-import { formatReference, repositoryName, type ImageReference } from '../../../domain/reference/image-reference.ts';
+import { formatReference, type ImageReference } from '../../../domain/reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../../../domain/reference/platform.ts';
 import { printTime } from '../../../domain/text/duration.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { ServiceError } from '../../../domain/errors.ts';
-import { chooseTag, isOfOneLine, type TagQuestion } from '../../../domain/tags/choose-tag.ts';
-import { remember } from '../../async/remember.ts';
+import { chooseTag, hasPattern, lineOf, type TagQuestion } from '../../../domain/tags/choose-tag.ts';
+import { remember, rememberLists } from '../../async/remember.ts';
 import type { TagCandidate } from '../../../domain/tags/tag-policy.ts';
 
 export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclude'> & {
@@ -59,11 +59,8 @@ export function createCandidateFinder(
   registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>,
   clock: Pick<Clock, 'monotonicMs'>,
 ): FindCandidate {
+  const listOf = rememberLists(registry.listTags);
   // The questions of the run bound the answers.
-  const listOf = remember(
-    (reference: ImageReference, signal: AbortSignal | undefined) => registry.listTags(reference, signal),
-    (reference) => repositoryName(reference),
-  );
   const imageOf = remember(
     (reference: ImageReference, platform: Platform, signal: AbortSignal | undefined) =>
       lookFor(registry, reference, platform, signal),
@@ -74,20 +71,24 @@ export function createCandidateFinder(
     const current = reference.tag;
     if (filters.policy.kind === 'digest' || current === undefined || reference.digest !== undefined)
       return { kind: 'none' };
-    const alone = chooseTag({ current, tags: [], ...filters });
+    const choose = async (tags: string) => {
+      const limit = hasPattern(filters) ? { maxMs: maxMatchingMs, tooLong: tooSlowPatterns } : undefined;
+      return await inSlices(chooseTag({ current, tags, highestBefore, ...filters }), { clock, limit, signal });
+    };
+    const alone = await choose('');
     if (alone.because !== undefined) return { kind: 'none', because: alone.because };
     const { tags, isCut } = await listOf(reference, signal);
-    const onMatch = limitMatching(clock, longestMatchingMs, tooSlowPatterns);
-    const choose = (among: readonly string[]) => chooseTag({ current, tags: among, ...filters, onMatch });
-    const { candidates, because } = choose(tags);
-    const newTags = countNew(candidates, highestBefore, (among) => choose(among).candidates);
+    const { candidates, newCount, because } = await choose(tags);
     const older: FoundOlder[] = [];
+    const nextAfter = async (place: number) =>
+      older.length === 0 ? place + 1 : await inSlices(nextOutside(older, candidates, place), { clock, signal });
     let best: FoundCandidate | undefined;
     let [tries, unsigned] = [0, 0];
     const beganAtMs = clock.monotonicMs();
     let limited: Limited = {};
-    for (const [place, step] of candidates.entries()) {
-      if (older.some(({ tag }) => isOfOneLine(current, tag, step.tag))) continue;
+    for (let place = await nextAfter(-1); ; place = await nextAfter(place)) {
+      const step = candidates[place];
+      if (step === undefined) break;
       if (unsigned > 0 && (unsigned === maxUnsigned || clock.monotonicMs() - beganAtMs > maxUnsignedMs)) {
         limited = { unsignedTags: unsigned };
         break;
@@ -97,10 +98,10 @@ export function createCandidateFinder(
       const image = await imageOf(next, platform, signal);
       if (image === undefined) continue;
       if (isOlder(image, builtAtMs)) {
-        older.push({ tag: step.tag, createdAtMs: image.createdAtMs });
+        older.push({ tag: step.tag, createdAtMs: image.createdAtMs, isOfLine: lineOf(current, step.tag) });
         continue;
       }
-      const found = { reference: next, digest: image.digest, image, step, isNew: place < newTags };
+      const found = { reference: next, digest: image.digest, image, step, isNew: place < newCount };
       const judged = await judge?.(found);
       if (judged === 'unsigned') {
         unsigned += 1;
@@ -111,7 +112,7 @@ export function createCandidateFinder(
       }
       best ??= found;
     }
-    noteHighest?.(candidates.find(({ tag }) => !older.some((one) => isOfOneLine(current, one.tag, tag)))?.tag ?? '');
+    noteHighest?.(candidates[await nextAfter(-1)]?.tag ?? '');
     if (best !== undefined) return { kind: 'found', ...best, ...limited };
     const [first] = older;
     if (first !== undefined) return { kind: 'none', because: olderImage(first, builtAtMs) };
@@ -124,20 +125,24 @@ export function createCandidateFinder(
   };
 }
 
-/** The number of candidates above the highest one of the last check, which are new. That one may be gone. */
-function countNew(
+/** The place of the next candidate that is in no line of an older one. */
+function* nextOutside(
+  older: readonly FoundOlder[],
   candidates: readonly TagCandidate[],
-  before: string | undefined,
-  choose: (among: readonly string[]) => readonly TagCandidate[],
-): number {
-  if (before === undefined) return 0;
-  if (before === '') return candidates.length;
-  const tags = candidates.map(({ tag }) => tag);
-  const ranked = tags.includes(before) ? tags : choose([...tags, before]).map(({ tag }) => tag);
-  return Math.max(0, ranked.indexOf(before));
+  after: number,
+): Generator<undefined, number, undefined> {
+  for (let place = after + 1; ; place += 1) {
+    const candidate = candidates[place];
+    if (candidate === undefined || !older.some(({ isOfLine }) => isOfLine(candidate.tag))) return place;
+    yield;
+  }
 }
 
-type FoundOlder = { readonly tag: string; readonly createdAtMs: number };
+type FoundOlder = {
+  readonly tag: string;
+  readonly createdAtMs: number;
+  readonly isOfLine: (tag: string) => boolean;
+};
 
 /** A higher version that was built long before the running one is from an old numbering: qBittorrent's `20.04.1`. */
 function isOlder(image: RemoteImage, builtAtMs = 0): image is RemoteImage & { readonly createdAtMs: number } {
@@ -159,7 +164,7 @@ function tooSlowPatterns(): ServiceError {
 }
 
 /** 50,000 tags and usual patterns take half a second. */
-const longestMatchingMs = 3000;
+const maxMatchingMs = 3000;
 
 /** A repository that has dropped a platform has no image for it in any newer tag. */
 const mostTries = 5;
@@ -170,7 +175,8 @@ const maxUnsigned = 200;
 const maxUnsignedMs = 60_000;
 
 /** A function, because the first number in words costs 7 MiB for as long as the process runs. */
-const cutList = () => `no higher tag is among those that the registry lists, ${mostTags.toLocaleString('en')} at most`;
+const cutList = () =>
+  `no higher tag is among those that the registry lists, ${mostTags.toLocaleString('en')} tags or 2 MB at most`;
 
 async function lookFor(
   registry: Pick<Registry, 'resolve' | 'describe'>,

@@ -2,7 +2,7 @@ import { createSharedUse } from '../../async/concurrency.ts';
 import { formatReference } from '../../../domain/reference/image-reference.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
-import { remember } from '../../async/remember.ts';
+import { remember, rememberLists } from '../../async/remember.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
 
 /** The part of each engine in a run. Upkeep's own container waits for no other engine. */
@@ -18,7 +18,7 @@ function registryOfRun(registry: Registry): Registry {
   return {
     ...registry,
     resolve: remember(registry.resolve, (reference) => formatReference(reference)),
-    listTags: remember(registry.listTags, (reference) => formatReference(reference)),
+    listTags: rememberLists(registry.listTags),
     describe: remember(
       registry.describe,
       ({ reference, digest, platform }) => `${formatReference(reference)} ${digest} ${formatPlatform(platform)}`,
