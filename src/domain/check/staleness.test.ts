@@ -197,7 +197,7 @@ describe('judgeContent()', () => {
     const several = content({
       alternatives: [other, { manifestDigest: digestOf('manifest v2'), configDigest: undefined }],
     });
-    const running = (id: string) => subject({ image: imageSummary(id as never), imageId: id });
+    const running = (id: string) => subject({ image: imageSummary(id), imageId: id });
 
     test.each(['manifest 2', 'config 2', 'manifest v3', 'config v3', 'manifest v2'])('%s is fresh', (id) => {
       expect(judgeContent(running(digestOf(id)), several, noImages)).toMatchObject({ status: 'fresh' });

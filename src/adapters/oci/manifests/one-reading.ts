@@ -33,7 +33,7 @@ function findDoubt(text: string, names: Names): string | undefined {
   const levels: Level[] = [];
   for (let at = 0; at < text.length; at += 1) {
     const level = levels.at(-1);
-    switch (text[at]) {
+    switch (text.charAt(at)) {
       case '{':
       case '[': {
         if (levels.length === deepestLevel) return 'it is nested too deep';

@@ -59,7 +59,7 @@ describe('the authorities of the system', () => {
     const oci = rig.registry({ proxy: { https: proxy.url }, systemTrust });
     return oci.resolve(image).then(
       () => 'trusted',
-      ({ message }: Error) => (message.includes('unknown authority') ? 'unknown' : message),
+      (error: unknown) => (String(error).includes('unknown authority') ? 'unknown' : String(error)),
     );
   }
   const known = rootCertificates[0] ?? '';
