@@ -130,7 +130,11 @@ describe('inSlices()', () => {
   /** Each reading is 4 ms later. */
   const slowClock = () => {
     let nowMs = 0;
-    return { monotonicMs: () => (nowMs += 4) };
+    const sleep = () =>
+      new Promise<void>((resolve) => {
+        setImmediate(resolve);
+      });
+    return { monotonicMs: () => (nowMs += 4), sleep };
   };
 
   test('returns the result, with a turn of the event loop between two slices', async () => {

@@ -33,7 +33,7 @@ export async function mapConcurrently<Item, Result>(
 export const inspectionsAtOnce = 16;
 
 export type Slices = {
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   /** The time of the work itself, without its pauses. */
   readonly limit?: { readonly maxMs: number; readonly tooLong: () => Error } | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -56,7 +56,7 @@ export async function inSlices<Result>(
       spentMs += tookMs;
       if (limit !== undefined && spentMs > limit.maxMs) throw limit.tooLong();
       // Also after the last slice: many computations may end at once.
-      if (tookMs >= shortMs) await nextTurn();
+      if (tookMs >= shortMs) await clock.sleep(0, signal);
       if (end !== undefined) return end.value;
     }
   });
@@ -72,12 +72,6 @@ function runSlice<Result>(work: Iterator<unknown, Result, undefined>, { monotoni
     tookMs = monotonicMs() - beganMs;
   }
   return { end, tookMs };
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
 
 /** A delay that a client of the HTTP API does not notice. */

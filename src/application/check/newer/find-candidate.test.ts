@@ -17,6 +17,11 @@ function scene(tags: Readonly<Record<string, readonly (typeof amd64)[]>>) {
   return { registry, store, find: createCandidateFinder(registry, clock) };
 }
 
+const nextTurn = () =>
+  new Promise<void>((resolve) => {
+    setImmediate(resolve);
+  });
+
 function policyOf(text: string): TagPolicy {
   const policy = readTagPolicy(text);
   if ('fault' in policy) throw new Error(policy.fault);
@@ -42,7 +47,7 @@ test('finds the highest tag with an image for the platform', async () => {
 test('ends comparisons with a pattern that take too long', async () => {
   const { registry } = scene({ '1.0': [amd64], '1.1': [amd64], '1.2': [amd64], '1.3': [amd64], '1.4': [amd64] });
   let nowMs = 0;
-  const slow = { monotonicMs: () => (nowMs += 1000) };
+  const slow = { monotonicMs: () => (nowMs += 1000), sleep: nextTurn };
   const find = createCandidateFinder(registry, slow);
   await expect(answer(find, ':1.0', 'regex:1\\.(\\d)')).rejects.toMatchObject({
     message: 'Cannot compare the tags: the patterns of policy or tags take too long',
@@ -57,7 +62,7 @@ test.each([
 ])('of many large lists one slice is compared at a time: policy %s', async (policy, count) => {
   let readings = 0;
   // Each comparison takes half a millisecond.
-  const slow = { monotonicMs: () => (readings += 1) / 2 };
+  const slow = { monotonicMs: () => (readings += 1) / 2, sleep: nextTurn };
   const tags = Array.from({ length: count }, (_, index) => `1.${index}`).join('\n');
   const { registry } = scene({ '1.0': [amd64] });
   const large: Registry = { ...registry, listTags: () => Promise.resolve({ tags, isCut: false }) };
@@ -86,7 +91,10 @@ test('a search for a higher tag ends with its signal, in the middle of a list', 
   const { registry } = scene({ '1.0': [amd64] });
   const stop = new AbortController();
   let comparisons = 0;
-  const slow = { monotonicMs: () => ((comparisons += 1) === 200 && stop.abort(new Error('enough')), comparisons) };
+  const slow = {
+    monotonicMs: () => ((comparisons += 1) === 200 && stop.abort(new Error('enough')), comparisons),
+    sleep: nextTurn,
+  };
   const large: Registry = { ...registry, listTags: () => Promise.resolve({ tags, isCut: false }) };
   const reference = parseImageReference(`${name}:1.0`);
   const question = { reference, policy: policyOf('regex:1\\.(\\d+)'), platform: amd64 };

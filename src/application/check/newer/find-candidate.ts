@@ -57,7 +57,7 @@ export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) 
  */
 export function createCandidateFinder(
   registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>,
-  clock: Pick<Clock, 'monotonicMs'>,
+  clock: Pick<Clock, 'monotonicMs' | 'sleep'>,
 ): FindCandidate {
   const listOf = rememberLists(registry.listTags);
   // The questions of the run bound the answers.
