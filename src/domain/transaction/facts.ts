@@ -23,6 +23,8 @@ export type JournaledMember = {
   readonly reference: string;
   /** `Config.Image` of the old container, if it is another tag. */
   readonly formerReference?: string;
+  /** The reference in the compose file, if the successor has another tag. */
+  readonly composeReference?: string;
   /**
    * The image that the tag is moved back to when the update is undone: the old one's, unless a person had moved the tag
    * before. Empty when unknown, and when the successor got another tag.

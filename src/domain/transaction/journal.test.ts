@@ -37,6 +37,8 @@ test('isJournalLabel() knows every label of a journal, and the seal', () => {
 test.each<[string, Partial<Journal>]>([
   ['old-ref', { formerReference: 'nginx:1.26' }],
   ['unhealthy', { wasUnhealthy: true }],
+  ['files', { files: ['/etc/c1.conf', '/run/secrets/sö'] }],
+  ['file-ref', { composeReference: 'nginx:1.25' }],
 ])('a journal without "%s" is written as in earlier versions, so that seals stay what they are', (label, more) => {
   expect(Object.keys(writeJournal(journal))).not.toContain(`${journalPrefix}${label}`);
   const full = { ...journal, ...more };

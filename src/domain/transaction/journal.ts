@@ -48,6 +48,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}ref`]: journal.reference,
     // Optional fields are omitted when undefined, so that the seals of earlier versions stay valid.
     ...(journal.formerReference !== undefined && { [`${journalPrefix}old-ref`]: journal.formerReference }),
+    ...(journal.composeReference !== undefined && { [`${journalPrefix}file-ref`]: journal.composeReference }),
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
     ...(journal.wasUnhealthy && { [`${journalPrefix}unhealthy`]: '1' }),
@@ -83,7 +84,7 @@ export function isJournalLabel(label: string): boolean {
 }
 
 const fields: ReadonlySet<string> = new Set(
-  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref policy run unhealthy then files keep owner owner-container members seal'.split(
+  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref file-ref policy run unhealthy then files keep owner owner-container members seal'.split(
     ' ',
   ),
 );
@@ -126,6 +127,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       autoRemoves: read('rm') === '1',
       reference: read('ref'),
       ...(read('old-ref') !== '' && { formerReference: read('old-ref') }),
+      ...(read('file-ref') !== '' && { composeReference: read('file-ref') }),
       policy,
       wasRunning: read('run') !== '0',
       ...(read('unhealthy') === '1' && { wasUnhealthy: true }),

@@ -10,7 +10,7 @@ import type { PreparedMember } from './prepare.ts';
  * A member whose update is about to begin. Its old container is not kept, and is stopped before its successor starts.
  */
 export function memberFromPlan(
-  { planned, image, files, laterEndpoints }: PreparedMember,
+  { planned, image, files, composeReference, laterEndpoints }: PreparedMember,
   { members }: PlannedTransaction,
 ): Member {
   const { container, reference, formerReference, desiredEndState, waitsFor } = planned;
@@ -24,6 +24,7 @@ export function memberFromPlan(
     ...(isRunning && container.state.health === 'unhealthy' && { wasUnhealthy: true }),
     desiredEndState,
     ...(files.length > 0 && { files }),
+    ...(composeReference !== undefined && { composeReference }),
     waitsFor: waitsFor.map((awaited) => members.findIndex((other) => other.container.id === awaited)),
     reference,
     ...(formerReference !== undefined && { formerReference }),

@@ -7,7 +7,7 @@ import { type Container, type Image, isAlive, type Network } from '../../../doma
 import type { Endpoint } from '../../../domain/container/container-settings.ts';
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
 import { endpointsOf } from '../../../domain/container/recipe/network/endpoints.ts';
-import { labelsToBe } from '../../../domain/container/recipe/own-config.ts';
+import { composeImageLabel, labelsToBe } from '../../../domain/container/recipe/own-config.ts';
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { HealthProbe } from '../../../domain/settings/values/health-probe.ts';
@@ -22,6 +22,7 @@ import type { Outside } from '../../../domain/outside/outside.ts';
 import { formatPlatform, sameArchitecture, samePlatform } from '../../../domain/reference/platform.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
+import { composeReferenceOf } from '../../../domain/plan/compose-file.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
 import type { PermissionName } from '../../../domain/outside/permission.ts';
 import { removesItself } from '../../../domain/transaction/auto-remove.ts';
@@ -48,6 +49,9 @@ export type PreparedMember = {
   readonly image: Image;
   /** `repository:tag` that must point at the image when the successor is created; undefined for a bare id. */
   readonly tag: string | undefined;
+  /** The reference in its compose file, and the image that the engine has under it, if the successor gets another tag. */
+  readonly composeReference: string | undefined;
+  readonly composeImageId: string | undefined;
   /** The roots of its placed files. */
   readonly files: readonly string[];
   /** Why there may be more of them. Empty if there are not. */
@@ -171,6 +175,7 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
   warnOfIgnoredSignal(outside, container, info);
   if (planned.desiredEndState === 'running')
     await refuseUnaskable(outside, container, probeToBe(settings, container, oldImage, image), signal);
+  const composeReference = composeReferenceOf(planned, container);
   const { roots: files, doubt: filesInDoubt } = await findPlacedFiles(outside, container, oldImage, signal);
   const recipe = recipeFor({
     container,
@@ -191,6 +196,8 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
     oldDigest: (oldImage && reference && digestOfRepository(oldImage.digests, reference)[0]) ?? '',
     image,
     tag,
+    composeReference,
+    composeImageId: composeReference && (await imageOfCompose(outside, container, composeReference, signal)),
     files,
     filesInDoubt,
     laterEndpoints: recipe.laterEndpoints,
@@ -206,6 +213,20 @@ async function stillHeld({ engine, clock }: Outside, ahead: ImageAhead | undefin
 }
 
 const unprunedMs = 30_000;
+
+/**
+ * The image that compose compares with its label. Without it, compose would bring the tag of its file back with the next
+ * `up`. If the engine does not have it, compose pulls it again, and the old label still names it.
+ */
+async function imageOfCompose(
+  { engine }: Outside,
+  { imageId, settings }: Container,
+  reference: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const held = await engine.inspectImage(reference, signal);
+  return held?.id ?? settings.Config.Labels?.[composeImageLabel] ?? imageId;
+}
 
 /** The probe of a successor, by the labels that the successor will have. */
 function probeToBe(

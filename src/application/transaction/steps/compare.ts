@@ -4,7 +4,7 @@ import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
-import { partsAsTheyWere, replacedByIdAndName } from './recipe-of.ts';
+import { composeImageIdOf, partsAsTheyWere, replacedByIdAndName } from './recipe-of.ts';
 import type { StepContext } from './step-context.ts';
 import type { Container } from '../../../domain/container/container.ts';
 import type { PreparedMember } from '../facts/prepare.ts';
@@ -33,6 +33,7 @@ export async function compareCreated(
       replacedIds: replacedByIdAndName(transaction, transaction.successors),
       freshVolumes: !isAutoRemoveReplica && getsFreshVolumes(parts.planned, settings),
       leftOut: leftOutFields(settings),
+      composeImageId: composeImageIdOf(parts, isAutoRemoveReplica),
     },
   );
   if (found.length === 0) return { kind: 'done' };

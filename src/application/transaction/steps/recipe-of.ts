@@ -1,4 +1,5 @@
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
+import { composeImageLabel } from '../../../domain/container/recipe/own-config.ts';
 import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
@@ -29,6 +30,7 @@ export function recipeOf(
     oldImage: parts.oldImage,
     image: parts.planned.reference,
     newImageId: isAutoRemoveReplica ? member.oldImageId : parts.image.id,
+    composeImageId: composeImageIdOf(parts, isAutoRemoveReplica),
     journal: sealed(outside, {
       ...member,
       policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
@@ -48,6 +50,12 @@ export function recipeOf(
     policyFromStart: !prepared.info.abilities.changesRestartPolicies,
     leftOut: leftOutFields(settings),
   });
+}
+
+/** The value of compose's label for the image. A replica keeps that of the old container. */
+export function composeImageIdOf(parts: PreparedMember, isAutoRemoveReplica: boolean): string | undefined {
+  const { settings } = parts.planned.container;
+  return isAutoRemoveReplica ? settings.Config.Labels?.[composeImageLabel] : parts.composeImageId;
 }
 
 function sealed({ seal }: Outside, journal: Journal): Record<string, string> {

@@ -119,7 +119,13 @@ function commandDifferences({ before, after, oldImage, newImage }: Pair): readon
  * Journal labels are not compared. Any other label with their prefix from the new image is a difference: it could be
  * read as ours.
  */
-function labelDifferences({ before, after, oldImage, newImage }: Pair): readonly Difference[] {
+function labelDifferences({
+  before,
+  after,
+  oldImage,
+  newImage,
+  composeImageId = newImage.id,
+}: Pair): readonly Difference[] {
   const [old, successor] = fieldOf('Labels', before, after);
   const given = newImage.config.Labels;
   return allKeys(old, successor, given).flatMap((name) => {
@@ -128,7 +134,7 @@ function labelDifferences({ before, after, oldImage, newImage }: Pair): readonly
     if (name.startsWith(journalPrefix))
       return is !== undefined && is === gives && !isJournalLabel(name) ? [secretlyDifferent(field, was, is)] : [];
     const inherited = was === undefined || was === ownValue(oldImage.config.Labels, name);
-    const own = name === composeImageLabel ? newImage.id : was;
+    const own = name === composeImageLabel ? composeImageId : was;
     return is === (inherited ? gives : own) ? [] : [secretlyDifferent(field, was, is)];
   });
 }

@@ -22,6 +22,7 @@ export type DifferenceContext = {
   readonly replacedIds: ReadonlyMap<string, string>;
   readonly freshVolumes?: boolean;
   readonly leftOut?: ReadonlySet<string>;
+  readonly composeImageId?: string | undefined;
 };
 
 /** Empty when both values mean the same to the engine. */

@@ -129,17 +129,18 @@ export function entrypointOf({ config }: Image): Words {
 }
 
 /**
- * Compose re-creates a container whose label names another image id:
+ * Compose re-creates a container whose label names another image than the one that the engine has under the reference in
+ * the compose file:
  * https://github.com/docker/compose/blob/v2.40.0/pkg/api/labels.go
  */
 export const composeImageLabel = 'com.docker.compose.image';
 
 /** The user's labels, compose's labels and the new journal, without an earlier one. */
 function ownLabels(request: KnownRequest): Readonly<Record<string, string>> {
-  const { container, oldImage, journal, newImageId } = request;
+  const { container, oldImage, journal, newImageId, composeImageId = newImageId } = request;
   const kept = givenLabels(container, oldImage)
     .filter(([name]) => !name.startsWith(journalPrefix))
-    .map(([name, value]) => [name, name === composeImageLabel ? newImageId : value] as const);
+    .map(([name, value]) => [name, name === composeImageLabel ? composeImageId : value] as const);
   const paths = pinnedPaths(container);
   const pinned = paths.length === 0 ? [] : [[pinnedPathsLabel, JSON.stringify(paths)] as const];
   return Object.fromEntries([...kept, ...pinned, ...Object.entries(journal)]);

@@ -12,6 +12,8 @@ export type RecipeRequest = {
   /** `Config.Image` of the successor: the old text, or the old form with a new digest. */
   readonly image: string;
   readonly newImageId: string;
+  /** The value of compose's label for the image: the image of the reference in its file. Default: the new one. */
+  readonly composeImageId?: string | undefined;
   /** Labels to add; every name begins with `upkeep.tx.`. */
   readonly journal: Readonly<Record<string, string>>;
   /** The version in use for inspections and creations, such as `1.41`. */

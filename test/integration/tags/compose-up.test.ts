@@ -1,0 +1,91 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { dockerAt } from '../../image/rig/docker.ts';
+import { describeInLab } from '../../lab/describe-in-lab.ts';
+import { obtainPlugins } from '../../lab/engine/engines.mjs';
+import { webServer } from '../../lab/registry/catalogue.ts';
+import { skipBecause } from '../../lab/skip-because.ts';
+import { runUpkeep } from '../../support/scene/run-upkeep.ts';
+import { tagsScene } from './scene.ts';
+
+describeInLab('compose after an update to a higher tag', (lab) => {
+  const { engine } = lab;
+  const docker = dockerAt(lab.dir, engine.socket);
+  const { failure } = obtainPlugins();
+  beforeEach((context) => {
+    if (failure !== undefined) skipBecause(context, failure);
+  });
+  afterEach(() => engine.clear());
+
+  const labelsOf = async () => (await engine.inspect('app'))!.Config.Labels;
+
+  /** A service "app" with a policy, whose file has the tag 1.27. */
+  async function shop(scene: ReturnType<typeof tagsScene>) {
+    await scene.push('1.27');
+    const file = join(mkdtempSync(join(lab.dir, 'compose-')), 'compose.yaml');
+    const labels = 'labels: [upkeep.policy=minor]';
+    const write = (more = '') =>
+      writeFileSync(
+        file,
+        `services: {app: {image: "${scene.image}:1.27", container_name: app, stop_grace_period: 1s, ${labels}${more}}}\n`,
+      );
+    write();
+    const up = (...more: string[]) => docker('compose', '--project-name', 'shop', '-f', file, 'up', '-d', ...more);
+    await up('--pull', 'always');
+    return { up, write, file };
+  }
+
+  test('set-up compose file with an old tag: leaves it, after a second update and one of the same tag too; config-hash stays', async () => {
+    const scene = tagsScene(lab);
+    const { push, update, tag } = scene;
+    const { up } = await shop(scene);
+    const { 'com.docker.compose.config-hash': hash, 'com.docker.compose.image': image } = await labelsOf();
+    const moves: readonly [string, string, string | undefined][] = [
+      ['1.28', '1.28', undefined],
+      ['1.29', '1.29', undefined],
+      ['1.29 rebuilt', '1.29', '1.29'],
+    ];
+    for (const [version, expected, pushedTag] of moves) {
+      await push(pushedTag ?? version, webServer(version));
+      expect(await update(), version).toMatchObject({ outcome: 'updated' });
+      expect(await tag()).toBe(expected);
+      const before = (await engine.inspect('app'))!.Id;
+      await up();
+      expect((await engine.inspect('app'))!.Id, version).toBe(before);
+      expect(await labelsOf()).toMatchObject({
+        'com.docker.compose.config-hash': hash,
+        'com.docker.compose.image': image,
+      });
+    }
+    await up('--pull', 'always');
+    expect(await tag()).toBe('1.29');
+  });
+
+  test('set-up compose file with an old tag: leaves it also when the old image has been removed, and after a rollback', async () => {
+    const scene = tagsScene(lab);
+    const { push, update, tag } = scene;
+    const { up } = await shop(scene);
+    await push('1.28');
+    expect(await update('--cleanup')).toMatchObject({ outcome: 'updated' });
+    await up();
+    expect(await tag()).toBe('1.28');
+    const { code } = await runUpkeep(['rollback', 'app', '--health-window', '1s'], { socket: engine.socket });
+    expect(code).toBe(0);
+    expect(await tag()).toBe('1.27');
+    const before = (await engine.inspect('app'))!.Id;
+    await up();
+    expect((await engine.inspect('app'))!.Id).toBe(before);
+  });
+
+  test('set-up compose file with an old tag: creates it anew from its file when the service in the file changes', async () => {
+    const scene = tagsScene(lab);
+    const { push, update, tag } = scene;
+    const { up, write } = await shop(scene);
+    await push('1.28');
+    expect((await update()).reason).toContain('the compose file may still name');
+    write(', environment: {A: b}');
+    await up();
+    expect(await tag()).toBe('1.27');
+  });
+});
