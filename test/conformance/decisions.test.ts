@@ -50,16 +50,16 @@ describe('decisions', () => {
   test('say the name of the token that they came with', async () => {
     const path = join(mkdtempSync(join(tmpdir(), 'upkeep-names-')), 'tokens');
     onTestFinished(() => rmSync(dirname(path), { recursive: true }));
-    writeFileSync(path, 'anna: token-of-anna\ntoken-of-nobody\n');
-    const { ask: askByName, stop } = await startHttp(service.application, {
-      settings: { token: { kind: 'file', path } },
-    });
-    onTestFinished(stop);
     const digest = await release('two');
-    for (const [token, by] of [
-      ['token-of-anna', 'anna'],
-      ['token-of-nobody', 'API token'],
+    for (const [content, token, by] of [
+      ['anna: token-of-anna\nbert: token-of-bert\n', 'token-of-anna', 'anna'],
+      ['token-of-nobody\n', 'token-of-nobody', 'API token'],
     ] as const) {
+      writeFileSync(path, content);
+      const { ask: askByName, stop } = await startHttp(service.application, {
+        settings: { token: { kind: 'file', path } },
+      });
+      onTestFinished(stop);
       const body = JSON.stringify({ container: 'web', decision: 'skip', digest });
       await askByName('/v1/decisions', { method: 'POST', body, token });
       expect(await list()).toMatchObject({ decisions: [{ decision: 'skip', by }] });

@@ -18,8 +18,9 @@ export function imageRows(fixture: GetFixture): void {
     test('brings the image with its tag and its digest', async () => {
       const { reference, repository, digest, id } = await pulled('by-tag', '1');
       const image = (await fixture().engine.listImages()).find((image) => image.id === id);
-      const labels = expect.any(Object);
-      expect(image).toEqual({ id, tags: [reference], digests: [`${repository}@${digest}`], labels });
+      const [labels, createdAtMs] = [expect.any(Object), expect.any(Number)];
+      const digests = [`${repository}@${digest}`];
+      expect(image).toEqual({ id, tags: [reference], digests, labels, createdAtMs });
     });
 
     test('has labels that the list and its containers tell apart from their own', async () => {
