@@ -1,6 +1,15 @@
 // `node scripts/image-tree.mjs FOLDER`: the files of the image, from dist/, as one tree for the Dockerfile to copy.
 // Modes and times are fixed, so that the same sources make the same layer.
-import { chmodSync, cpSync, lutimesSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  lutimesSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,6 +25,9 @@ if (!folder) {
 // Source maps are half of dist/, and are used for stack traces only.
 cpSync(dist, join(folder, 'app'), { recursive: true, filter: (path) => !path.endsWith('.map') });
 cpSync(fileURLToPath(new URL('../LICENSE', import.meta.url)), join(folder, 'app/LICENSE'));
+// Small images have no `env`. The base of the build has the same Node in the same place.
+const main = join(folder, 'app/main.js');
+writeFileSync(main, readFileSync(main, 'utf8').replace(/^#!.*/, `#!${process.execPath}`));
 mkdirSync(join(folder, 'data'), { recursive: true });
 mkdirSync(join(folder, 'usr/local/bin'), { recursive: true });
 symlinkSync('/app/main.js', join(folder, 'usr/local/bin/upkeep'));

@@ -24,8 +24,15 @@ export function readContexts(names: readonly string[], dockerFolder: string): re
   return [...new Set(wanted)].map((name) => readContext(name, stored, dockerFolder));
 }
 
+/** The context of `docker context use`, from the client's config.json. Undefined without one. */
+export function currentContext(dockerFolder: string | undefined): string | undefined {
+  if (dockerFolder === undefined) return undefined;
+  const used: unknown = parse(join(dockerFolder, 'config.json'))?.currentContext;
+  return typeof used === 'string' ? used : undefined;
+}
+
 function readContext(name: string, contexts: readonly StoredContext[], dockerFolder: string): Read {
-  const of = `the context ${quoted(name)}`;
+  const of = `the context ${quoted(withoutSecretParts(name))}`;
   if (name === 'default') return { engine: { name, host: 'unix:///var/run/docker.sock' } };
   if (!isEngineName(name)) return { fault: `${of} has a name that is not ${engineNameGrammar}` };
   const stored = contexts.find((context) => context.name === name);
@@ -73,6 +80,7 @@ function endpointIn(meta: Meta): { readonly host: string; readonly skipsVerifica
 
 type Meta = {
   readonly Name?: unknown;
+  readonly currentContext?: unknown;
   readonly Endpoints?: { readonly docker?: { readonly Host?: unknown; readonly SkipTLSVerify?: unknown } };
 };
 

@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type EngineAddress, parseEngineAddress, repeatedNames } from '../../domain/fleet/engine-address.ts';
 import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Fault } from '../declaration/fault.ts';
 import type { Given } from '../given/given-options.ts';
 import { type EngineCertificates, readEngineCertificates } from '../given/secrets.ts';
-import { readContexts } from './contexts.ts';
+import { currentContext, readContexts } from './contexts.ts';
 
 type Parts = Pick<Given, 'values' | 'sourceOf'>;
 
@@ -15,12 +17,11 @@ type Parts = Pick<Given, 'values' | 'sourceOf'>;
 export function readEngines(
   { values, sourceOf }: Parts,
   dockerFolder: string | undefined,
-  faults: Fault[],
+  { faults, warnings }: { readonly faults: Fault[]; readonly warnings: string[] },
 ): readonly EngineAddress[] {
-  const engines = [
-    ...readHosts({ values, sourceOf }, faults),
-    ...contextsOf({ values, sourceOf }, dockerFolder, faults),
-  ];
+  const named = [...readHosts({ values, sourceOf }, faults), ...contextsOf({ values, sourceOf }, dockerFolder, faults)];
+  const isNamed = values.engineHost.length + values.engineContexts.length > 0;
+  const engines = isNamed ? named : contextInUse({ values, sourceOf }, dockerFolder, { faults, warnings });
   for (const name of repeatedNames(engines)) {
     const source = sourceOf(values.engineHost.length === 0 ? 'engineContexts' : 'engineHost');
     const message = `Cannot use ${source}: several engines are called ${quoted(name)}; give each a name of its own, as in nas=ssh://user@server`;
@@ -35,6 +36,29 @@ export function readEngines(
     faults.push({ kind: 'value', message });
   }
   return engines;
+}
+
+/**
+ * The context of Docker's own client: of `DOCKER_CONTEXT`, else of `docker context use`. A container often has the
+ * client's config.json for its logins and not its contexts, so a context that is not there is only a warning then.
+ */
+function contextInUse(
+  { values: { dockerContext }, sourceOf }: Parts,
+  dockerFolder: string | undefined,
+  { faults, warnings }: { readonly faults: Fault[]; readonly warnings: string[] },
+): readonly EngineAddress[] {
+  const used = dockerContext ?? currentContext(dockerFolder);
+  if (used === undefined || used === '' || used === 'default') return [];
+  const [read] = readContexts([used], dockerFolder ?? '');
+  if (read !== undefined && 'engine' in read) return [read.engine];
+  const why = read?.fault ?? 'it is unknown';
+  if (dockerContext !== undefined)
+    faults.push({ kind: 'value', message: `Cannot use ${sourceOf('dockerContext')}: ${why}` });
+  else
+    warnings.push(
+      `The engine of the usual socket is used, and not the one of "docker context use": ${why}. Set --host or --context to choose`,
+    );
+  return [];
 }
 
 function readHosts({ values, sourceOf }: Parts, faults: Fault[]): readonly EngineAddress[] {
@@ -75,7 +99,7 @@ function contextsOf(
 export function engineTls(
   { values, sourceOf }: Parts,
   engines: readonly EngineAddress[],
-  faults: Fault[],
+  { dockerFolder, faults }: { readonly dockerFolder: string | undefined; readonly faults: Fault[] },
 ): (EngineCertificates & { readonly verify: boolean }) | undefined {
   const { engineCertPath, engineTlsVerify } = values;
   const wanted = engines.some(
@@ -84,11 +108,18 @@ export function engineTls(
       (host.startsWith('https://') || (host.startsWith('tcp://') && (engineTlsVerify || engineCertPath))),
   );
   if (!wanted) return undefined;
-  if (engineCertPath === undefined) return { verify: true };
-  const certificates = readEngineCertificates(sourceOf('engineCertPath'), engineCertPath);
+  const folder = engineCertPath ?? (engineTlsVerify ? folderWithCertificates(dockerFolder) : undefined);
+  if (folder === undefined) return { verify: true };
+  const certificates = readEngineCertificates(sourceOf('engineCertPath'), folder);
   if ('kind' in certificates) {
     faults.push(certificates);
     return undefined;
   }
   return { ...certificates, verify: engineTlsVerify };
+}
+
+/** Docker's own client looks in its own folder by default. */
+function folderWithCertificates(dockerFolder: string | undefined): string | undefined {
+  if (dockerFolder === undefined) return undefined;
+  return ['ca.pem', 'cert.pem'].some((file) => existsSync(join(dockerFolder, file))) ? dockerFolder : undefined;
 }

@@ -130,6 +130,7 @@ const effects: Readonly<
   engineTlsVerify: ['false', undefined, (s) => s.engine.tls],
   engineCertPath: ['/nowhere', undefined, (s) => s.engine.tls],
   engineApiVersion: ['v1.45', '1.45', (s) => s.engine.apiVersion],
+  dockerContext: ['default', [], (s) => s.engine.engines],
   userRuntimeFolder: ['/run/user/7', '/run/user/7', (s) => s.engine.userRuntimeFolder],
   dockerConfigFolder: ['/docker', '/docker/config.json', (s) => s.registry.dockerConfigPath],
   homeFolder: ['/home/me', '/home/me/.docker/config.json', (s) => s.registry.dockerConfigPath],

@@ -29,7 +29,7 @@ export function makeSettings(given: Given): SettingsResult {
   const canMoveCursor = values.terminalType !== 'dumb';
   const colour = canMoveCursor && !values.noColor;
   const http = makeHttpSettings(given, { faults, alarms, warnings });
-  const engines = readEngines(given, dockerFolder(values), faults);
+  const engines = readEngines(given, dockerFolder(values), { faults, warnings });
   const settings: Settings = {
     service: serviceSettings(given, { servesApi: http.groups.length > 0 }),
     request: {
@@ -59,7 +59,7 @@ export function makeSettings(given: Given): SettingsResult {
       waves: values.waves === undefined ? undefined : { text: values.waves, pauseMs: values.wavePauseMs },
       userRuntimeFolder: values.userRuntimeFolder,
       apiVersion: values.engineApiVersion?.replace(/^v/, ''),
-      tls: engineTls(given, engines, faults),
+      tls: engineTls(given, engines, { dockerFolder: dockerFolder(values), faults }),
       tlsForTcp: values.engineTlsVerify || values.engineCertPath !== undefined,
     },
     registry: {

@@ -113,6 +113,15 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     meaning: 'Check whether the engine answers, then exit with 0 if it does: for the HEALTHCHECK of an image',
     commands: ['run'],
   },
+  dockerContext: {
+    kind: 'text',
+    plainEnv: ['DOCKER_CONTEXT'],
+    isAmbient: true,
+    placeholder: 'NAME',
+    defaultMeaning: 'the one of docker context use',
+    meaning: "Engine of Docker's context store that is used where neither --host nor --context names one",
+    example: 'nas',
+  },
   userRuntimeFolder: {
     kind: 'text',
     plainEnv: ['XDG_RUNTIME_DIR'],

@@ -18,14 +18,16 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
   dockerConfigFolder: {
     kind: 'text',
     plainEnv: ['DOCKER_CONFIG'],
+    commands: [...commands, 'containers'],
     placeholder: 'FOLDER',
     defaultMeaning: '/config.json if there is one, else ~/.docker',
-    meaning: "Folder of Docker's config.json, with logins and credential helpers",
+    meaning: "Folder of Docker's config.json, with logins, credential helpers and contexts",
     example: '/home/me/.docker',
   },
   homeFolder: {
     kind: 'text',
     plainEnv: ['HOME'],
+    commands: [...commands, 'containers'],
     isAmbient: true,
     placeholder: 'FOLDER',
     meaning: 'Home folder, with .docker/config.json',

@@ -194,6 +194,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   engineCertPath: tls,
   engineApiVersion: options('--api-version is the version of every call that has one'),
   healthCheck: none('the engine is asked whether it answers, and nothing else'),
+  dockerContext: contexts('DOCKER_CONTEXT and docker context use are followed, as by the docker command'),
   userRuntimeFolder: options('the socket of a rootless engine is found in XDG_RUNTIME_DIR, where there is no other'),
 
   dockerConfigFolder: privately,

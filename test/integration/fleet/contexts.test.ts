@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { catalogue } from '../../lab/registry/catalogue.ts';
@@ -44,5 +44,46 @@ describeInLab('contexts', (lab) => {
     expect([alone.code, alone.stdout], alone.stderr).toEqual([0, expect.stringContaining('1 up to date')]);
     const unknown = await upkeep('check', '--context', 'nobody');
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('the context "nobody" is not in')]);
+  });
+
+  test('DOCKER_CONTEXT and docker context use are followed, as by the docker command', async (context) => {
+    if (isPodman) skipBecause(context, 'Podman’s service speaks no TLS');
+    const { caFile, serverCertificate, serverKey, dockerClient } = lab.pki;
+    const certificates = ['--tlscacert', caFile, '--tlscert', serverCertificate, '--tlskey', serverKey];
+    const args = ['--host', 'tcp://127.0.0.1:23763', '--tlsverify', ...certificates];
+    const far = await lab.startEngine({ name: 'context-far', args });
+    onTestFinished(() => far.remove());
+    const image = `${lab.registry.host}/contexts/app:2`;
+    await pushImage(lab.registry, 'contexts/app', '2', catalogue['plain-v1']);
+    for (const [engine, name] of [
+      [lab.engine, 'near-web'],
+      [far, 'far-web'],
+    ] as const) {
+      await engine.pull(image);
+      await engine.run(name, image, { StopTimeout: 1 });
+    }
+    onTestFinished(() => lab.engine.clear());
+    const folder = mkdtempSync(join(lab.dir, 'docker-'));
+    addContext(folder, 'near', `unix://${lab.engine.socket}`);
+    addContext(folder, 'far', 'tcp://127.0.0.1:23763', dockerClient);
+    const seen = async (env: Record<string, string>, ...words: readonly string[]) => {
+      const { code, stdout, stderr } = await runUpkeep(['containers', ...words], {
+        env: { DOCKER_CONFIG: folder, ...env },
+      });
+      return `${code} ${/near-web|far-web/.exec(stdout)?.[0] ?? ''} ${stderr}`;
+    };
+    const use = (currentContext: string) =>
+      writeFileSync(join(folder, 'config.json'), JSON.stringify({ currentContext }));
+    expect(await seen({ DOCKER_CONTEXT: 'far' })).toMatch(/^0 far-web/);
+    use('far');
+    expect(await seen({})).toMatch(/^0 far-web/);
+    expect(await seen({ DOCKER_CONTEXT: 'near' })).toMatch(/^0 near-web/);
+    expect(await seen({ DOCKER_HOST: `unix://${lab.engine.socket}` })).toMatch(/^0 near-web/);
+    expect(await seen({}, '--host', `unix://${lab.engine.socket}`)).toMatch(/^0 near-web/);
+    expect(await seen({ DOCKER_CONTEXT: 'nobody' })).toMatch(/^1 .*the context "nobody" is not in/);
+    use('nobody');
+    expect(await seen({})).toMatch(/near-web .*not the one of .+docker context use.+nobody.+ is not in/);
+    cpSync(dockerClient, folder, { recursive: true });
+    expect(await seen({ DOCKER_HOST: 'tcp://127.0.0.1:23763', DOCKER_TLS_VERIFY: '1' })).toMatch(/^0 far-web/);
   });
 });
