@@ -21,5 +21,8 @@ export async function openRegistry(
     listings: folder === undefined ? undefined : (await import('./memory.ts')).openListings(folder, { log }),
     hubMirrors: (signal) => ask(({ hubMirrors }) => hubMirrors, signal),
     insecureRegistries: (signal) => ask(({ insecureRegistries }) => insecureRegistries, signal),
+    prefersPodman: async () =>
+      !registry.isDockerConfigChosen &&
+      (await ask(({ kind }) => (kind === 'podman' ? [kind] : [])).catch(() => [])).length > 0,
   });
 }

@@ -129,7 +129,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
   ): Promise<RegistryCredentials | undefined> {
     const registry = reference.registry.toLowerCase();
     try {
-      return forEngine(await orAborted(credentials.find(registry), signal));
+      return forEngine(await orAborted(credentials.find(registry, reference.repository), signal));
     } catch (error) {
       throw error instanceof RegistryFailure
         ? explain(error, 'log in for', reference, { asked: registry, showable })

@@ -10,6 +10,20 @@ export function dockerConfigPath({ dockerConfigFolder, homeFolder }: OptionValue
   return homeFolder === undefined ? undefined : join(homeFolder, '.docker', 'config.json');
 }
 
+/** Where Podman looks for logins: https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md */
+export function podmanAuthFiles(
+  { registryAuthFile, userRuntimeFolder, configHomeFolder, homeFolder }: OptionValues,
+  userId: number | undefined,
+): { readonly chosen: string | undefined; readonly usual: readonly string[] } {
+  const configHome = configHomeFolder ?? (homeFolder && join(homeFolder, '.config'));
+  const folders = [userRuntimeFolder, userId === undefined ? undefined : `/run/containers/${userId}`, configHome];
+  const usual = folders.flatMap((folder, at) => {
+    if (folder === undefined) return [];
+    return at === 1 ? join(folder, 'auth.json') : join(folder, 'containers', 'auth.json');
+  });
+  return { chosen: registryAuthFile, usual };
+}
+
 export function dockerFolder(values: OptionValues): string | undefined {
   const path = dockerConfigPath(values);
   return path === undefined ? undefined : dirname(path);

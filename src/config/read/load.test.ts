@@ -134,6 +134,8 @@ const effects: Readonly<
   userRuntimeFolder: ['/run/user/7', '/run/user/7', (s) => s.engine.userRuntimeFolder],
   dockerConfigFolder: ['/docker', '/docker/config.json', (s) => s.registry.dockerConfigPath],
   homeFolder: ['/home/me', '/home/me/.docker/config.json', (s) => s.registry.dockerConfigPath],
+  registryAuthFile: ['/auth.json', '/auth.json', (s) => s.registry.authFiles.chosen],
+  configHomeFolder: ['/home/me/.cfg', '/home/me/.cfg/containers/auth.json', (s) => s.registry.authFiles.usual.at(-1)],
   repoHost: ['registry.example:5000', 'registry.example:5000', (s) => s.registry.repoHost],
   repoUser: ['robot', 'robot', (s) => s.registry.repoUser],
   repoPassword: ['hunter2', 'hunter2', (s) => s.registry.repoPass],
@@ -350,6 +352,23 @@ describe('precedence', () => {
       warnings: ['The quotation marks around the value of UPKEEP_HTTP_API_TOKEN are not part of it'],
     });
     expect(loaded.kind === 'command' && JSON.stringify(loaded.settings.http)).not.toContain(String.raw`\"hunter22`);
+  });
+
+  test('the logins of Podman are looked for where Podman looks', () => {
+    const userId = process.getuid?.() ?? 0;
+    const placesIn = (environment: Record<string, string>) => settingsOf([], environment).registry.authFiles;
+    expect(placesIn({ HOME: '/home/me', XDG_RUNTIME_DIR: '/run/user/7' })).toEqual({
+      chosen: undefined,
+      usual: [
+        '/run/user/7/containers/auth.json',
+        `/run/containers/${userId}/auth.json`,
+        '/home/me/.config/containers/auth.json',
+      ],
+    });
+    expect(placesIn({ REGISTRY_AUTH_FILE: '/a.json' })).toEqual({
+      chosen: '/a.json',
+      usual: [`/run/containers/${userId}/auth.json`],
+    });
   });
 
   test('a bad value that a flag or a better variable overrules is not looked at', () => {

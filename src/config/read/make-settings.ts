@@ -8,7 +8,7 @@ import type { OptionKey, OptionValues } from '../table/options.ts';
 import { readNamedFile } from '../given/secrets.ts';
 import { serviceSettings } from './service-settings.ts';
 import { outputOptions, requestOptions, type Settings } from './process-settings.ts';
-import { dockerConfigPath, dockerFolder } from './docker-config-path.ts';
+import { dockerConfigPath, dockerFolder, podmanAuthFiles } from './docker-config-path.ts';
 import { scheduleJitterOf, scheduleOf, scheduleSource } from './schedule-settings.ts';
 
 export type SettingsResult = {
@@ -64,6 +64,8 @@ export function makeSettings(given: Given): SettingsResult {
     },
     registry: {
       dockerConfigPath: dockerConfigPath(values),
+      isDockerConfigChosen: values.dockerConfigFolder !== undefined,
+      authFiles: podmanAuthFiles(values, process.getuid?.()),
       repoUser: values.repoUser,
       repoPass: values.repoPassword,
       repoHost: values.repoHost,

@@ -93,6 +93,10 @@ export type WaveSettings = { readonly text: string; readonly pauseMs: number };
 export type RegistrySettings = {
   /** The folder of Docker's config.json; undefined: none. */
   readonly dockerConfigPath: string | undefined;
+  /** The user has named that folder, so Podman's usual files come after it. */
+  readonly isDockerConfigChosen: boolean;
+  /** Files of Podman with logins: the one that the user has named, and the usual places. */
+  readonly authFiles: { readonly chosen: string | undefined; readonly usual: readonly string[] };
   readonly repoUser: string | undefined;
   readonly repoPass: string | undefined;
   readonly repoHost: string;

@@ -33,6 +33,23 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     meaning: 'Home folder, with .docker/config.json',
     example: '/root',
   },
+  registryAuthFile: {
+    kind: 'text',
+    plainEnv: ['REGISTRY_AUTH_FILE'],
+    placeholder: 'FILE',
+    defaultMeaning: "the places of Podman's auth.json",
+    meaning: 'File with logins in the form of Podman, before all others',
+    example: '/run/secrets/auth.json',
+  },
+  configHomeFolder: {
+    kind: 'text',
+    plainEnv: ['XDG_CONFIG_HOME'],
+    isAmbient: true,
+    placeholder: 'FOLDER',
+    defaultMeaning: '~/.config',
+    meaning: 'Folder with containers/auth.json, a file with logins of Podman',
+    example: '/home/me/.config',
+  },
   repoUser: {
     kind: 'text',
     plainEnv: ['REPO_USER'],

@@ -90,6 +90,7 @@ const login = registries(
   'the login is found in HOME, and without one REPO_USER and REPO_PASS are it where REPO_HOST says so, also for the pull',
 );
 const httpProxy = registries('HTTP_PROXY leads to registries with plain HTTP, but not to those of NO_PROXY');
+const podmanLogins = privateRegistries('set-up logins of Podman: those of auth.json are found in each of its places');
 const systemTrust = registries(
   'the authorities of the system are trusted, as are those of SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS together',
 );
@@ -199,6 +200,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
 
   dockerConfigFolder: privately,
   homeFolder: login,
+  registryAuthFile: podmanLogins,
+  configHomeFolder: podmanLogins,
   repoHost: login,
   repoUser: login,
   repoPassword: login,

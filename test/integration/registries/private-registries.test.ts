@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
@@ -156,6 +156,43 @@ describeInLab('private registries', (lab) => {
       expect(run.stdout + run.stderr).not.toContain(wrong);
       expect(await scene.engine.inspect('web')).toMatchObject({ Id: id, State: { Running: true } });
     });
+  });
+
+  test('set-up logins of Podman: those of auth.json are found in each of its places, the longest key first', async () => {
+    const target = await registryOf({ auth: 'basic' });
+    const image = `${target.host}/team/app:stable`;
+    const auths = {
+      [target.host]: loginEntry(username, wrong),
+      [`${target.host}/team`]: loginEntry(username, right),
+      [`${target.host}/team/ap`]: loginEntry(username, wrong),
+    };
+    const folderWith = (...path: readonly string[]) => {
+      const top = mkdtempSync(join(lab.dir, 'podman-'));
+      const file = join(top, ...path, 'auth.json');
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, JSON.stringify({ auths }));
+      return { top, file };
+    };
+    const run = `/run/containers/${process.getuid?.() ?? 0}`;
+    const places: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
+      REGISTRY_AUTH_FILE: () => ({ REGISTRY_AUTH_FILE: folderWith().file }),
+      XDG_RUNTIME_DIR: () => ({ XDG_RUNTIME_DIR: folderWith('containers').top }),
+      XDG_CONFIG_HOME: () => ({ XDG_CONFIG_HOME: folderWith('containers').top }),
+      HOME: () => ({ HOME: folderWith('.config', 'containers').top }),
+      [run]: () => {
+        mkdirSync(run, { recursive: true });
+        writeFileSync(join(run, 'auth.json'), JSON.stringify({ auths }));
+        closing.push(() => rmSync(join(run, 'auth.json')));
+        return {};
+      },
+    };
+    await stale({ engine: lab.engine, target, repository: 'team/app', image, key: target.host });
+    for (const [place, env] of Object.entries(places)) {
+      const upkeep = upkeepScene({ socket: lab.engine.socket, env: env() });
+      expect((await upkeep.check())['web']?.status, place).toBe('stale');
+    }
+    const upkeep = upkeepScene({ socket: lab.engine.socket, env: places['REGISTRY_AUTH_FILE']?.() ?? {} });
+    expect((await upkeep.update()).outcomes['web']).toMatchObject({ outcome: 'updated' });
   });
 
   test('what the engine may not pull has failed, with what to do, also where the engine says that it is not found', async () => {

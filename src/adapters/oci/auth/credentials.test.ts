@@ -238,3 +238,91 @@ test.each<[string, object | undefined, unknown]>([
   const registry = rig.registry({ dockerConfigPath: rig.dockerConfig({ auths }) });
   expect(await registry.credentialsFor(parseImageReference(image))).toEqual(expected);
 });
+
+describe('the logins of Podman', () => {
+  const login = (username: string) => ({ auth: Buffer.from(`${username}:secret`).toString('base64') });
+
+  /** Writes the file, and returns its path. */
+  function authFile(auths: object): string {
+    const file = join(rig.folder(), 'auth.json');
+    writeFileSync(file, JSON.stringify({ auths }));
+    return file;
+  }
+
+  const finder = (options: Partial<CredentialOptions>) => {
+    const credentials = createCredentials({ clock: createFakeClock(), ...options });
+    return (name: string) => {
+      const [registry = '', ...rest] = name.split('/');
+      return userOf(credentials.find(registry, rest.join('/')));
+    };
+  };
+
+  test('the longest key that names the image counts', async () => {
+    const usual = authFile({
+      'quay.io/acme': login('acme'),
+      'quay.io': login('all'),
+      'quay.io/acme/app/deep': login('deep'),
+      'docker.io/library': login('library'),
+      'https://index.docker.io/v1/': login('hub'),
+      'Registry.Test:5000/Team': login('team'),
+      'ghcr.io/one': login('one'),
+    });
+    const find = finder({ authFiles: { chosen: undefined, usual: [usual] } });
+    for (const [name, user] of [
+      ['quay.io/acme/app', 'acme'],
+      ['quay.io/acme/app/deep', 'deep'],
+      ['quay.io/acme/app/deeper', 'acme'],
+      ['quay.io/acmes/app', 'all'],
+      ['quay.io/other', 'all'],
+      ['docker.io/library/nginx', 'library'],
+      ['docker.io/me/nginx', 'hub'],
+      ['registry.test:5000/Team/app', 'team'],
+      ['registry.test:5000/app', undefined],
+      ['ghcr.io/one/app', 'one'],
+      ['ghcr.io/two/app', undefined],
+    ] as const)
+      expect(await find(name), name).toBe(user);
+  });
+
+  test("in Docker's file too, where a key with a path is else that of its whole registry", async () => {
+    const dockerConfigPath = rig.dockerConfig({ auths: { 'ghcr.io/one': login('one'), 'ghcr.io/two/': login('two') } });
+    const find = finder({ dockerConfigPath });
+    expect(await find('ghcr.io/two/app')).toBe('two');
+    expect(await find('ghcr.io/three/app')).toBe('one');
+  });
+
+  test('the first file with a login counts: the chosen one, then that of Docker, and with Podman its own before', async () => {
+    const dockerConfigPath = rig.dockerConfig({ auths: { 'a.test': login('docker'), 'b.test': login('docker') } });
+    const usual = [join(rig.folder(), 'none'), authFile({ 'a.test': login('run'), 'c.test': login('run') })];
+    const chosen = authFile({ 'b.test': login('chosen') });
+    const onDocker = finder({ dockerConfigPath, authFiles: { chosen, usual } });
+    expect(await onDocker('a.test/app')).toBe('docker');
+    expect(await onDocker('b.test/app')).toBe('chosen');
+    expect(await onDocker('c.test/app')).toBe('run');
+    const prefersPodman = () => Promise.resolve(true);
+    const onPodman = finder({ dockerConfigPath, authFiles: { chosen, usual }, prefersPodman });
+    expect(await onPodman('a.test/app')).toBe('run');
+    expect(await onPodman('b.test/app')).toBe('chosen');
+    const repoUser = finder({ ...repo, repoHost: 'c.test', authFiles: { chosen, usual } });
+    expect(await repoUser('c.test/app')).toBe('run');
+  });
+
+  test('a login of a namespace asks for no access to other repositories', async () => {
+    const usual = authFile({ 'quay.io/acme': login('acme'), 'quay.io': login('all') });
+    const credentials = createCredentials({
+      clock: createFakeClock(),
+      authFiles: { chosen: undefined, usual: [usual] },
+    });
+    expect(await credentials.find('quay.io', 'acme/app')).toMatchObject({ isNamespaced: true });
+    expect(await credentials.find('quay.io', 'app')).not.toHaveProperty('isNamespaced');
+  });
+
+  test('a damaged file is named, wherever it is', async () => {
+    const file = join(rig.folder(), 'auth.json');
+    writeFileSync(file, 'secret');
+    const find = finder({ authFiles: { chosen: undefined, usual: [file] } });
+    await expect(find('quay.io/app')).rejects.toThrow(
+      `the logins in "${file}" cannot be read: it is not a JSON object`,
+    );
+  });
+});

@@ -1,8 +1,8 @@
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { askHelper, type HelperAnswer } from './credential-helper.ts';
-import { hubKey, registryOfKey, type Credential } from './docker-config.ts';
-import { createDockerConfigFile } from './docker-config-file.ts';
+import { entryFor, hubKey, registryOfKey, type Credential, type DockerConfig } from './docker-config.ts';
+import { type ConfigPlace, createDockerConfigFile } from './docker-config-file.ts';
 import { createLru } from '../async/lru.ts';
 import { createSingleFlight } from '../async/single-flight.ts';
 
@@ -11,6 +11,10 @@ export type CredentialOptions = {
   readonly log?: Log | undefined;
   /** Path of Docker's `config.json`; undefined: none. */
   readonly dockerConfigPath?: string | undefined;
+  /** Podman's files of logins; absent: none. */
+  readonly authFiles?: AuthFiles | undefined;
+  /** Whether the engine is Podman, whose own files then come before Docker's. Asked only where both have a login. */
+  readonly prefersPodman?: () => Promise<boolean>;
   /** A login for the one registry `repoHost`, unless `config.json` has one. Needs `repoPass`. */
   readonly repoUser?: string | undefined;
   readonly repoPass?: string | undefined;
@@ -20,6 +24,9 @@ export type CredentialOptions = {
   readonly helperDeadlineMs?: number | undefined;
 };
 
+/** `chosen`: the file that the user has named, before all others. `usual`: the places where Podman looks, in its order. */
+export type AuthFiles = { readonly chosen: string | undefined; readonly usual: readonly string[] };
+
 /** The login for a registry, with a text for messages about refusals. */
 export type Login = {
   /** Registry host in its normalised form. */
@@ -28,40 +35,45 @@ export type Login = {
   readonly credential: Credential | undefined;
   /** The source of the login, or why there is none, as a clause for a message. */
   readonly origin: string;
+  /** It is for a part of the registry, so it is no login for other repositories. */
+  readonly isNamespaced?: true;
 };
 
 export type Credentials = {
   /** `registry` as in a normalised reference. Throws a `RegistryFailure` when `config.json` cannot be read. */
-  readonly find: (registry: string) => Promise<Login>;
+  readonly find: (registry: string, repository?: string) => Promise<Login>;
   /** Like `find`, without `repoUser`: for mirrors, and for targets of redirects. */
-  readonly findOwn: (registry: string) => Promise<Login>;
+  readonly findOwn: (registry: string, repository?: string) => Promise<Login>;
   /** Drops the cached answer of the helper. Call it after a refusal. */
   readonly forget: (registry: string) => void;
 };
 
 /**
- * Searches in Docker's order: the registry's helper, the helper for all, the file itself
- * (https://docs.docker.com/reference/cli/docker/login/#credential-helpers).
+ * Searches each file in Docker's order: the registry's helper, the helper for all, the file itself
+ * (https://docs.docker.com/reference/cli/docker/login/#credential-helpers). The first file with a login counts.
  */
 export function createCredentials(options: CredentialOptions): Credentials {
   const { clock, log, dockerConfigPath, helperDeadlineMs = 10_000 } = options;
   const { repoUser = '', repoPass = '', repoHost = 'docker.io' } = options;
   const repoRegistry = canonicalHubHost(registryOfKey(repoHost.trim()));
   const hinted = createLru<true>(maxRemembered);
-  const file = quoted(dockerConfigPath ?? 'config.json', 300);
-  const readConfig = createDockerConfigFile(clock, dockerConfigPath);
+  const { authFiles, prefersPodman = () => Promise.resolve(false) } = options;
+  const open = (place: ConfigPlace): ConfigFile => ({ ...place, read: createDockerConfigFile(clock, place) });
+  const chosen = [authFiles?.chosen].flatMap((path) => (path === undefined ? [] : open({ path, form: 'podman' })));
+  const docker = [dockerConfigPath].flatMap((path) => (path === undefined ? [] : open({ path, form: 'docker' })));
+  const usual = (authFiles?.usual ?? []).map((path) => open({ path, form: 'podman', isUsual: true }));
   const remembered = createLru<Remembered>(maxRemembered);
   const flight = createSingleFlight<HelperAnswer>();
 
   return {
-    async find(registry) {
-      const { login, isSettled } = await search(registry);
+    async find(registry, repository) {
+      const { login, isSettled } = await search(registry, repository);
       if (isSettled || repoUser === '' || repoPass === '') return login;
       if (canonicalHubHost(registry) !== repoRegistry) return withoutRepoLogin(login);
       const credential = { kind: 'password', username: repoUser, password: repoPass } as const;
       return { registry, credential, origin: 'the login of REPO_USER and REPO_PASS' };
     },
-    findOwn: async (registry) => (await search(registry)).login,
+    findOwn: async (registry, repository) => (await search(registry, repository)).login,
     forget: (registry) => remembered.delete(registry),
   };
 
@@ -77,9 +89,44 @@ export function createCredentials(options: CredentialOptions): Credentials {
     return { registry, credential, origin: `${origin} (REPO_USER is for ${quoted(repoRegistry)})` };
   }
 
-  async function search(registry: string): Promise<Found> {
-    const config = await readConfig();
-    const entry = config.logins.get(registry);
+  async function search(registry: string, repository: string | undefined): Promise<Found> {
+    const named = await searchIn(chosen, registry, repository);
+    if (named?.login.credential !== undefined) return named;
+    const ofDocker = await searchIn(docker, registry, repository);
+    const ofPodman = await searchIn(usual, registry, repository);
+    const [first, second] =
+      ofPodman?.login.credential !== undefined && (ofDocker?.login.credential === undefined || (await prefersPodman()))
+        ? [ofPodman, ofDocker]
+        : [ofDocker, ofPodman];
+    return (
+      [first, named, second].find((found) => found?.isSettled === true) ?? first ?? named ?? second ?? nothing(registry)
+    );
+  }
+
+  /** In the first of the files with a login, or the reason why the first with an entry has none. Undefined: there are no files. */
+  async function searchIn(
+    files: readonly ConfigFile[],
+    registry: string,
+    repository: string | undefined,
+  ): Promise<Found | undefined> {
+    let without: Found | undefined;
+    for (const file of files) {
+      const found = await searchFile(file, registry, repository);
+      if (found.login.credential !== undefined) return found;
+      if (without === undefined || (found.isSettled && !without.isSettled)) without = found;
+    }
+    return without;
+  }
+
+  async function searchFile(
+    { path, read }: ConfigFile,
+    registry: string,
+    repository: string | undefined,
+  ): Promise<Found> {
+    const config = await read();
+    const entry = entryFor(config, registry, repository);
+    const isNamespaced = entry !== config.logins.get(registry);
+    const file = quoted(path, 300);
     // An empty name means the file: the default helper is not used for this registry.
     const helper = (config.helpers.get(registry) ?? config.store) || undefined;
     const answer = helper === undefined ? none : await ask(helper, registry);
@@ -88,15 +135,15 @@ export function createCredentials(options: CredentialOptions): Credentials {
       isSettled: true,
     });
     if (answer.kind === 'found') return settled(answer.credential, `the login from docker-credential-${helper}`);
-    if (typeof entry === 'object') return settled(entry, `the login in ${file}`);
+    if (typeof entry === 'object') {
+      const found = settled(entry, `the login in ${file}`);
+      return isNamespaced ? { ...found, login: { ...found.login, isNamespaced } } : found;
+    }
+    const why = entry === 'malformed' ? `its login in ${file} cannot be read` : noLogin;
     return {
-      login: { registry, credential: undefined, origin: answer.kind === 'failed' ? answer.why : noLogin(entry) },
+      login: { registry, credential: undefined, origin: answer.kind === 'failed' ? answer.why : why },
       isSettled: entry === 'malformed' || (helper !== undefined && (entry === 'empty' || config.helpers.has(registry))),
     };
-  }
-
-  function noLogin(entry: 'empty' | 'malformed' | undefined): string {
-    return entry === 'malformed' ? `its login in ${file} cannot be read` : 'there is no login for it';
   }
 
   async function ask(helper: string, registry: string): Promise<HelperAnswer> {
@@ -110,6 +157,14 @@ export function createCredentials(options: CredentialOptions): Credentials {
       return answer;
     });
   }
+}
+
+type ConfigFile = ConfigPlace & { readonly read: () => Promise<DockerConfig> };
+
+const noLogin = 'there is no login for it';
+
+function nothing(registry: string): Found {
+  return { login: { registry, credential: undefined, origin: noLogin }, isSettled: false };
 }
 
 /** Maps the web host names of Docker Hub, which `config.json` does not use, to `docker.io`. */

@@ -7,10 +7,14 @@ export type Credential =
   /** Sent to the registry unchanged. */
   | { readonly kind: 'registry-token'; readonly registryToken: string };
 
-/** The logins of a Docker `config.json`, by registry as in a normalised reference. */
+/** `empty`: the helper has the login. `malformed`: the entry cannot be read. */
+export type Entry = Credential | 'empty' | 'malformed';
+
+/** The logins of Docker's `config.json` or Podman's `auth.json`, by registry as in a normalised reference. */
 export type DockerConfig = {
-  /** `empty`: the helper has the login. `malformed`: the entry cannot be read. */
-  readonly logins: ReadonlyMap<string, Credential | 'empty' | 'malformed'>;
+  readonly logins: ReadonlyMap<string, Entry>;
+  /** Logins for a part of a registry, by `registry/namespace` or `registry/repository`. */
+  readonly namespaced: ReadonlyMap<string, Entry>;
   /** Names of helper programs, without `docker-credential-`; empty: none. */
   readonly helpers: ReadonlyMap<string, string>;
   /** The helper for all other registries. */
@@ -19,16 +23,38 @@ export type DockerConfig = {
 
 /**
  * Undefined when the text is not a JSON object. Fields:
- * https://github.com/docker/cli/blob/master/cli/config/configfile/file.go
+ * https://github.com/docker/cli/blob/master/cli/config/configfile/file.go and
+ * https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md In Docker's file a key with a path is that
+ * of a whole registry, unless a longer one matches better; in Podman's it is not.
  */
-export function parseDockerConfig(text: string): DockerConfig | undefined {
+export function parseDockerConfig(text: string, form: 'docker' | 'podman' = 'docker'): DockerConfig | undefined {
   const config = parseJsonObject(text);
   if (config === undefined) return undefined;
+  const auths = objectOf(config['auths']) ?? {};
+  const isNamespaced = (key: string): boolean => /^[^/]+\/[^/]/.test(key) && !key.includes('://');
+  const whole = Object.fromEntries(Object.entries(auths).filter(([key]) => form === 'docker' || !isNamespaced(key)));
+  const parts = Object.entries(auths).filter(([key]) => isNamespaced(key));
   return {
-    logins: byRegistry(config['auths'], (entry) => readLogin(objectOf(entry) ?? {})),
+    logins: byRegistry(whole, (entry) => readLogin(objectOf(entry) ?? {})),
+    namespaced: new Map(parts.map(([key, entry]) => [namespaceOf(key), readLogin(objectOf(entry) ?? {})])),
     helpers: byRegistry(config['credHelpers'], stringOf),
     store: stringOf(config['credsStore']),
   };
+}
+
+/** The login for a repository: that of the longest namespace, else that of the registry. */
+export function entryFor({ logins, namespaced }: DockerConfig, registry: string, repository = ''): Entry | undefined {
+  const parts = repository.split('/');
+  for (let length = parts.length; length > 0 && namespaced.size > 0; length -= 1) {
+    const entry = namespaced.get([registry, ...parts.slice(0, length)].join('/'));
+    if (entry !== undefined) return entry;
+  }
+  return logins.get(registry);
+}
+
+function namespaceOf(key: string): string {
+  const [, ...path] = key.replace(/\/+$/, '').split('/');
+  return [registryOfKey(key), ...path].join('/');
 }
 
 /** `https://index.docker.io/v1/` is `docker.io`. A scheme and a path do not identify a registry. */

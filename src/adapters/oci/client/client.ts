@@ -101,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
     const login = await orAborted(endpoint.login(), signal);
     if (login.credential !== undefined && !(await maySend(scheme, endpoint, signal)))
       throw loginWithheld(endpoint.host, login);
-    const companions = endpoint.isBehind ? [] : host.foreseen;
+    const companions = endpoint.isBehind || login.isNamespaced ? [] : host.foreseen;
     return authorize({ challenge, host: endpoint.host, scheme, scopes, login, companions }, signal);
   }
 
@@ -134,7 +134,7 @@ export function createClient(options: ClientOptions): Client {
     const path = `/v2/${ask.repository}/${ask.path.replace(/\?.*$/s, '')}`;
     if (status !== 401 || url?.protocol !== 'https:' || endpoint.isBehind || !url.pathname.endsWith(path))
       return undefined;
-    const login = () => credentials.findOwn(registryOfKey(url.host));
+    const login = () => credentials.findOwn(registryOfKey(url.host), ask.repository);
     const prefix = url.pathname.slice(0, -path.length);
     return { host: url.host, prefix, scheme: 'https', patience: endpoint.patience, login, isBehind: true };
   }

@@ -40,14 +40,14 @@ export function createEndpoints({ clock, log, credentials, hubMirrors }: Endpoin
     return [];
   });
 
-  return async function endpointsOf({ registry }, signal) {
+  return async function endpointsOf({ registry, repository }, signal) {
     const isHub = registry === 'docker.io';
     const origin: Endpoint = {
       host: isHub ? hubHost : registry.toLowerCase(),
       prefix: '',
       scheme: undefined,
       patience: usualRetries,
-      login: () => credentials.find(registry.toLowerCase()),
+      login: () => credentials.find(registry.toLowerCase(), repository),
     };
     return isHub ? [...(await mirrors(signal)), origin] : [origin];
   };
