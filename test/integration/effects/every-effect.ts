@@ -90,7 +90,9 @@ const login = registries(
   'the login is found in HOME, and without one REPO_USER and REPO_PASS are it where REPO_HOST says so, also for the pull',
 );
 const httpProxy = registries('HTTP_PROXY leads to registries with plain HTTP, but not to those of NO_PROXY');
-const podmanLogins = privateRegistries('set-up logins of Podman: those of auth.json are found in each of its places');
+const podmanLogins = privateRegistries(
+  'set-up logins of Podman: those of auth.json are found in each of its places, the longest key first',
+);
 const systemTrust = registries(
   'the authorities of the system are trusted, as are those of SSL_CERT_FILE, SSL_CERT_DIR and NODE_EXTRA_CA_CERTS together',
 );
