@@ -8,6 +8,7 @@ import {
   judgeServiceAlone,
   platformsOf,
   subjectOfService,
+  whyHeldByLabel,
 } from '../../domain/swarm/update/service-verdict.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { Question } from './ask-registry.ts';
@@ -56,7 +57,13 @@ export function questionsAbout(
     settle: (verdict) => {
       verdicts.push(verdict);
       if (verdicts.length === platforms.length)
-        settle(joinVerdicts(service, image, verdicts, { failures: own, retryFailed }));
+        settle(heldByLabel(joinVerdicts(service, image, verdicts, { failures: own, retryFailed }), service, settings));
     },
   }));
+}
+
+/** A label that restrains updates holds the service back where it cannot be followed. */
+function heldByLabel(verdict: Verdict, service: SwarmService, settings: ServiceSettings): Verdict {
+  const why = verdict.status === 'stale' ? whyHeldByLabel(service, settings) : undefined;
+  return why === undefined ? verdict : { ...verdict, status: 'held', hold: 'other', reason: why };
 }

@@ -51,7 +51,7 @@ export async function rollBackServices(
   runId: string,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
-  const outcomes = await runServices(outside, settings, planned, runId, signal);
+  const outcomes = await runServices(outside, settings, planned, { runId }, signal);
   const back = planned.filter(({ id }) => outcomes.get(id)?.outcome === 'updated');
   const reason = 'A person rolled it back';
   for (const { id, name, from } of back)

@@ -16,7 +16,7 @@ export async function runServices(
   outside: Outside,
   settings: ServiceSettings,
   planned: readonly PlannedService[],
-  runId: string,
+  { runId, whyNotNow }: ServiceRun,
   signal?: AbortSignal,
 ): Promise<Outcomes> {
   const { swarm, log } = outside;
@@ -32,6 +32,8 @@ export async function runServices(
     return slots.run(async () => {
       if (signal?.aborted) return leftAlone(service, 'The run was cancelled before its turn');
       try {
+        const why = await whyNotNow?.([service.id]);
+        if (why !== undefined) return { ...leftAlone(service, why), outcome: 'deferred' };
         return await updateService(world, settings, service, runId, signal);
       } catch (error) {
         if (signal?.aborted) return leftAlone(service, 'The run was cancelled before its turn');
@@ -48,6 +50,12 @@ export async function runServices(
   const outcomes = await Promise.all([...ends.values()]);
   return new Map(outcomes.map((outcome) => [outcome.containerId ?? '', outcome]));
 }
+
+export type ServiceRun = {
+  readonly runId: string;
+  /** Called just before an update begins. Returns why services with these ids must not be updated now. */
+  readonly whyNotNow?: ((ids: readonly string[]) => Promise<string | undefined>) | undefined;
+};
 
 /** The outcome of a service that was not changed. */
 export function leftAlone({ id, name, image, from }: PlannedService, reason: string): ContainerOutcome {

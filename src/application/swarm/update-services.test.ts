@@ -207,3 +207,70 @@ test('a service stays, if its nodes need several images of an index that is not 
   });
   expect(scene.image()).toBe(before);
 });
+
+const labelled = (Labels: Readonly<Record<string, string>>): Wish => ({
+  edit: (spec) => Object.assign(spec, { Labels }),
+});
+
+test.each<[string, Partial<ServiceSettings>, string]>([
+  ['upkeep.approve: true', {}, 'Waits for approval'],
+  ['com.centurylinklabs.watchtower.approve: true', {}, 'Waits for approval'],
+  ['upkeep.approve: whatever', {}, 'Waits for approval'],
+  ['upkeep.window: Mon 00:00-00:01', {}, 'Its window opens'],
+  ['upkeep.window: at night', {}, 'Its window cannot be read'],
+  ['upkeep.verify: team', {}, 'not signed by "team": no key of that name is given'],
+  ['upkeep.no-pull: true', {}, 'Its label "upkeep.no-pull" cannot be followed on a service'],
+  ['com.centurylinklabs.watchtower.no-pull: true', {}, 'cannot be followed on a service'],
+  ['upkeep.health-probe: http://:80/', {}, 'Its label "upkeep.health-probe" cannot be followed'],
+  ['upkeep.lifecycle.pre-update: exit 75', { lifecycleHooks: true }, 'Its label "upkeep.lifecycle.pre-update"'],
+  [
+    'com.centurylinklabs.watchtower.lifecycle.pre-update: exit 75',
+    { lifecycleHooks: true },
+    'Its label "com.centurylinklabs.watchtower.lifecycle.pre-update"',
+  ],
+])('a label that restrains updates holds a service too: %s', async (label, settings, reason) => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  const [name = '', value = ''] = label.split(': ');
+  await deploy(scene, 'held', labelled({ [name]: value }));
+  await deploy(scene, 'free');
+  const { outcomes, session, events } = await update(scene, settings);
+  expect(outcomes).toEqual({ free: 'updated', held: expect.toBeOneOf(['skipped', 'deferred']) });
+  expect(session.containers.find((one) => one.name === 'held')?.reason).toContain(reason);
+  expect(turns(events)).toEqual(['begin free', 'end free']);
+});
+
+test('labels of the tasks restrain too, and those of the service win', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  const task = (Labels: object, own: object = {}): Wish => ({
+    edit: (spec) => {
+      Object.assign(spec.TaskTemplate.ContainerSpec, { Labels });
+      Object.assign(spec, { Labels: own });
+    },
+  });
+  await deploy(scene, 'asked', task({ 'upkeep.approve': 'true' }));
+  await deploy(scene, 'free', task({ 'upkeep.approve': 'true' }, { 'upkeep.approve': 'false' }));
+  await deploy(scene, 'pulled', task({ 'upkeep.no-pull': 'true' }, { 'upkeep.no-pull': 'false' }));
+  const { outcomes } = await update(scene);
+  expect(outcomes).toEqual({ asked: 'skipped', free: 'updated', pulled: 'updated' });
+});
+
+test('a service whose version is approved is updated, and one that is skipped meanwhile is not', async () => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  await deploy(scene, 'web', labelled({ 'upkeep.approve': 'true' }));
+  const process = scene.startProcess();
+  const application = createApplication(process.outside, { ...defaultSettings, swarm: true });
+  const decide = (kind: 'approve' | 'skip') => {
+    const digest = application.decisions.candidateOf('web')?.digest ?? '';
+    return application.decisions.take({ kind, container: 'web', digest, by: 'me' });
+  };
+  await application.check({ images: [], containers: [] });
+  await decide('approve');
+  application.subscribe((event) => {
+    if (event.kind === 'container_checked') void decide('skip');
+  });
+  const run = async () => (await application.update({ trigger: 'command', images: [], containers: [] })).containers;
+  expect(await run()).toMatchObject([
+    { name: 'web', outcome: 'deferred', reason: expect.stringContaining('kipped by') },
+  ]);
+  expect(await run()).toMatchObject([{ name: 'web', outcome: 'skipped' }]);
+});

@@ -5,7 +5,7 @@ import type { CheckReport } from '../check/check.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';
 import { forgetFailures } from './failed-services.ts';
-import { runServices } from './run-services.ts';
+import { runServices, type ServiceRun } from './run-services.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { readServiceImage } from '../../domain/swarm/service-image.ts';
@@ -17,6 +17,8 @@ export type CheckedServices = {
   readonly report: CheckReport;
   readonly listing: Listing;
   readonly runId: string;
+  /** See `ServiceRun`. */
+  readonly whyNotNow: ServiceRun['whyNotNow'];
   /** Awaited before Upkeep's own service is updated. */
   readonly beforeOwn: (() => Promise<void>) | undefined;
 };
@@ -29,7 +31,7 @@ export type CheckedServices = {
 export async function updateBesideServices<Replaced>(
   outside: Outside,
   settings: ServiceSettings,
-  { report, listing, runId, beforeOwn }: CheckedServices,
+  { report, listing, beforeOwn, ...run }: CheckedServices,
   replaceContainers: () => Promise<Replaced>,
   signal?: AbortSignal,
 ): Promise<{ readonly replaced: Replaced; readonly services: Outcomes }> {
@@ -39,7 +41,7 @@ export async function updateBesideServices<Replaced>(
 
   async function updateOthers(listed: ServiceListing): Promise<Outcomes> {
     const others = planned.filter(({ isOwn }) => isOwn !== true);
-    const outcomes = await runServices(outside, settings, others, runId, signal);
+    const outcomes = await runServices(outside, settings, others, run, signal);
     const updated = new Set([...outcomes].flatMap(([id, { outcome }]) => (outcome === 'updated' ? [id] : [])));
     await forgetFailures(outside, listed, report.containers, updated);
     return outcomes;
@@ -51,7 +53,7 @@ export async function updateBesideServices<Replaced>(
   const [replaced, outcomes] = [await containers, await others];
   const own = planned.filter(({ isOwn }) => isOwn === true);
   if (own.length > 0) await beforeOwn?.();
-  return { replaced, services: new Map([...outcomes, ...(await runServices(outside, settings, own, runId, signal))]) };
+  return { replaced, services: new Map([...outcomes, ...(await runServices(outside, settings, own, run, signal))]) };
 }
 
 /** The same report with containers only, for the steps after an update of containers. */

@@ -69,7 +69,7 @@ export function createUpdate(parts: UpdateParts): Update {
         const { replaced, services } = await updateBesideServices(
           outside,
           settings,
-          { ...checked, beforeOwn: part?.beforeSelf },
+          { ...checked, beforeOwn: part?.beforeSelf, whyNotNow: holdCheckFor(report) },
           replaceContainers,
           signal,
         );

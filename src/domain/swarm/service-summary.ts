@@ -37,14 +37,15 @@ function isRestarting({ count, mode, replicas, update }: SwarmService): boolean 
 /** Warnings about its labels without effect on a service, with the reasons; safe to print. */
 export function labelsWithoutEffect(service: SwarmService): readonly string[] {
   return Object.keys(labelsOfService(service))
-    .filter((label) => !hasEffect(label) && !label.startsWith(journalPrefix))
+    .filter((label) => !hasEffect(label) && !holdsBack(label) && !label.startsWith(journalPrefix))
     .slice(0, mostWarnings)
     .map((label) => `The label ${quoted(label)} has no effect on a service: ${whyNot(label)}`);
 }
 
 const mostWarnings = 20;
 
-function labelsOfService({ labels, containerLabels }: SwarmService): Labels {
+/** Its own labels over those of its containers. */
+export function labelsOfService({ labels, containerLabels }: SwarmService): Labels {
   return { ...containerLabels, ...labels };
 }
 
@@ -54,9 +55,14 @@ function hasEffect(label: string): boolean {
 }
 
 /** Without its prefix. Undefined for a label of another tool. */
-function nameOf(label: string): string | undefined {
+export function nameOf(label: string): string | undefined {
   if (label.startsWith(ownPrefix)) return label.slice(ownPrefix.length);
   return label.startsWith(familyPrefix) ? label.slice(label.lastIndexOf('.') + 1) : undefined;
+}
+
+/** A label that restrains updates, and cannot be followed: it holds the service back. See `whyHeldByLabel`. */
+function holdsBack(label: string): boolean {
+  return ['no-pull', 'health-probe', 'lifecycle.pre-update', 'pre-update'].includes(nameOf(label) ?? '');
 }
 
 const supportedNames: readonly string[] = [
@@ -64,13 +70,17 @@ const supportedNames: readonly string[] = [
   'monitor-only',
   'scope',
   'cooldown-delay',
+  'approve',
+  'window',
+  'verify',
   'depends-on',
   'health-window',
   'health-timeout',
   'notify',
 ];
 
-function whyNot(label: string): string {
+/** Why a label cannot be followed on a service: a clause. */
+export function whyNot(label: string): string {
   if (/lifecycle|pre-|post-|health-probe/.test(label))
     return 'it needs a shell, or an address, on the node of each task';
   if (/start-first|stop-|keep-old|no-restart|auto-remove/.test(label))

@@ -3,10 +3,13 @@ import { type CheckSubject, unknownVerdict, type Verdict, verdict } from '../../
 import type { FailedServiceVersion } from '../../outside/swarm.ts';
 import type { VerifiedImage } from '../../outside/registry.ts';
 import { parseDigest } from '../../reference/digest.ts';
+import { readLabels } from '../../settings/labels.ts';
+import type { ServiceSettings } from '../../settings/service-settings.ts';
 import { formatPlatform, type Platform } from '../../reference/platform.ts';
 import { quoted } from '../../text/printable.ts';
 import { isJob } from './refuse-service.ts';
 import { digestIn, readServiceImage, type ServiceImage } from '../service-image.ts';
+import { labelsOfService, nameOf, whyNot } from '../service-summary.ts';
 import type { SwarmNode, SwarmService } from '../swarm-service.ts';
 
 const noImage = { image: undefined } as const;
@@ -120,4 +123,25 @@ function isTakenBack({ update, previous }: SwarmService, { latestDigest, newest 
 /** Only the digest of a service's image is known. */
 function asFailedVersion({ digest, atMs, configId }: FailedServiceVersion): FailedVersion {
   return { tag: configId, imageId: parseDigest(digest) ?? '', nameKey: '', atMs };
+}
+
+/**
+ * Why newer versions of a service wait: a label that restrains the updates of a container, and cannot work on a service.
+ * A sentence without a final period. Undefined without such a label.
+ */
+export function whyHeldByLabel(
+  service: SwarmService,
+  { lifecycleHooks }: Pick<ServiceSettings, 'lifecycleHooks'>,
+): string | undefined {
+  const labels = labelsOfService(service);
+  const { noPull, healthProbe } = readLabels(labels, {}).wishes;
+  const isInForce: Readonly<Record<string, boolean>> = {
+    'no-pull': noPull === true,
+    'health-probe': healthProbe !== undefined && healthProbe.kind !== 'none',
+    'lifecycle.pre-update': lifecycleHooks,
+    'pre-update': lifecycleHooks,
+  };
+  const label = Object.keys(labels).find((each) => labels[each] !== '' && isInForce[nameOf(each) ?? ''] === true);
+  if (label === undefined) return undefined;
+  return `Its label ${quoted(label)} cannot be followed on a service: ${whyNot(label)}; remove it to update the service`;
 }
