@@ -13,6 +13,7 @@ type OpenedFleet = {
   readonly application: Application;
   /** The first engine. */
   readonly engine: Engine;
+  readonly sockets: readonly string[];
   readonly swarms: readonly SwarmOfEngine[];
   readonly close: () => Promise<void>;
 };
@@ -116,6 +117,7 @@ export async function openFleet(
   return {
     application,
     engine: first,
+    sockets: everyEngine.map(({ route }) => route()).flatMap((route) => (route.kind === 'socket' ? [route.path] : [])),
     // With --swarm the fleet finds the managers.
     swarms: settings.service.swarm
       ? []

@@ -1,5 +1,6 @@
+import { setMaxListeners } from 'node:events';
 import { isatty } from 'node:tty';
-import { type Command, hearSignals, openProcessContext, type Program } from './process-context.ts';
+import { type Command, hearSignals, openProcessContext, type ProcessContext, type Program } from './process-context.ts';
 import { apiOf, demoApi } from './http-api.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import { delayed } from '../domain/schedule/schedule.ts';
@@ -46,9 +47,12 @@ export async function runCommand(configuration: Command, program: Program): Prom
           ...(settings.run.finishUpdate === undefined && { ending: interrupt.ending }),
         }));
     const { application } = service;
-    const { signal } = interrupt;
     const isHelper = settings.run.healthCheck || settings.run.finishUpdate !== undefined;
     const isService = command === 'run' && !settings.run.once;
+    const sockets = isService && !isHelper ? await watchSockets(service, surroundings) : undefined;
+    const signal = sockets === undefined ? interrupt.signal : AbortSignal.any([interrupt.signal, sockets.signal]);
+    // Every engine of a run listens.
+    setMaxListeners(0, signal);
     if (!isHelper && service.swarms.length > 0 && (isService || settings.service.swarm)) {
       const { reportSwarm } = await import('./swarm-at-start.ts');
       const reports = service.swarms.map((one) =>
@@ -83,7 +87,9 @@ export async function runCommand(configuration: Command, program: Program): Prom
       ...(serve && { serve }),
       ...(sender && { announceStart: sender.announceStart, announceFailure: sender.failed }),
     };
-    const code = await runReportingFailures(service.command, context);
+    const ended = await runReportingFailures(service.command, context);
+    sockets?.close();
+    const code = sockets?.signal.aborted === true ? exitAfterLoss : ended;
     // A start that has failed may follow the engine, which keeps the process alive.
     await application.close();
     await sender?.close();
@@ -116,6 +122,17 @@ async function healthCheckInPlace(): Promise<Error> {
     { remedy: 'Give it in the HEALTHCHECK of the image, or the healthcheck of the compose file' },
   );
 }
+
+/** Only a container is restarted with a new mount. Elsewhere a new socket is found at the same path. */
+async function watchSockets({ sockets }: Service, { clock, log }: ProcessContext) {
+  const { ownContainerId } = await import('../adapters/process/instance.ts');
+  if (sockets.length === 0 || ownContainerId() === undefined) return undefined;
+  const { watchMountedSockets } = await import('../adapters/process/mounted-sockets.ts');
+  return watchMountedSockets(sockets, { clock, log });
+}
+
+/** Not 0, so that the restart policy on-failure applies too. */
+const exitAfterLoss = 1;
 
 /** If there are several engines, messages name containers together with their engines. */
 async function handlingOf(

@@ -16,6 +16,8 @@ export type Service = {
   readonly engine: Engine;
   /** The swarm of each engine, for a line at the start; none in the demo. */
   readonly swarms: readonly SwarmOfEngine[];
+  /** The sockets of its engines. */
+  readonly sockets: readonly string[];
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
@@ -62,6 +64,7 @@ async function openEngineAlone(
   const prober = createProber();
   return {
     engine,
+    sockets: [engine.route()].flatMap((route) => (route.kind === 'socket' ? [route.path] : [])),
     swarms: [{ swarm: engine.swarm, log }],
     application: await createService(
       {
@@ -101,6 +104,7 @@ export async function openDemo({ clock, log }: ProcessContext): Promise<Service>
       { tellsStartTimes: true },
     ),
     swarms: [],
+    sockets: [],
     command: createDemo(world),
     close: () => Promise.resolve(world.close()),
   };

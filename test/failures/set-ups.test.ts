@@ -19,7 +19,11 @@ function answers(port: number): Promise<boolean> {
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(50);
+  for (let tries = 0; tries < 600; tries += 1) {
+    if (await holds()) return;
+    await sleep(50);
+  }
+  throw new Error('it does not hold within half a minute');
 }
 
 /** Set-ups around a real engine that an updater must know, with the shipped executable. */
@@ -270,6 +274,36 @@ describeInLab('a set-up that people have', (lab) => {
       expect([code, outcomes, reasons], stderr).toEqual([0, { web: 'updated' }, { web: '' }]);
       expect(await stage.isReplaced('web')).toBe(true);
       expect(await stage.harm()).toEqual([]);
+    },
+  );
+
+  test.each(['a new socket', 'a new socket, twice'])(
+    'failure 46: the engine is upgraded with live-restore, and has %s: Upkeep ends, and its restart policy mounts it',
+    async (what) => {
+      const engine = await lab.startEngine({ name: 'upgraded', args: ['--live-restore'] });
+      onTestFinished(() => engine.remove());
+      const image = `${lab.registry.host}/failures/upkeep:stable`;
+      await pushImage(lab.registry, 'failures/upkeep', 'stable', upkeepImage('v1'));
+      await engine.pull(image);
+      await engine.run('upkeep', image, {
+        Cmd: ['run', '--interval', '1h', '--log-format', 'logfmt'],
+        HostConfig: {
+          NetworkMode: 'host',
+          Binds: [...nodeMounts, `${engine.socket}:/var/run/docker.sock`],
+          RestartPolicy: { Name: 'on-failure', MaximumRetryCount: 0 },
+        },
+      });
+      const said = async (line: string) => (await logOf(engine, 'upkeep')).split(line).length - 1;
+      const watching = async (times: number) => (await said(' with Docker ')) >= times;
+      await until(() => watching(1));
+      for (let times = 1; times <= (what.includes('twice') ? 2 : 1); times += 1) {
+        await engine.stop();
+        await engine.start();
+        await until(() => watching(times + 1));
+        expect(await said('The engine has made its socket anew')).toBe(times);
+      }
+      const { State } = (await engine.inspect('upkeep'))!;
+      expect(State.Running).toBe(true);
     },
   );
 
