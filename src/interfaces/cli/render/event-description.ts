@@ -29,13 +29,46 @@ export function logEvents(
   log: Log,
   { failedChecks }: Pick<Settings['log'], 'failedChecks'>,
 ): () => void {
+  const saySkipped = createSkippedLines(log);
   return application.subscribe((event) => {
+    saySkipped(event);
     const announcement = describeEvent(event);
     if (announcement === undefined) return;
     const isFailedCheck = event.kind === 'container_checked' && announcement.level === 'warn';
     log[isFailedCheck ? failedChecks : announcement.level](announcement.message, announcement.fields);
   });
 }
+
+/**
+ * Logs why a run did not update a container with a ready update, such as a paused one. Only the end of a run has these
+ * reasons. Each is logged once, until it changes.
+ */
+function createSkippedLines(log: Pick<Log, 'info'>): (event: ServiceEvent) => void {
+  const told = new Map<string, string>();
+  /** Containers of the present run whose event has the same reason. */
+  const said = new Set<string>();
+  return (event) => {
+    if (event.kind === 'scan_started') said.clear();
+    if (event.kind === 'container_checked' && event.status !== 'stale') said.add(`${event.container} ${event.reason}`);
+    if ('outcome' in event) said.add(`${event.outcome.name} ${event.outcome.reason}`);
+    if (event.kind !== 'scan_completed') return;
+    for (const { name: bare, engine, outcome, reason } of event.session?.containers ?? []) {
+      const name = shownName({ name: bare, engine });
+      const isSkipped = (outcome === 'skipped' || outcome === 'deferred') && reason !== '';
+      if (!isSkipped) told.delete(name);
+      else if (told.get(name) !== reason && !said.has(`${bare} ${reason}`)) {
+        if (told.size >= mostTold) told.clear();
+        told.set(name, reason);
+        const what = printable(`${name}: ${withReason(outcomeWording[outcome].text, reason)}`, longestMessage);
+        log.info(what, { event: 'update_skipped', container: bare, ...(engine !== undefined && { engine }), reason });
+      }
+    }
+    said.clear();
+  };
+}
+
+/** More containers than an engine has. Above it, reasons are logged again. */
+const mostTold = 5000;
 
 function say(event: ServiceEvent): readonly [Level, string] | undefined {
   switch (event.kind) {
