@@ -7,7 +7,14 @@ import { formatReference } from '../../domain/reference/image-reference.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { Platform } from '../../domain/reference/platform.ts';
 import { ageOf } from '../../domain/check/sightings.ts';
-import { type Content, judgeContent, judgeDigest, ownDigest } from '../../domain/check/staleness.ts';
+import {
+  type Content,
+  judgeContent,
+  judgeDigest,
+  judgeStranger,
+  ownDigest,
+  strangeDigests,
+} from '../../domain/check/staleness.ts';
 import type { CheckSubject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import type { FindCandidate } from './newer/find-candidate.ts';
@@ -74,6 +81,8 @@ async function conclude(
   { signal, ...options }: AskOptions & { readonly platformOf: PlatformReader },
 ): Promise<Verdict | undefined> {
   const { outside } = options;
+  // A higher tag of a stranger is a stranger's too.
+  if (own.status === 'local') return own;
   const signed = await requireSignature(outside, subject, own, signal).catch((error: unknown) =>
     judgeFailure(subject, error),
   );
@@ -148,6 +157,8 @@ async function judgeWhole(
   describe: Describer,
 ): Promise<Verdict> {
   const verdict = judgeContent(subject, content, images);
+  if (verdict.status !== 'fresh' && (await isStranger(subject, content.platform, describe)))
+    return judgeStranger(subject);
   const digest = ownDigest(subject);
   if (verdict.latestDigest === undefined || verdict.status === 'fresh' || digest === undefined) return verdict;
   try {
@@ -157,6 +168,22 @@ async function judgeWhole(
     throw error;
   }
 }
+
+/** Whether the image came from another repository and this one does not know it. Asked only about a newer image. */
+async function isStranger(subject: CheckSubject, platform: Platform, describe: Describer): Promise<boolean> {
+  const digests = strangeDigests(subject).slice(0, maxStrange);
+  for (const digest of digests) {
+    try {
+      await describe(digest, platform);
+      return false;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'registry-not-found') throw error;
+    }
+  }
+  return digests.length > 0;
+}
+
+const maxStrange = 3;
 
 /**
  * The registry may have deleted the manifest that its tag pointed at before. If the engine does not have the image, the

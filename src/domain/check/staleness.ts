@@ -5,7 +5,12 @@ import { formatDuration, printTime } from '../text/duration.ts';
 import { type FailedVersion, userTags } from './failed-version.ts';
 import type { Hold } from '../decision/hold.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
-import { digestOfRepository, familiarReference, type ImageReference } from '../reference/image-reference.ts';
+import {
+  digestOfRepository,
+  familiarReference,
+  type ImageReference,
+  repositoryName,
+} from '../reference/image-reference.ts';
 import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { quoted } from '../text/printable.ts';
 import type { Age } from './sightings.ts';
@@ -92,6 +97,31 @@ export function ownDigest({ imageId, image }: CheckSubject): Digest | undefined 
   const id = parseDigest(imageId);
   const known = image === undefined ? [] : digestsOf(image);
   return id !== undefined && (known.length === 0 || known.includes(id)) ? id : undefined;
+}
+
+/**
+ * The digests of an image that came from another repository and was tagged with this name. Empty if nothing shows that.
+ * In Docker's containerd image store every name of an image has a digest, the image's id, so that one proves nothing.
+ */
+export function strangeDigests({ imageId, image, reference }: CheckSubject): readonly Digest[] {
+  if (image === undefined) return [];
+  const own = digestOfRepository(image.digests, reference);
+  if (own.some((digest) => digest !== imageId)) return [];
+  return image.digests.length > own.length ? digestsOf(image) : [];
+}
+
+/** The verdict on an image of another repository whose digest the registry does not know. */
+export function judgeStranger(subject: CheckSubject): Verdict {
+  const { reference, image } = subject;
+  const own = digestOfRepository(image?.digests ?? [], reference);
+  const other = image?.digests.find((text) => !own.some((digest) => text === `${repositoryName(reference)}@${digest}`));
+  const from = quoted((other ?? '').replace(/@.*$/, ''), 300);
+  const name = quoted(familiarReference(reference));
+  return verdict(
+    'local',
+    `Its image is from ${from} and only tagged ${name}: the registry of that name does not have it`,
+    subject,
+  );
 }
 
 function judgeByLocalTag(subject: CheckSubject, images: ImageIndex): Verdict {
