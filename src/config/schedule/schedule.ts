@@ -37,6 +37,15 @@ const longestText = 1000;
 
 const shortestMs = 1000;
 
+/**
+ * `?` and a step of 1 mean any value. It matters for the two fields of days, which are alternatives only if neither of them
+ * is `*`: https://github.com/robfig/cron/blob/v3.0.1/parser.go
+ */
+function plainStar(field: string): string {
+  const starred = field.replaceAll('?', '*');
+  return /^\*\/0*1$/.test(starred) ? '*' : starred;
+}
+
 /** Other names for common fields: https://man7.org/linux/man-pages/man5/crontab.5.html */
 const nicknames: ReadonlyMap<string, string> = new Map([
   ['@yearly', '0 0 1 1 *'],
@@ -49,7 +58,7 @@ const nicknames: ReadonlyMap<string, string> = new Map([
 ]);
 
 function readFields(pattern: string, timeZone: string): Schedule | undefined {
-  const fields = nicknames.get(pattern.toLowerCase()) ?? pattern.replaceAll('?', '*');
+  const fields = nicknames.get(pattern.toLowerCase()) ?? pattern.split(/\s+/).map(plainStar).join(' ');
   if (![5, 6].includes(fields.split(/\s+/).length)) return undefined;
   try {
     const nextRunAfter = readCalendar(fields, timeZone);
