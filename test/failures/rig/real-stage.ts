@@ -97,8 +97,9 @@ async function update(upstream: string, { args = [], arm }: RealUpdate = {}): Pr
 
 /** Empty for a process that was killed before it wrote anything. */
 function told({ stdout }: UpkeepRun): Pick<RealReport, 'outcomes' | 'reasons'> {
-  const { containers } = (stdout.trim() === '' ? { containers: [] } : JSON.parse(stdout)) as {
-    containers: { name: string; outcome: string; reason: string }[];
+  // A run that fails as a whole has an error instead of containers.
+  const { containers = [] } = (stdout.trim() === '' ? {} : JSON.parse(stdout)) as {
+    containers?: { name: string; outcome: string; reason: string }[];
   };
   return {
     outcomes: Object.fromEntries(containers.map(({ name, outcome }) => [name, outcome])),
