@@ -251,6 +251,22 @@ describe('differences()', () => {
     expect(now.compare(named, now.update(named, plain), plain)).toEqual([]);
   });
 
+  test.each([
+    ['model:1', true],
+    ['model:2', false],
+  ])('a mounted image is compared by its reference, not by its path in the container: %s', (reference, isSame) => {
+    const mounted = (container: typeof before, Source: string, path: string) => ({
+      ...container,
+      settings: {
+        ...container.settings,
+        HostConfig: { ...container.settings.HostConfig, Mounts: [{ Type: 'image', Source, Target: '/model/' }] },
+        Mounts: [{ Type: 'image', Source: path, Destination: '/model', RW: false }],
+      },
+    });
+    const found = scene.compare(mounted(before, 'model:1', '/lib/1'), mounted(after, reference, '/lib/2'), image);
+    expect(found.some(({ field }) => field.includes('/model'))).toBe(!isSame);
+  });
+
   test('a label of compose that comes from the image changes with it', () => {
     const label = 'com.docker.compose.image';
     const committed = (id: string) => imageOf(id, { Labels: { [label]: id } });

@@ -38,9 +38,19 @@ function isAnother(after: Container, was: MountPoint | undefined, is: MountPoint
 function described(container: Container, mount: MountPoint | undefined): readonly unknown[] | undefined {
   if (mount === undefined) return undefined;
   const { Type, Source, Destination, Mode, RW } = mount;
-  const origin = Type === 'volume' ? volumeAt(container, Destination) : Source;
+  const origin =
+    Type === 'volume' ? volumeAt(container, Destination) : Type === 'image' ? imageAt(container, mount) : Source;
   const mode = Type === 'volume' && Mode === 'z' ? '' : Mode;
   return [Type, origin, mount['Driver'] ?? '', mode ?? '', RW ?? true, mount['Propagation'] ?? ''];
+}
+
+/** The reference of a mounted image. The engine shows a path of the container as its source. */
+function imageAt({ settings }: Container, { Destination, Source }: MountPoint): unknown {
+  const mounts = settings.HostConfig.Mounts ?? [];
+  const made = mounts.find(
+    (mount) => mount['Type'] === 'image' && cleanPath(String(mount['Target'])) === cleanPath(Destination),
+  );
+  return made?.['Source'] ?? Source;
 }
 
 /** Compares configured mounts. A successor may name a volume that was anonymous before. */
