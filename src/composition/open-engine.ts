@@ -37,8 +37,9 @@ async function connect(
   retries: Pick<DockerEngineOptions, 'longestRetryMs' | 'retryPhase'> = {},
 ): Promise<DockerEngine> {
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
+  const { sshEnvironment } = await import('../config/engines/engines.ts');
   const options = { ...defined({ apiVersion, tls }), followsServices: service.swarm, ...retries };
-  return createDockerEngine({ host, clock, log, ...options });
+  return createDockerEngine({ host, clock, log, sshEnvironment: sshEnvironment(), ...options });
 }
 
 /** The address without user, password and query, for logs and answers. */

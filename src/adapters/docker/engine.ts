@@ -32,6 +32,8 @@ export type DockerEngineOptions = {
   readonly apiVersion?: string;
   readonly clock: Clock;
   readonly log?: Pick<Log, 'warn'>;
+  /** All variables that the program `ssh` gets; none by default. */
+  readonly sshEnvironment?: Readonly<Record<string, string | undefined>>;
   /** Number of kept connections for short reads; default 16. */
   readonly maxSockets?: number;
   readonly deadlines?: Partial<Deadlines>;
@@ -51,9 +53,9 @@ export type DockerEngine = Engine & { readonly swarm: Swarm; readonly route: () 
  * address.
  */
 export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
-  const { clock, tls, maxSockets = 16 } = options;
+  const { clock, tls, maxSockets = 16, sshEnvironment = {} } = options;
   const address = parseAddress(options.host, tls !== undefined);
-  const connection = createConnection(address, { clock, maxSockets, ...(tls && { tls }) });
+  const connection = createConnection(address, { clock, maxSockets, sshEnvironment, ...(tls && { tls }) });
   const client = createClient({
     connection,
     clock,

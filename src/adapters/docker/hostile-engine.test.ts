@@ -83,6 +83,25 @@ test('an engine that sends a byte now and then is waited for until the deadline 
   expect((await failureOf(engine.listContainers())).code).toBe('timeout');
 });
 
+test.each([
+  ['containers', () => JSON.stringify({ Id: id, Names: ['/web'], Labels: { a: 'x'.repeat(100_000) } }) + ','],
+  ['tiny entries', () => '1,'.repeat(50_000)],
+  ['one entry', () => '["' + 'x'.repeat(100_000)],
+  ['blanks', () => ' '.repeat(100_000)],
+])('a list without end, of %s, is read until the deadline only', async (what, piece) => {
+  const flood: Answer = (_, response) => {
+    response.writeHead(200);
+    response.write(what === 'blanks' ? ' ' : '[');
+    const more = (): void => {
+      while (!response.destroyed && response.write(piece()));
+    };
+    response.on('drain', more);
+    more();
+  };
+  const { engine } = await connectedEngine({ script: { '*': flood } }, soon);
+  expect((await failureOf(engine.listContainers())).code).toBe('timeout');
+});
+
 test('50,000 containers are a list like another', async () => {
   const many = Array.from({ length: 50_000 }, (_, index) => ({
     Id: index.toString(16).padStart(64, '0'),

@@ -147,6 +147,17 @@ describe('the way to a service', () => {
     expect(rig.received.length).toBeLessThan(10);
   });
 
+  test.each([
+    ['another port', 'https://hooks.example.com:8443/new'],
+    ['a port that is written out and differs', '//hooks.example.com:80/new'],
+    ['another host', 'https://hooks.example.com.evil.example/new'],
+    ['another scheme', 'ftp://hooks.example.com/new'],
+  ])('follows no redirect to %s', async (_, location) => {
+    const rig = await startRig(() => ({ status: 308, headers: { location } }));
+    expect(await rig.send('generic://hooks.example.com/old')).toMatchObject({ failure: 'rejected' });
+    expect(rig.received).toHaveLength(1);
+  });
+
   test('says what is wrong with the proxy, without its login', async () => {
     await using proxy = await startHttpServer(() => 'drop', {
       onConnect: (_, socket) => void socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'),

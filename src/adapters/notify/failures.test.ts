@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../test/support/http/http-server.ts';
 import { canaryUrls } from '../../../test/support/notify/notify-canaries.ts';
 import { startRig, type Received } from '../../../test/support/notify/notify-rig.ts';
+import { escapeMarkdown } from '../../domain/notification/upkeep/print.ts';
 import { services } from './services/table.ts';
 
 /** Services without HTTP have tests of their own. */
@@ -212,3 +213,62 @@ const limits: Readonly<Record<string, (request: Received) => void>> = {
   kuma: ({ url }) => atMost(2048, url.length),
   healthchecks: ({ body }) => atMost(100_000, bytes(body)),
 };
+
+describe('words of strangers', () => {
+  const targets = [
+    'discord://tkn-A1b2C3d4E5f6_G7@123456789012345678',
+    'discord://tkn-A1b2C3d4E5f6_G7@123456789012345678?splitlines=no',
+    'discord://tkn-A1b2C3d4E5f6_G7@123456789012345678?splitlines=no&title=Updates',
+    'teams',
+    'googlechat',
+    'mattermost',
+    'rocketchat',
+    'zulip',
+    'notifiarr',
+    'ntfy://ntfy.example.com/upkeep?markdown=yes',
+    'ntfy',
+    'gotify',
+    'apprise',
+  ].map((target) => examples.find(({ scheme }) => scheme === target)?.example ?? target);
+  const foreign = [
+    'web: [Sign in](http://evil.example)',
+    '![logo](http://evil.example/x.png)',
+    '[1]: http://evil.example',
+    '[Sign in][1]',
+    '<http://evil.example|Sign in>',
+    '<https://evil.example>',
+    '<a href="http://evil.example">Sign in</a>',
+    '</at><IMG src=x>',
+  ].join('\n');
+  const text = foreign;
+  const live = /\](?=[([:])|<(?=[a-z!?/])/i;
+
+  test.each(targets)('become no link with other words and no tag: %s', async (url) => {
+    const rig = await startRig(taken);
+    const lines = text.split('\n').map((line) => ({ level: 'info' as const, text: line, atMs: 0 }));
+    for (const message of [{ text }, { text, lines }, { text, markdown: escapeMarkdown(text) }])
+      expect(await rig.send(url, message)).toMatchObject({ kind: 'sent' });
+    const sent = rig.received.map(wholeText).join('\n');
+    expect(sent).toContain('Sign in');
+    expect(sent.match(live)).toBeNull();
+  });
+
+  test.each(targets.filter((url) => !/^ntfy:\/\/:|^gotify|^apprise/.test(url)))(
+    'in the own template of the owner stay links: %s',
+    async (url) => {
+      const rig = await startRig(taken);
+      await rig.send(url, { text: '[notes](https://example.com)', isFromTemplate: true });
+      expect(rig.received.map(wholeText).join('\n')).toContain('[notes](https://example.com)');
+    },
+  );
+
+  test('the own links of a message stay links', async () => {
+    const rig = await startRig(taken);
+    const markdown = String.raw`\[Sign in\](http://evil.example) [notes](https://example.com)`;
+    for (const url of targets.filter((one) => /mattermost|rocketchat|zulip|notifiarr/.test(one)))
+      await rig.send(url, { text: 'x', markdown });
+    const sent = rig.received.map(wholeText).join('\n');
+    expect(sent.match(/\[notes\]\(https:\/\/example\.com\)/g)?.length).toBeGreaterThanOrEqual(4);
+    expect(sent).not.toContain('](http://evil');
+  });
+});

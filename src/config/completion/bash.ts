@@ -50,8 +50,14 @@ ${commands.map(commandCase).join('\n')}
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$flags" -- "$cur"))
   else
-    [[ $operands == containers ]] && operands=$(${listContainers})
-    COMPREPLY=($(compgen -W "$operands" -- "$cur"))
+    # compgen -W would execute names
+    if [[ $operands == containers ]]; then
+      while IFS= read -r word; do
+        [[ $word == "$cur"* ]] && COMPREPLY+=("$word")
+      done < <(${listContainers})
+    else
+      COMPREPLY=($(compgen -W "$operands" -- "$cur"))
+    fi
   fi
 }
 complete -F _upkeep upkeep

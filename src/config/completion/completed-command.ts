@@ -23,8 +23,11 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 
 export type Shell = (typeof shells)[number];
 
-/** Prints container names, one per line, for the shell's own completion. Empty without a client. */
-export const listContainers = `{ docker ps -a --format '{{.Names}}' || podman ps -a --format '{{.Names}}'; } 2>/dev/null`;
+/**
+ * Prints container names, one per line, for the shell's own completion. Empty without a client. A lying engine can
+ * send any text, and a shell executes some of it; names of containers have these characters only.
+ */
+export const listContainers = `{ docker ps -a --format '{{.Names}}' || podman ps -a --format '{{.Names}}'; } 2>/dev/null | LC_ALL=C grep -E '^[a-zA-Z0-9][a-zA-Z0-9_.-]*$'`;
 
 /** All commands with their options, without deprecated options and options without an effect. */
 export function completedCommands(): readonly CompletedCommand[] {

@@ -1,3 +1,4 @@
+import { sshEnvironment } from './engines.ts';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -93,4 +94,21 @@ test('a folder of contexts that cannot be read is a fault, except for "default"'
   expect(readContexts(['default'], folder)).toEqual([
     { engine: { name: 'default', host: 'unix:///var/run/docker.sock' } },
   ]);
+});
+
+test('ssh gets the variables that it needs, and no secret', () => {
+  const needed = { PATH: '/bin', HOME: '/root', SSH_AUTH_SOCK: '/agent', LC_ALL: 'C', XDG_RUNTIME_DIR: '/run/user/1' };
+  const secret = {
+    UPKEEP_HTTP_API_TOKEN: 'x',
+    UPKEEP_REPO_PASS: 'x',
+    WATCHTOWER_NOTIFICATION_URL: 'x',
+    WATCHTOWER_HTTP_API_TOKEN: 'x',
+    REPO_PASS: 'x',
+    HTTPS_PROXY: 'http://me:x@proxy',
+    AWS_SECRET_ACCESS_KEY: 'x',
+    NODE_OPTIONS: 'x',
+    PATH_TOKEN: 'x',
+    MY_HOME: 'x',
+  };
+  expect(sshEnvironment({ ...needed, ...secret })).toEqual(needed);
 });

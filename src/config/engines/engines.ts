@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Environment } from '../table/environment.ts';
 import { type EngineAddress, parseEngineAddress, repeatedNames } from '../../domain/fleet/engine-address.ts';
 import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
 import { quoted } from '../../domain/text/printable.ts';
@@ -123,3 +124,19 @@ function folderWithCertificates(dockerFolder: string | undefined): string | unde
   if (dockerFolder === undefined) return undefined;
   return ['ca.pem', 'cert.pem'].some((file) => existsSync(join(dockerFolder, file))) ? dockerFolder : undefined;
 }
+/**
+ * The variables that `ssh` and its configuration need. All others stay here: commands of its configuration, and
+ * `SendEnv`, would hand on tokens and passwords.
+ */
+export function sshEnvironment(all: Environment = process.env): Environment {
+  return Object.fromEntries(Object.entries(all).filter(([name]) => passedOn.test(name)));
+}
+
+/** For Windows the second line. */
+const passedOn = new RegExp(
+  [
+    '^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|TZ|TMPDIR|LANG|LANGUAGE|LC_[A-Z]+|SSH_AUTH_SOCK|XDG_RUNTIME_DIR|XDG_CONFIG_HOME|KRB5CCNAME|KRB5_CONFIG',
+    'SystemRoot|SystemDrive|windir|ComSpec|PATHEXT|TEMP|TMP|USERNAME|USERPROFILE|HOMEDRIVE|HOMEPATH|APPDATA|LOCALAPPDATA|ProgramData)$',
+  ].join('|'),
+  'i',
+);

@@ -490,12 +490,12 @@ describe('the command', () => {
   test.each(['--host=unix:///run/engine.sock', '--state-dir=/data'])(
     '%s is about this machine, even if a variable names a service; not beside --url',
     (flag) => {
-      const environment = { UPKEEP_URL: 'http://server:8080', UPKEEP_TOKEN: 'secret' };
+      const environment = { UPKEEP_URL: 'https://server:8080', UPKEEP_TOKEN: 'secret' };
       const local = loadConfiguration(['skip', 'web', flag], environment);
       expect(local).toMatchObject({ settings: { remote: { url: undefined, token: undefined } }, warnings: [] });
-      const remote = loadConfiguration(['skip', 'web', flag, '--url', 'http://other:8080'], environment);
+      const remote = loadConfiguration(['skip', 'web', flag, '--url', 'https://other:8080'], environment);
       expect(remote).toMatchObject({
-        settings: { remote: { url: 'http://other:8080', token: 'secret' } },
+        settings: { remote: { url: 'https://other:8080', token: 'secret' } },
         warnings: [`${flag.split('=')[0]} has no effect with --url`],
       });
     },
@@ -504,9 +504,9 @@ describe('the command', () => {
   test.each(['--host=', '--state-dir= ', '--host=,'])(
     '%j names nothing, so it does not override UPKEEP_URL',
     (flag) => {
-      const environment = { UPKEEP_URL: 'http://server:8080', UPKEEP_TOKEN: 'secret' };
+      const environment = { UPKEEP_URL: 'https://server:8080', UPKEEP_TOKEN: 'secret' };
       expect(loadConfiguration(['skip', 'web', flag], environment)).toMatchObject({
-        settings: { remote: { url: 'http://server:8080', token: 'secret' } },
+        settings: { remote: { url: 'https://server:8080', token: 'secret' } },
         warnings: [],
       });
     },
@@ -903,3 +903,21 @@ function faultsOf(argv: readonly string[], environment: Readonly<Record<string, 
   if (loaded.kind !== 'faults') throw new Error(`no faults: ${JSON.stringify(loaded)}`);
   return loaded;
 }
+
+test.each([
+  ['http://server:8080', true],
+  ['http://192.168.1.4:8080/upkeep', true],
+  ['http://[2001:db8::1]:8080', true],
+  ['http://127.0.0.1.example.com', true],
+  ['https://server', false],
+  ['http://127.0.0.1:8080', false],
+  ['http://127.1.2.3', false],
+  ['http://localhost:8080', false],
+  ['http://[::1]:8080', false],
+])('a token for %s over plain HTTP is warned about: %s', (url, isWarned) => {
+  const loaded = loadConfiguration(['containers', '--url', url], { UPKEEP_TOKEN: 'secret-of-the-service' });
+  const warnings = loaded.kind === 'command' ? loaded.warnings : ['faults'];
+  expect(warnings).toEqual(isWarned ? [expect.stringContaining('UPKEEP_TOKEN is sent to --url over plain HTTP')] : []);
+  const without = loadConfiguration(['containers', '--url', url], {});
+  expect(without).toMatchObject({ kind: 'command', warnings: [] });
+});

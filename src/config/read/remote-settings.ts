@@ -22,11 +22,22 @@ export function remoteSettings({ command, values, sourceOf }: Given, { faults, w
   ] as const)
     if (url !== undefined && value !== undefined && source.startsWith('-'))
       warnings.push(`${source} has no effect with --url`);
+  if (url !== undefined && token !== undefined && isPlainRemote(url))
+    warnings.push(
+      `${sourceOf('remoteToken')} is sent to ${sourceOf('remoteUrl')} over plain HTTP, where the network can read it; serve the API over https (--http-api-tls-cert), or reach it through a tunnel`,
+    );
   if (url?.includes('@') === true) faults.push(refusedValue(sourceOf('remoteUrl'), url, plainAddress, true));
   // https://www.rfc-editor.org/rfc/rfc6750#section-2.1 and other characters that a header can contain.
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
     faults.push(refusedValue(sourceOf('remoteToken'), token, 'one word of ASCII characters', true));
   return { url: url?.replace(/\/+$/, ''), token };
+}
+
+/** Not over TLS, and not on this machine. */
+function isPlainRemote(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !/^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 /** A password in an address is not part of the message. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,7 +17,19 @@ beforeAll(async () => {
     writeFileSync(join(folder, shell), stdout);
   }
   // A client of an engine with two containers.
-  writeFileSync(join(folder, 'docker'), '#!/bin/sh\necho web\necho worker\n', { mode: 0o755 });
+  // The engine lies.
+  const lies = [
+    '$(touch pwned)',
+    '`touch pwned`',
+    'wo$(touch pwned)',
+    '${x:=$(touch pwned)}',
+    'we;touch pwned',
+    '-rf',
+    'we*',
+    "we'b",
+  ];
+  const names = ['web', ...lies, 'worker'].map((name) => `printf '%s\\n' '${name.replaceAll("'", String.raw`'\''`)}'`);
+  writeFileSync(join(folder, 'docker'), `#!/bin/sh\n${names.join('\n')}\n`, { mode: 0o755 });
   writeFileSync(join(folder, 'upkeep'), '#!/bin/sh\n', { mode: 0o755 });
 });
 
@@ -78,6 +90,18 @@ describe.each([
     expect(await complete(['upkeep', 'update', 'w'])).toEqual(expect.arrayContaining(['web', 'worker']));
     expect(await complete(['upkeep', 'run', '--log-level', 'de'])).toContain('debug');
     expect(await complete(['upkeep', 'notify', 'pre'])).toContain('preview');
+  });
+
+  test('offers names of containers only, and executes nothing that a lying engine calls one', async () => {
+    for (const line of [
+      ['upkeep', 'update', 'w'],
+      ['upkeep', 'rollback', ''],
+      ['upkeep', 'check', 'web', '$'],
+    ]) {
+      const words = (await complete(line)).filter((word) => !word.startsWith('--'));
+      expect(words.filter((word) => word !== 'web' && word !== 'worker')).toEqual([]);
+    }
+    expect(existsSync(join(folder, 'pwned')) || existsSync('pwned')).toBe(false);
   });
 
   test('completes the value after an equals sign', async () => {

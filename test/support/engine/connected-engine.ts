@@ -17,7 +17,8 @@ export async function connectedEngine(
 
 /** The adapter with the engine at this address; ends with the test. */
 export function engineAt(host: string, options: Partial<DockerEngineOptions> = {}): Engine {
-  const engine = createDockerEngine({ clock: createSystemClock(), host, ...options });
+  const sshEnvironment = { PATH: process.env['PATH'] };
+  const engine = createDockerEngine({ clock: createSystemClock(), host, sshEnvironment, ...options });
   onTestFinished(() => engine.close());
   return engine;
 }

@@ -39,3 +39,10 @@ test('one that was too large by itself is only named', () => {
   kept.add({ kind: 'large', beginning: { Id: 'x' } });
   expect(kept.read()).toEqual({ entries: [], omitted: [{ Id: 'x' }] });
 });
+
+test('of a flood of large entries a thousand are named', () => {
+  const kept = createEntryBuffer(1_000);
+  for (let index = 0; index < 5_000; index += 1) kept.add({ kind: 'large', beginning: { Id: `${index}` } });
+  for (let index = 0; index < 5_000; index += 1) kept.add({ kind: 'whole', value: { Id: `${index}` }, bytes: 900 });
+  expect(kept.read().omitted).toHaveLength(1_000);
+});

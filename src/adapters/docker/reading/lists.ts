@@ -24,9 +24,6 @@ const maxKeptBytes = 128 * megabyte;
 /** Most bytes read from a list, including the omitted entries. */
 const maxListBytes = 4_096 * megabyte;
 
-/** The deadline of a read applies to each stretch of this length. */
-const stretchBytes = 16 * megabyte;
-
 /**
  * Entries of a list. An entry above the limit is omitted with a warning, so that the labels of one container do not
  * hide the others. If the total is too large, the largest entries are omitted. Go writes an empty list as null. Throws
@@ -37,7 +34,7 @@ export async function readList(
   { thing, path, query = {}, signal }: ListRead,
 ): Promise<readonly unknown[]> {
   const doing = `list ${thing}s`;
-  const patience = { for: 'stretches', ms: client.deadlines.readMs, bytes: stretchBytes } as const;
+  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
   const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
   if (reply.kind === 'error') throw refusal(doing, reply);
   const [beginning, rest] = await readFirstCharacter(reply.body);
@@ -100,6 +97,10 @@ export function createEntryBuffer(limitBytes: number): EntryBuffer {
   const omitted: JsonObject[] = [];
   let bytes = 0;
 
+  function omit(beginning: JsonObject): void {
+    if (omitted.length < maxNamed) omitted.push(beginning);
+  }
+
   function omitLargest(): void {
     const bySize = entries.toSorted((one, other) => other.bytes - one.bytes);
     const dropped = new Set<ListEntry>();
@@ -107,14 +108,14 @@ export function createEntryBuffer(limitBytes: number): EntryBuffer {
       if (bytes <= limitBytes * 0.75) break;
       dropped.add(entry);
       bytes -= entry.bytes + entryOverheadBytes;
-      omitted.push(beginningOf(entry.value));
+      omit(beginningOf(entry.value));
     }
     entries = entries.filter((entry) => !dropped.has(entry));
   }
 
   return {
     add(entry: ListEntry): void {
-      if (entry.kind === 'large') omitted.push(entry.beginning);
+      if (entry.kind === 'large') omit(entry.beginning);
       else {
         entries.push(entry);
         bytes += entry.bytes + entryOverheadBytes;
@@ -124,6 +125,9 @@ export function createEntryBuffer(limitBytes: number): EntryBuffer {
     read: () => ({ entries: entries.map(({ value }) => value), omitted }),
   };
 }
+
+/** More omitted entries are not named: an endless list has millions. */
+const maxNamed = 1_000;
 
 /** Memory of an entry besides its text. */
 export const entryOverheadBytes = 256;

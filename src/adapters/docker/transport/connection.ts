@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Clock, EngineRoute } from '../../../domain/outside/outside.ts';
 import type { Address } from './address.ts';
 import { sshAgents } from './ssh-agents.ts';
+import type { SshEnvironment } from './ssh-session.ts';
 import { createSessionLimit, type SessionLimit } from './ssh-session-limit.ts';
 
 export type TlsFiles = {
@@ -43,7 +44,12 @@ export type ConnectionRequest = {
  */
 export type SocketKind = 'shared' | 'own' | 'events';
 
-export type ConnectionOptions = { readonly clock: Clock; readonly tls?: TlsFiles; readonly maxSockets: number };
+export type ConnectionOptions = {
+  readonly clock: Clock;
+  readonly tls?: TlsFiles;
+  readonly maxSockets: number;
+  readonly sshEnvironment?: SshEnvironment;
+};
 
 export function createConnection(address: Address, options: ConnectionOptions): Connection {
   const agents = createAgents(address, options);
@@ -101,10 +107,10 @@ const probeAfterMs = 30_000;
 
 export type Agents = Readonly<Record<SocketKind, http.Agent>>;
 
-function createAgents(address: Address, { tls, maxSockets, clock }: ConnectionOptions): Agents {
+function createAgents(address: Address, { tls, maxSockets, clock, sshEnvironment = {} }: ConnectionOptions): Agents {
   const kept = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: keptIdleMs };
   const fresh = { keepAlive: false, maxSockets: maxOwnSockets };
-  if (address.kind === 'ssh') return sshAgents(address, clock);
+  if (address.kind === 'ssh') return sshAgents(address, clock, sshEnvironment);
   const isPlain = address.kind === 'unix' || !address.secure;
   const secrets = {
     rejectUnauthorized: tls?.verify ?? true,

@@ -19,13 +19,8 @@ export type EngineRequest = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/**
- * The scope of the limit: the whole exchange, the silence between two pieces of the answer, or the wait for its head.
- * With `stretches` the time restarts after every `bytes`.
- */
-export type TimeLimit =
-  | { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number }
-  | { readonly for: 'stretches'; readonly ms: number; readonly bytes: number };
+/** The scope of the limit: the whole exchange, the silence between two pieces of the answer, or the wait for its head. */
+export type TimeLimit = { readonly for: 'whole' | 'silence' | 'head'; readonly ms: number };
 
 /** Read the body to its end, or leave the loop with `break`: the socket stays in use until then. */
 export type EngineResponse = {
@@ -64,14 +59,8 @@ async function* readBody(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     const chunks: AsyncIterable<Uint8Array> = response;
-    let length = 0;
     for await (const chunk of chunks) {
-      length += chunk.length;
       if (patience.for === 'silence') exchange.deadline.extend();
-      else if (patience.for === 'stretches' && length >= patience.bytes) {
-        exchange.deadline.extend();
-        length = 0;
-      }
       yield chunk;
     }
   } catch (error) {

@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { startDeadline, type Deadline } from './deadline.ts';
-import { createSshHost, type SshAddress } from './ssh-session.ts';
+import { createSshHost, type SshAddress, type SshEnvironment } from './ssh-session.ts';
 import { usualSessions } from './ssh-session-limit.ts';
 
 /** Longer than the pauses within a check; every session is a process of 8 MB. */
@@ -12,8 +12,8 @@ const keptIdleMs = 10_000;
  * A new session costs half a second, so changes also reuse a free session; no program on the way closes it for
  * idleness. Events have their own session.
  */
-export function sshAgents(address: SshAddress, clock: Clock) {
-  const open = createSshHost(address);
+export function sshAgents(address: SshAddress, clock: Clock, environment: SshEnvironment) {
+  const open = createSshHost(address, environment);
   const requests = keepingAgent(open, clock);
   const events = Object.assign(new http.Agent({ keepAlive: false }), { createConnection: open });
   return { shared: requests, own: requests, events };

@@ -5,6 +5,9 @@ import { sshFailed } from './failure.ts';
 
 export type SshAddress = Address & { readonly kind: 'ssh' };
 
+/** All variables that `ssh` gets. */
+export type SshEnvironment = Readonly<Record<string, string | undefined>>;
+
 /**
  * Opens sessions with the engine of another host. The system's `ssh` runs `docker system dial-stdio` there, which
  * connects its input and output to the engine's socket
@@ -12,16 +15,23 @@ export type SshAddress = Address & { readonly kind: 'ssh' };
  * `docker` is not installed. The program that answered is tried first next time. Keys, known hosts and jump
  * hosts come from the user's ssh configuration.
  */
-export function createSshHost(address: SshAddress): () => Duplex {
+export function createSshHost(address: SshAddress, environment: SshEnvironment): () => Duplex {
   let programs: readonly string[] = ['docker', 'podman'];
   const answered = (program: string) => {
     if (programs[0] !== program) programs = [program, ...programs.filter((other) => other !== program)];
   };
-  return () => openSession(address, programs, answered);
+  return () => openSession({ address, environment, programs, answered });
 }
 
+type SessionParts = {
+  readonly address: SshAddress;
+  readonly environment: SshEnvironment;
+  readonly programs: readonly string[];
+  readonly answered: (program: string) => void;
+};
+
 /** The child ends with the stream. */
-function openSession(address: SshAddress, programs: readonly string[], answered: (program: string) => void): Duplex {
+function openSession({ address, environment, programs, answered }: SessionParts): Duplex {
   const untried = [...programs];
   /** The request so far, at most one, to resend to the next program; undefined after the first answer. */
   let unanswered: Buffer[] | undefined = [];
@@ -47,7 +57,10 @@ function openSession(address: SshAddress, programs: readonly string[], answered:
   function dial() {
     const program = untried.shift() ?? '';
     // It has no pipes if the system has no file descriptors left.
-    const ssh: ChildProcess = spawn('ssh', sshArguments(address, program), { stdio: ['pipe', 'pipe', 'pipe'] });
+    const ssh: ChildProcess = spawn('ssh', sshArguments(address, program), {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: environment,
+    });
     const errorOutput = collectErrorOutput(ssh);
     ssh.stdin?.on('error', ignoreError);
     ssh.stdout?.once('data', () => {

@@ -36,6 +36,15 @@ const socket = require('node:net').connect(${JSON.stringify(socketPath)});
 process.stdin.pipe(socket).pipe(process.stdout);
 socket.on('close', (failed) => process.exit(failed ? 1 : 0));`;
 
+  test('does not see the variables of Upkeep', async () => {
+    process.env['UPKEEP_REPO_PASS'] = 'hunter2';
+    fakeSsh(`fs.writeFileSync(${JSON.stringify(join(dir, 'env'))}, JSON.stringify(process.env)); process.exit(255);`);
+    const engine = engineAt('ssh://server');
+    await engine.ping().catch(() => undefined);
+    delete process.env['UPKEEP_REPO_PASS'];
+    expect(readFileSync(join(dir, 'env'), 'utf8')).not.toContain('hunter2');
+  });
+
   const started = (): string[] => readFileSync(join(dir, 'started'), 'utf8').trim().split('\n');
 
   const alive = (): string[] => started().filter(isAlive);

@@ -25,7 +25,22 @@ export function withoutMentions(message: Message): Message {
 const mentions =
   /(https?:\/\/[\w.-]+(?::\d+)?\/(?:@(?!all|channel|everyone|here|\W)|[\w.~%/?#=&;:+,-])*)|(?<![a-z\d])@(?=\S)|<(?=[!@]|users\/|at\s)/gi;
 
-/** The text for a service that renders CommonMark. */
+/**
+ * The text for a service that renders CommonMark. Some of these do not know its backslashes, so that a foreign link would
+ * be one again.
+ */
 export function markdownOrText(message: Message): string {
-  return message.markdown ?? message.text;
+  return message.markdown?.replaceAll(escapedLinks, '$&\u200b') ?? textWithoutLinks(message);
 }
+
+/**
+ * The text for a service that renders some markup: words with another address behind them, and tags of HTML, stay as
+ * they were written, because of an invisible space, except in a user's own template.
+ */
+export function textWithoutLinks({ text, isFromTemplate }: Pick<Message, 'text' | 'isFromTemplate'>): string {
+  return isFromTemplate === true ? text : text.replaceAll(links, '$&\u200b');
+}
+
+/** `[words](address)`, `[words]: address`, `[words][name]`; `<address|words>` and `<b>`. */
+const links = /\](?=[([:])|<(?=[a-z!?/])/gi;
+const escapedLinks = /\\\](?=[([:])|\\<(?=[a-z!?/])/gi;

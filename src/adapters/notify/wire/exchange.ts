@@ -21,7 +21,7 @@ export type HttpAnswer = {
   readonly body: string;
 };
 
-/** One request, one answer. Throws `Refused` without an answer. Follows redirects only within the same host. */
+/** One request, one answer. Throws `Refused` without an answer. Follows redirects only within the same host and port. */
 export type Exchange = (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>;
 
 export type ExchangeOptions = {
@@ -51,14 +51,16 @@ export function createExchange(options: ExchangeOptions): Exchange {
 const redirects = [301, 302, 307, 308];
 const mostHops = 3;
 
-/** URL, headers and body are credentials: they stay on their host, and on TLS if the request began there. */
+/** URL, headers and body are credentials: they stay on their host and port, and with their scheme. */
 function redirectedTo(from: URL, location: string): URL {
   if (!URL.canParse(location, from.href)) throw new Refused('rejected', 'it redirects to an invalid address');
   const to = new URL(location, from);
-  if (to.hostname !== from.hostname || !/^https?:$/.test(to.protocol))
-    throw new Refused('rejected', 'it redirects to another host, which is not followed; give the address of that host');
   if (from.protocol === 'https:' && to.protocol === 'http:')
     throw new Refused('rejected', 'it redirects from https to http, which is not followed');
+  if (to.hostname !== from.hostname || !/^https?:$/.test(to.protocol))
+    throw new Refused('rejected', 'it redirects to another host, which is not followed; give the address of that host');
+  if (to.origin !== from.origin)
+    throw new Refused('rejected', 'it redirects to another port, which is not followed; give that address');
   return to;
 }
 

@@ -112,7 +112,10 @@ const ownAssets: Readonly<Record<string, Asset>> = {
   },
   'page.js': {
     type: javascript,
-    body: `SwaggerUIBundle({
+    body: `// The token is kept over a reload, in this tab only. Swagger UI itself would keep it for ever.
+try { localStorage.removeItem('authorized'); } catch {}
+Object.defineProperty(window, 'localStorage', { configurable: true, get: () => window.sessionStorage });
+SwaggerUIBundle({
   url: 'doc.json',
   dom_id: '#swagger-ui',
   deepLinking: true,

@@ -6,7 +6,7 @@ import { cutLine, cutText, messagePieces, piecesOf } from '../../wire/split.ts';
 import { fieldOf, jsonOf } from '../../wire/answer-text.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, titleOf } from '../../service/texts.ts';
+import { markdownOrText, textWithoutLinks, titleOf } from '../../service/texts.ts';
 
 const parameters = {
   title: text('of the embeds'),
@@ -83,7 +83,10 @@ const mostLines = 100;
 function lineEmbeds(message: Message, values: Values): readonly Embed[] {
   const known = message.lines.map(({ level, text: line }) => ({ line, color: colourOf(level, values) }));
   const unknown = message.text.split('\n').map((line) => ({ line, color: values.color }));
-  const lines = (known.length > 0 ? known : unknown).filter(({ line }) => line.trim() !== '');
+  const { isFromTemplate = false } = message;
+  const lines = (known.length > 0 ? known : unknown)
+    .filter(({ line }) => line.trim() !== '')
+    .map(({ line, color }) => ({ line: isFromTemplate ? line : textWithoutLinks({ text: line }), color }));
   const shown = lines.slice(0, lines.length > mostLines ? mostLines - 1 : mostLines);
   const embeds = shown.flatMap(({ line, color }) =>
     piecesOf(line, descriptionLimit).map((description) => ({ description, color })),

@@ -3,7 +3,7 @@ import { jsonPost } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { titleOf, withoutMentions } from '../../service/texts.ts';
+import { textWithoutLinks, titleOf, withoutMentions } from '../../service/texts.ts';
 
 /** https://developers.google.com/workspace/chat/quickstart/webhooks */
 export const googlechat = defineService({
@@ -26,7 +26,8 @@ export const googlechat = defineService({
       requests(written) {
         const message = withoutMentions(written);
         const title = titleOf(message, values.title);
-        const shown = title === '' ? message.text : `*${title}*\n${message.text}`;
+        const words = textWithoutLinks(message);
+        const shown = title === '' ? words : `*${title}*\n${words}`;
         return messagePieces(shown, textLimit).map((piece) =>
           jsonPost(`https://${server}${path}?${login}`, { text: piece }),
         );

@@ -682,7 +682,7 @@ test.each([
 ])('%s: only an own template can notify people', async (url, path) => {
   const naming =
     'web: @everyone, @ALL, _@here_, @jo; <!channel>, <@U12>; <users/all>; <at user_id="all">a</at>; @**all**, https://a.test/@here ';
-  const harmless = 'ops@example.com, app:1@sha256:00, https://example.com:80/a/@jo?b=@c, a <b> & <at> @ 5';
+  const harmless = 'ops@example.com, app:1@sha256:00, https://example.com:80/a/@jo?b=@c, a < b & c > d @ 5';
   const words = naming + harmless;
   const sent = async (message: Parameters<typeof aMessage>[0]) => {
     const rig = await startRig(() => ({ body: '{"code":0,"ok":true}' }));

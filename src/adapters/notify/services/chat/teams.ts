@@ -5,7 +5,7 @@ import { jsonPost } from '../../wire/bodies.ts';
 import { refusal } from '../../wire/check-answer.ts';
 import { cutText } from '../../wire/split.ts';
 import { defineService } from '../../service/service.ts';
-import { titleOf } from '../../service/texts.ts';
+import { textWithoutLinks, titleOf } from '../../service/texts.ts';
 
 /** https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using */
 export const teams = defineService({
@@ -43,7 +43,7 @@ export const teams = defineService({
       requests(message) {
         const title = titleOf(message, values.title);
         const heading = { type: 'TextBlock', text: title, weight: 'Bolder', size: 'Medium', color };
-        const lines = blocksOf(message.text);
+        const lines = blocksOf(textWithoutLinks(message));
         return [jsonPost(address.href, cardMessage(title === '' ? lines : [heading, ...lines]))];
       },
     };
