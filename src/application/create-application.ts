@@ -34,7 +34,7 @@ import { createPlanner, staleIn } from './plan/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness, createUsability } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
-import { namingForbidden, watchPermissions } from './engine/permissions.ts';
+import { namingForbidden, watchPermissions, whyNotPossible } from './engine/permissions.ts';
 import { shareInfo, shareEvents } from './engine/share-engine.ts';
 import { createRollback } from './rollback/rollback.ts';
 import { createStatus } from './inventory/status.ts';
@@ -224,7 +224,9 @@ export function createApplication(
       const selected = await select(await listAll(outside, signal), { ...request, runId }, signal);
       const report = await judge(selected, { runId, applyCooldown: false, part: request.part }, signal);
       run.endCheck(report.containers);
-      return report;
+      const isStale = report.containers.some(({ status }) => status === 'stale');
+      const notPossible = isStale ? await whyNotPossible(outside, signal) : undefined;
+      return { ...report, ...(notPossible !== undefined && { notPossible }) };
     } catch (error) {
       throw run.fail(error);
     }

@@ -25,31 +25,34 @@ const outcomes = {
 describeInLab('a proxy before a real engine forbids one call', (lab) => {
   afterEach(() => lab.engine.clear());
 
-  test.each(drawn)('$call with $status, and the new version is $version', async ({ name, call, status, version }) => {
-    const stage = await setRealStage(lab, { web: { next: versions[version] } });
-    const forbid = { kind: 'answer', when: 'before', status, body: '<html><h1>no</h1></html>' } as const;
-    const run = await stage.update({
-      arm: (proxy) => proxy.arm({ at: (one) => isCall(one, call), times: Infinity, fault: forbid }),
-    });
-    const { needed } = permissions[name];
-    const web = await lab.engine.inspect('web');
-    expect(web?.State.Running, run.stdout + run.stderr).toBe(true);
-    expect(run.stdout + run.stderr).not.toContain('<h1>');
-    if (needed === 'no') {
-      expect(run.outcomes).toEqual({ web: outcomes.no[version] });
-      expect(run.code).toBe(version === 'good' ? 0 : 1);
-    } else {
-      expect(run.code).toBe(1);
-      expect(run.stdout).toContain(call);
-      expect(await stage.isReplaced('web')).toBe(false);
-    }
-    const again = await stage.update();
-    const isLater = needed === 'no';
-    expect(again.outcomes, again.stdout + again.stderr).toEqual({
-      web: version === 'good' ? (isLater ? 'fresh' : 'updated') : isLater ? 'skipped' : 'rolled_back',
-    });
-    expect(await stage.harm()).toEqual([]);
-  });
+  test.each(drawn)(
+    'set-up one call forbidden: $call with $status, and the new version is $version',
+    async ({ name, call, status, version }) => {
+      const stage = await setRealStage(lab, { web: { next: versions[version] } });
+      const forbid = { kind: 'answer', when: 'before', status, body: '<html><h1>no</h1></html>' } as const;
+      const run = await stage.update({
+        arm: (proxy) => proxy.arm({ at: (one) => isCall(one, call), times: Infinity, fault: forbid }),
+      });
+      const { needed } = permissions[name];
+      const web = await lab.engine.inspect('web');
+      expect(web?.State.Running, run.stdout + run.stderr).toBe(true);
+      expect(run.stdout + run.stderr).not.toContain('<h1>');
+      if (needed === 'no') {
+        expect(run.outcomes).toEqual({ web: outcomes.no[version] });
+        expect(run.code).toBe(version === 'good' ? 0 : 1);
+      } else {
+        expect(run.code).toBe(1);
+        expect(run.stdout).toContain(call);
+        expect(await stage.isReplaced('web')).toBe(false);
+      }
+      const again = await stage.update();
+      const isLater = needed === 'no';
+      expect(again.outcomes, again.stdout + again.stderr).toEqual({
+        web: version === 'good' ? (isLater ? 'fresh' : 'updated') : isLater ? 'skipped' : 'rolled_back',
+      });
+      expect(await stage.harm()).toEqual([]);
+    },
+  );
 });
 
 function isCall({ method, path }: ProxiedCall, call: string): boolean {

@@ -33,6 +33,8 @@ export type CheckReport = EngineRuns & {
   readonly unfinished: readonly UnfinishedContainer[];
   /** Remembered failures that no longer hold an update back. */
   readonly obsoleteFailures: readonly FailedVersion[];
+  /** Why an update of its stale containers is not possible: a sentence with the remedy. Absent if none is known. */
+  readonly notPossible?: string;
   readonly startedAtMs: number;
   readonly durationMs: number;
 };

@@ -92,3 +92,11 @@ export async function namingForbidden<Result>({ engine }: Asked, work: () => Pro
     throw new ServiceError(error.code, error.message, { remedy: others, cause: error });
   }
 }
+
+/** Why no update can begin, with all missing permissions. Undefined if one can, or if the engine cannot be asked. */
+export async function whyNotPossible({ engine }: Asked, signal?: AbortSignal): Promise<string | undefined> {
+  const forbidden = await engine.forbiddenCalls(signal).catch(() => []);
+  const missing = preventing(forbidden, { pulls: true });
+  if (missing.length === 0) return undefined;
+  return `Updates are not possible: ${describeForbidden(missing)}. ${howToPermit(forbidden)}`;
+}

@@ -47,8 +47,9 @@ describe('engine calls of ten containers', () => {
     const check = () => application.check({ images: [], containers: [] });
     expect((await counted(check)).calls).toEqual({ listContainers: 1, listImages: 1 });
     publish('app3');
-    // The platform of the engine and of the image.
-    expect((await counted(check)).calls).toEqual({ listContainers: 1, listImages: 1, info: 1, inspectImage: 1 });
+    // The platform of the engine and of the image; the engine is asked for forbidden calls once in an hour.
+    const asked = { listContainers: 1, listImages: 1, info: 1, inspectImage: 1, forbiddenCalls: 1 };
+    expect((await counted(check)).calls).toEqual(asked);
   });
 
   test('a run without anything stale lists containers and images once, and nothing else', async () => {

@@ -93,6 +93,8 @@ describeInLab('the proxies before the socket that people have', (lab) => {
     async (_, rules, settings, calls) => {
       const old = await outdated();
       const { socket, proxy } = await behind(rules);
+      const checked = await runUpkeep(['check'], { socket });
+      for (const said of settings) expect(checked.stdout).toContain(said);
       const run = await update(socket);
       expect(run.code).toBe(1);
       for (const said of [...settings, ...calls]) expect(run.stdout).toContain(said);

@@ -44,6 +44,7 @@ async function printReport({ settings, terminal, clock }: CommandContext, report
   printLines(terminal.out, [
     ...(containers.length + unfinished.length > 0 ? [''] : []),
     `${counts}${others}${nextRepair(unfinished)}`,
+    ...(report.notPossible === undefined ? [] : [report.notPossible]),
     ...engineLines(report, style),
   ]);
 }

@@ -14,6 +14,7 @@ export function checkDocument(report: CheckReport): Document {
     containers: report.containers.map((container) => checkedEntry(container, endedAtMs)),
     count: report.containers.length,
     ...unfinishedField(report.unfinished),
+    not_possible: report.notPossible,
     ...enginesField(report),
     ...closing(report),
   };
