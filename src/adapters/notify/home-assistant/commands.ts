@@ -14,6 +14,7 @@ export type CommandOptions = {
 export function createCommands(options: CommandOptions): (message: Incoming) => void {
   const { topics, containerOf, nowMs, onInstall, onCheck } = options;
   const lastAtMs = new Map<string, number>();
+  let looks = { sinceMs: -Infinity, count: 0 };
   return ({ topic, payload, isRetained }) => {
     // A retained command would be repeated with every connection.
     if (isRetained) return;
@@ -22,9 +23,18 @@ export function createCommands(options: CommandOptions): (message: Incoming) => 
       return;
     }
     const slugged = wildcardLevel(topics.anyInstall, topic);
-    const container = slugged === undefined || payload !== 'install' ? undefined : containerOf(slugged);
+    if (slugged === undefined || payload !== 'install' || !mayLook()) return;
+    const container = containerOf(slugged);
     if (container !== undefined && isDue(container)) onInstall(container);
   };
+
+  /** Looking for a container takes time, and a broker can send any number of commands. */
+  function mayLook(): boolean {
+    const now = nowMs();
+    if (now - looks.sinceMs >= 1000 || now < looks.sinceMs) looks = { sinceMs: now, count: 0 };
+    looks.count += 1;
+    return looks.count <= maxLooksPerSecond;
+  }
 
   /** At most one command for each container in 30 s. */
   function isDue(key: string): boolean {
@@ -35,6 +45,9 @@ export function createCommands(options: CommandOptions): (message: Incoming) => 
     return true;
   }
 }
+
+/** More buttons than a person presses. */
+const maxLooksPerSecond = 100;
 
 const betweenMs = 30_000;
 const mostKnown = 10_000;

@@ -146,21 +146,28 @@ async function connectAs(
         return opened.resolve();
       case 'pubrec':
         if (packet.reason >= 0x80) return settle(packet.id, packet.reason);
-        return void socket.write(acknowledgement(packetTypes.pubrel, packet.id));
+        return answer(acknowledgement(packetTypes.pubrel, packet.id));
       case 'ack':
         return settle(packet.id, packet.reason);
       case 'pubrel':
-        return void socket.write(acknowledgement(packetTypes.pubcomp, packet.id));
+        return answer(acknowledgement(packetTypes.pubcomp, packet.id));
       case 'disconnect':
         return end(refusedBy(version, packet.reason));
       case 'publish': {
         const type = packet.qos === 2 ? packetTypes.pubrec : packetTypes.puback;
-        if (packet.qos > 0) socket.write(acknowledgement(type, packet.id));
+        if (packet.qos > 0) answer(acknowledgement(type, packet.id));
         return onMessage({ topic: packet.topic, payload: packet.payload, isRetained: packet.retain });
       }
       case 'pong':
         return undefined;
     }
+  }
+
+  /** A broker that sends and does not read gets no further answers, and none of its messages is read meanwhile. */
+  function answer(packet: Buffer): void {
+    if (socket.write(packet) || socket.isPaused()) return;
+    socket.pause();
+    socket.once('drain', () => socket.resume());
   }
 
   function applyAllowance({ receiveMaximum, keepAliveSeconds: wanted = 0 }: Allowance): void {
