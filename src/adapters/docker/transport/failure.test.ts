@@ -57,7 +57,10 @@ describe('an engine that cannot be reached is told', () => {
   test.skipIf(process.getuid?.() === 0)('when its permissions say so', async () => {
     const { server } = await connectedEngine();
     chmodSync(server.socketPath, 0o000);
-    await expect(engineAt(server.host).info()).rejects.toMatchObject({ code: 'engine-denied' });
+    await expect(engineAt(server.host).info()).rejects.toMatchObject({
+      code: 'engine-denied',
+      remedy: expect.stringContaining('--userns host'),
+    });
   });
 
   test('when its host has no such name', () => {

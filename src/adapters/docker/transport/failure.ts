@@ -44,7 +44,7 @@ export const sshFailed = 'ERR_SSH';
 const startOrMount =
   'Start the engine, mount its socket (-v /var/run/docker.sock:/var/run/docker.sock) when this runs in a container, or name another engine with --host';
 const joinGroup =
-  'Run as root, join the group that owns the socket (often "docker"), or mount the socket with the right owner';
+  'Run as root, join the group that owns the socket (often "docker"), or mount the socket with the right owner; with userns-remap in the engine, give the container --userns host (userns_mode: host)';
 const checkHost = 'Check --host (DOCKER_HOST) and that the engine runs';
 const checkTls = 'Check --tlsverify and the certificates (ca.pem, cert.pem, key.pem) in --cert-path';
 const omitTls = 'Leave --tlsverify out, or use the port that speaks TLS (usually 2376)';
