@@ -122,7 +122,7 @@ describeInLab('the proxies before the socket that people have', (lab) => {
       const [, url = ''] = /"address":"([^"]+)"/.exec(service.output()) ?? [];
       const ready = async () => {
         const { status, body } = await httpRequest({ url: `${url}/readyz` });
-        return `${status} ${body}`;
+        return `${status} ${body.toString()}`;
       };
       expect(await ready()).toMatch(/^503 /);
       expect(service.output()).toContain(call);

@@ -23,7 +23,7 @@ export async function passGates(
   };
   const { ending } = outside;
   if (ending?.aborted) void leave();
-  else ending?.addEventListener('abort', leave, { signal: callOff.signal });
+  else ending?.addEventListener('abort', () => void leave(), { signal: callOff.signal });
   await Promise.all(
     ids.map(async (id) => {
       const member = memberOf(id, transaction);
