@@ -37,7 +37,7 @@ describeInLab('a real engine refuses', (lab) => {
       const { code, outcomes, reasons, changes } = await stage.update({
         arm: (proxy) =>
           proxy.arm({
-            at: ({ path }) => path.includes('/rename') && (renames += 1) === which,
+            at: ({ path, change }) => change !== undefined && path.includes('/rename') && (renames += 1) === which,
             fault: { kind: 'answer', when: 'before', status: 409, body: '{"message":"the name is in use"}' },
           }),
       });

@@ -27,7 +27,12 @@ describeInLab('an updater that died in another PID namespace', (lab) => {
     const before = await lookBefore(stage, shape);
     await stage.run(['update'], {
       ...first,
-      rules: (kill) => [{ at: ({ path }) => path.includes('/stop'), fault: { kind: 'kill', when: 'after', kill } }],
+      rules: (kill) => [
+        {
+          at: ({ path, change }) => change !== undefined && path.includes('/stop'),
+          fault: { kind: 'kill', when: 'after', kill },
+        },
+      ],
     });
     expect((await stage.engine.inspect('web'))?.State.Running).toBe(false);
     const next = await stage.run(['update', '--json'], second);

@@ -257,5 +257,5 @@ describe('the delivery', () => {
       ),
       { numRuns: 60 },
     );
-  });
+  }, 60_000);
 });

@@ -72,7 +72,7 @@ describeInLab('one of five engines', (lab) => {
     let goOn = () => {};
     const held = new Promise<void>((resolve) => (goOn = resolve));
     onTestFinished(goOn);
-    const isPull = ({ path }: ProxiedCall) => path.includes('/images/create');
+    const isPull = ({ path, change }: ProxiedCall) => change !== undefined && path.includes('/images/create');
     fleet.fifth.proxy.arm({ at: isPull, fault: { kind: 'meanwhile', when: 'before', act: () => held } });
     await fleet.release();
 

@@ -21,7 +21,7 @@ describeInLab('an update that was killed before its clean-up', (lab) => {
     const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
     let child: ChildProcess | undefined;
     proxy.arm({
-      at: ({ method, path }) => method === 'DELETE' && path.includes('/images/'),
+      at: ({ method, path, change }) => change !== undefined && method === 'DELETE' && path.includes('/images/'),
       fault: { kind: 'kill', when: 'before', kill: () => void child?.kill('SIGKILL') },
     });
     await runUpkeep(args, { socket: socketPath, onStart: (begun) => (child = begun) });

@@ -31,8 +31,8 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
     proxies.push(proxy);
     const old = await inspect(name);
-    const isOther = ({ method, path }: { readonly method: string; readonly path: string }) =>
-      method === 'POST' && path.endsWith('/start') && !path.includes(old.Id);
+    const isOther = ({ change, path }: { readonly change: number | undefined; readonly path: string }) =>
+      change !== undefined && path.endsWith('/start') && !path.includes(old.Id);
     let starts = 0;
     const members = { tunnel: 1, side: 2 }[name] ?? 3;
     proxy.arm({

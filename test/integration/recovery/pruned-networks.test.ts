@@ -27,7 +27,10 @@ describeInLab('networks that are pruned while their container is down', (lab) =>
   const atTheStart =
     (act: () => Promise<unknown>): NonNullable<RealUpdate['arm']> =>
     (proxy) =>
-      proxy.arm({ at: ({ path }) => path.endsWith('/start'), fault: { kind: 'meanwhile', when: 'before', act } });
+      proxy.arm({
+        at: ({ path, change }) => change !== undefined && path.endsWith('/start'),
+        fault: { kind: 'meanwhile', when: 'before', act },
+      });
 
   async function expectWebInItsNetworks() {
     const { State, NetworkSettings } = (await engine.inspect('web'))!;

@@ -28,7 +28,7 @@ describeInLab('journals under a key', (lab) => {
     proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
     const dying = startUpkeep(['update', '--health-window', '1s', ...args], { socket: socketPath });
     proxy.arm({
-      at: ({ path }) => path.endsWith('/start'),
+      at: ({ path, change }) => change !== undefined && path.endsWith('/start'),
       fault: { kind: 'kill', when: 'before', kill: dying.child.pid ?? 0 },
     });
     await dying.ended;

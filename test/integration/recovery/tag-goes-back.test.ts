@@ -30,7 +30,7 @@ describeInLab('the tag is where it was when no successor was created', (lab) => 
     const before = await tagged('api');
     const socketPath = `${lab.dir}/tag-goes-back.sock`;
     proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
-    proxy.arm({ at: ({ path }) => path.includes('/containers/create'), times, fault });
+    proxy.arm({ at: ({ path, change }) => change !== undefined && path.includes('/containers/create'), times, fault });
     const { stderr } = await runUpkeep([...way, '--health-window', '1s'], { socket: socketPath });
     expect(
       proxy.calls.some(({ path }) => path.includes('/tag?')),

@@ -19,7 +19,10 @@ describeInLab('an update that is not over', (lab) => {
   const interrupted = async (act: () => Promise<unknown>) => {
     const socketPath = `${lab.dir}/unfinished.sock`;
     proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
-    proxy.arm({ at: ({ path }) => path.endsWith('/start'), fault: { kind: 'meanwhile', when: 'before', act } });
+    proxy.arm({
+      at: ({ path, change }) => change !== undefined && path.endsWith('/start'),
+      fault: { kind: 'meanwhile', when: 'before', act },
+    });
     return startUpkeep(['update', '--health-window', '1s'], { socket: socketPath });
   };
   const upkeep = upkeepScene({ socket: engine.socket });

@@ -67,12 +67,12 @@ function signal({ pid }: FaultyEngine['engine'], name: 'SIGSTOP' | 'SIGCONT'): v
   process.kill(pid(), name);
 }
 
-function isPull({ path }: ProxiedCall): boolean {
-  return path.includes('/images/create');
+function isPull({ path, change }: ProxiedCall): boolean {
+  return change !== undefined && path.includes('/images/create');
 }
 
-function isRename({ path }: ProxiedCall): boolean {
-  return path.includes('/rename');
+function isRename({ path, change }: ProxiedCall): boolean {
+  return change !== undefined && path.includes('/rename');
 }
 
 function filler(engineDir: string): string {

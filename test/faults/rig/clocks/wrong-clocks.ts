@@ -79,7 +79,12 @@ const moments = {
 };
 
 const diesOnceStopped: Circumstances = {
-  rules: (kill) => [{ at: ({ path }) => path.includes('/stop'), fault: { kind: 'kill', when: 'after', kill } }],
+  rules: (kill) => [
+    {
+      at: ({ path, change }) => change !== undefined && path.includes('/stop'),
+      fault: { kind: 'kill', when: 'after', kill },
+    },
+  ],
 };
 
 /** Keeps the health check running when the clock is set, also on a busy machine. */
@@ -89,8 +94,8 @@ const longEnough = ['--health-window', '5s'];
 function whileProving(act: () => void): FaultRule {
   let isStarted = false;
   return {
-    at: ({ method, path }) => {
-      if (method === 'POST' && path.includes('/start')) isStarted = true;
+    at: ({ change, path }) => {
+      if (change !== undefined && path.includes('/start')) isStarted = true;
       return isStarted && path.includes('/events?');
     },
     fault: { kind: 'meanwhile', when: 'before', act: () => Promise.resolve(act()) },
