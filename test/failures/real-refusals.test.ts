@@ -101,7 +101,8 @@ describeInLab('the disk of a real engine is full', (lab) => {
       let met = 0;
       const { outcomes, reasons, changes, stdout, stderr } = await stage.update({
         arm: (proxy) => {
-          const isIt = (call: { readonly path: string }) => call.path.includes(path);
+          const isIt = ({ path: called, change }: { readonly path: string; readonly change: number | undefined }) =>
+            change !== undefined && called.includes(path);
           proxy.arm({
             at: (call) => {
               if (!isIt(call)) return false;
