@@ -25,7 +25,7 @@ describeInLab('in the middle of an update of many', (lab) => {
       const { code } = await stage.update({
         arm: (proxy, child) =>
           proxy.arm({
-            at: (call) => call.path.includes(path) && (met += 1) === which,
+            at: (call) => call.change !== undefined && call.path.includes(path) && (met += 1) === which,
             fault: { kind: 'kill', when, kill: () => void child.kill('SIGKILL') },
           }),
       });
@@ -138,7 +138,7 @@ describeInLab('in the middle of an update of many', (lab) => {
         const { outcomes, stderr } = await stage.update({
           arm: (proxy) =>
             proxy.arm({
-              at: (call) => call.path.includes(path) && (met += 1) === which,
+              at: (call) => call.change !== undefined && call.path.includes(path) && (met += 1) === which,
               fault: {
                 kind: 'kill',
                 when: 'during',
