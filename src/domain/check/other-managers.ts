@@ -1,7 +1,7 @@
 import type { ContainerSummary } from '../container/container.ts';
 import { labelOf } from '../container/label-names.ts';
 
-/** What the list shows of a container is enough to know its manager. */
+/** The list shows enough of a container to know its manager. */
 export type ManagedCandidate = Pick<ContainerSummary, 'name' | 'labels'> & { readonly networkMode?: string };
 
 /**

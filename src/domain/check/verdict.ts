@@ -96,7 +96,7 @@ export type CheckSubject = {
 /** The reason of a container that is up to date, before any remark. */
 export const freshReason = 'Runs the newest image of its tag';
 
-/** What the reason of an up-to-date container says besides, as about higher versions; empty without it. */
+/** A further sentence in the reason of an up-to-date container, as about higher versions; empty without it. */
 export function remarkOf(reason: string): string {
   return reason.startsWith(`${freshReason}; `) ? reason.slice(freshReason.length + 2) : '';
 }

@@ -27,7 +27,7 @@ type Case = {
   readonly blobs: Readonly<Record<string, string>>;
 };
 
-/** What `cosign verify` of both versions said, what Upkeep answers, and why they differ where they do. */
+/** The answers of `cosign verify` in both versions, Upkeep's answer, and the reason for each difference. */
 const cases: Readonly<Record<string, Row>> = {
   unsigned: { cosign: 'neither', why: 'it has no signature' },
   'cosign2-classic': { cosign: 'both' },

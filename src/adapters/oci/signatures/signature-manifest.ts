@@ -9,7 +9,7 @@ export type ToRead =
   /** A manifest of a referrer. */
   | { readonly kind: 'manifest'; readonly digest: Digest }
   | { readonly kind: 'bundle'; readonly digest: Digest }
-  /** What cosign 2 has signed, with its signatures. */
+  /** The content that cosign 2 has signed, with its signatures. */
   | { readonly kind: 'payload'; readonly digest: Digest; readonly signatures: readonly LayerSignature[] }
   /** Nothing has to be read. */
   | { readonly kind: 'known'; readonly found: FoundSignature };
@@ -38,7 +38,7 @@ export type Referrer = {
 };
 
 /**
- * What to read of a referrer. An attestation says its kind, so it is not read: some have many megabytes. Undefined: it
+ * The part of a referrer to read. An attestation says its kind, so it is not read: some have many megabytes. Undefined: it
  * is no signature.
  */
 export function referrerToRead({ type, digest, predicateType }: Referrer): ToRead | undefined {
@@ -54,7 +54,7 @@ export function referrerToRead({ type, digest, predicateType }: Referrer): ToRea
 const foreignSignatures: ReadonlySet<string> = new Set(['application/vnd.cncf.notary.signature']);
 
 /**
- * What to read of a manifest with signatures. A bundle is its only layer
+ * The part of a manifest with signatures to read. A bundle is its only layer
  * (https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md). cosign 2 has a layer for each signature
  * (https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#storage).
  */
