@@ -38,7 +38,7 @@ export type Referrer = {
 };
 
 /**
- * The part of a referrer to read. An attestation says its kind, so it is not read: some have many megabytes. Undefined: it
+ * The part of a referrer to read. An attestation says its kind, so it is not read: some have megabytes. Undefined: it
  * is no signature.
  */
 export function referrerToRead({ type, digest, predicateType }: Referrer): ToRead | undefined {
