@@ -58,7 +58,7 @@ describeInBrowser('decisions on the page', () => {
       .locator('#drawer')
       .getByText(/^Approved today \d\d:\d\d \(API token\)\.$/)
       .waitFor();
-    await page.locator('#drawer').getByRole('button', { name: 'Take the approval back' }).click();
+    await page.locator('#drawer').getByRole('button', { name: 'Withdraw approval' }).click();
     await row(page, 'traefik').getByText('Waits for your approval').waitFor();
     await page.keyboard.press('Escape');
   });

@@ -321,7 +321,7 @@ describe('POST /v1/rollback', () => {
 
   test.each([
     ['', 400, /"container"/],
-    ['?container=nobody', 404, /^Cannot roll back "nobody": no container is called so$/],
+    ['?container=nobody', 404, /^Cannot roll back "nobody": there is no container of this name$/],
     ['?container=web', 409, /^Cannot roll back "web": it has not been updated/],
   ])('%j is refused with %i', async (query, status, error) => {
     await start();

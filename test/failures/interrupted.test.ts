@@ -117,7 +117,7 @@ describe('whoever waits goes away', () => {
       });
       expect(new Set(Object.values(outcomes))).toEqual(new Set(['deferred']));
       expect(complaints).toContain(
-        'Upkeep ends before a new version has proven itself: the next start finishes or undoes this',
+        'Upkeep ends before the health check of a new version is over: the next start finishes or undoes this',
       );
       connection.crash();
       await stage.scene.clock.sleep(laterMs);

@@ -95,8 +95,8 @@ describeInLab('in the middle of an update of many', (lab) => {
       expect(code).toBe(143);
       expect(Object.values(outcomes).toSorted()).toEqual(['deferred', 'skipped']);
       const [left = ''] = Object.keys(outcomes).filter((name) => outcomes[name] === 'deferred');
-      expect(reasons[left]).toContain('Upkeep was stopped while the new version was proving itself');
-      expect(stderr).toContain('Upkeep ends before a new version has proven itself');
+      expect(reasons[left]).toContain('Upkeep was stopped while the health of the new version was checked');
+      expect(stderr).toContain('Upkeep ends before the health check of a new version is over');
       const next = await stage.startAgain();
       expect(await stage.harm(), next.stderr).toEqual([]);
       expect(await stage.isReplaced('web')).toBe(left === 'web' && isReplaced);

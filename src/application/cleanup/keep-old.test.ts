@@ -148,7 +148,7 @@ describe('--keep-old', () => {
     expect(keptOf(scene)).toEqual([]);
   });
 
-  test('keeps what was stopped only after its successor had proven itself', async () => {
+  test('keeps what was stopped only after the health check of its successor', async () => {
     const { scene, id } = await staleScene({ Labels: { 'upkeep.start-first': 'true' } });
     await update(scene);
     expect(keptOf(scene)).toMatchObject([{ id, running: false }]);

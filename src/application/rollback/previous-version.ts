@@ -40,7 +40,7 @@ export async function findPrevious(
   const found = new Map<string, StaleContainer>();
   for (const name of names) {
     const summary = listed.find((container) => container.name === name);
-    if (summary === undefined) throw refuse(name, 'no container is called so');
+    if (summary === undefined) throw refuse(name, 'there is no container of this name');
     if (summary.id === outside.instance.containerId)
       throw refuse(name, 'this command runs in it: run it on the host, or in a container of its own');
     const last = await findLastUpdate(world, name, summary.id);

@@ -191,7 +191,7 @@ describe('a container that is rolled back', () => {
 
 describe('what cannot be rolled back', () => {
   test.each([
-    ['nobody', 'Cannot roll back "nobody": no container is called so'],
+    ['nobody', 'Cannot roll back "nobody": there is no container of this name'],
     ['fresh', 'Cannot roll back "fresh": it has not been updated since it was created'],
   ])('%s is refused, and nothing changes', async (name, message) => {
     const scene = await setScene();

@@ -116,7 +116,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
 
 /** The update of a container whose health check was not awaited. */
 export const leftToNextStart =
-  'Upkeep was stopped while the new version was proving itself; the next start of Upkeep finishes the update, or undoes it if the version is not healthy';
+  'Upkeep was stopped while the health of the new version was checked; the next start of Upkeep finishes the update, or undoes it if the version is not healthy';
 
 const notWaitedFor = 'its HEALTHCHECK was not waited for, because it was unhealthy before the update';
 

@@ -19,7 +19,7 @@ async function update(next: Behaviour, HostConfig: object = {}) {
   return { outcome: containers[0], order, isOld: web?.id === oldId, isRunning: web?.running };
 }
 
-test('with start-first the old container is stopped when the new one has proven itself', async () => {
+test('with start-first the old container is stopped when the new one has passed its health check', async () => {
   expect(await update({})).toMatchObject({
     outcome: { outcome: 'updated', downtimeMs: 0 },
     order: ['startContainer', 'stopContainer'],

@@ -80,9 +80,12 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
     outside.log.debug('transaction step', { step: decision.step, outcome });
     if (outcome.kind === 'left') {
       const containers = facts.members.map(({ name }) => name);
-      outside.log.warn('Upkeep ends before a new version has proven itself: the next start finishes or undoes this', {
-        containers,
-      });
+      outside.log.warn(
+        'Upkeep ends before the health check of a new version is over: the next start finishes or undoes this',
+        {
+          containers,
+        },
+      );
       return conclude('left');
     }
     if (wasExpected && outcome.kind === 'refused' && decision.step.kind !== 'create') {

@@ -84,7 +84,7 @@ test('withoutKept() leaves out nothing else', () => {
   expect(withoutKept([old, parked, web('old')])).toEqual([parked, web('old')]);
 });
 
-test('whyRemovable() leaves alone whatever is only called so', () => {
+test('whyRemovable() leaves alone a container that has only such a name', () => {
   const world = { containers: [old], marked: new Set<string>(), imageLabelsOf: () => ({}), nowMs: untilMs * 2 };
   expect(keptAmong([old]).map((one) => whyRemovable(one, world))).toEqual([undefined]);
   const containers = [old, web('old')];

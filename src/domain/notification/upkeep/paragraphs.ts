@@ -75,7 +75,7 @@ function detailOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabel
   if (container.outcome !== 'updated' && container.outcome !== 'rolled_back') return reason;
   const change = versionChange(container, imageLabels);
   if (reason === '' || change === '') return change + reason;
-  return container.outcome === 'updated' ? `${change}; ${reason}` : `${change} did not hold: ${reason}`;
+  return container.outcome === 'updated' ? `${change}; ${reason}` : `${change} failed and was rolled back: ${reason}`;
 }
 
 /** Tenths of a second are precise enough. */

@@ -61,7 +61,7 @@ Needs you:
   To try again: upkeep update job
 
 Rolled back:
-- api (acme/api:1): 1.27.2 → 1.27.3 did not hold: The new version did not become healthy: 500
+- api (acme/api:1): 1.27.2 → 1.27.3 failed and was rolled back: The new version did not become healthy: 500
   To try again: upkeep update --retry-failed api
 
 Updated:

@@ -66,9 +66,9 @@ describe('check()', () => {
     const same = { ...db, version: '16.4', releasedAtMs: 0 };
     const { fake } = await run(['check'], checkReport([same, newer]));
     expect(fake.out().split('\n').slice(0, 3)).toEqual([
-      'CONTAINER  STATUS        VERSION          OUT FOR  IMAGE',
-      'web        update ready  1.27.3 → 1.27.4  3d       nginx:1.27',
-      'db         up to date    16.4                      postgres:16',
+      'CONTAINER  STATUS        VERSION          RELEASED  IMAGE',
+      'web        update ready  1.27.3 → 1.27.4  3d ago    nginx:1.27',
+      'db         up to date    16.4                       postgres:16',
     ]);
   });
 

@@ -76,11 +76,11 @@ describe('containers()', () => {
       },
     });
     expect(fake.out().split('\n')).toEqual([
-      'CONTAINER  UPDATE                VERSION          OUT FOR  STATE    IMAGE       WHY',
-      'api        could not be checked                            exited   api:1       The registry cannot be reached',
-      'web        update ready          1.27.3 → 1.27.4  2d       running  nginx:1.27',
-      'fine       up to date            1.27.4                    running  nginx:1.27',
-      'kept       up to date                                      running  nginx:1.27  "2.0" is higher',
+      'CONTAINER  UPDATE                VERSION          RELEASED  STATE    IMAGE       WHY',
+      'api        could not be checked                             exited   api:1       The registry cannot be reached',
+      'web        update ready          1.27.3 → 1.27.4  2d ago    running  nginx:1.27',
+      'fine       up to date            1.27.4                     running  nginx:1.27',
+      'kept       up to date                                       running  nginx:1.27  "2.0" is higher',
       '',
     ]);
   });

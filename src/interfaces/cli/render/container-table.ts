@@ -19,7 +19,7 @@ export const containerColumns: readonly Column[] = [
   { title: 'CONTAINER', min: 12, keep: 'start', dropPriority: 0 },
   { title: 'STATUS', min: 10, keep: 'start', dropPriority: 1 },
   { title: 'VERSION', min: 10, keep: 'end', dropPriority: 2 },
-  { title: 'OUT FOR', min: 4, keep: 'start', dropPriority: 3 },
+  { title: 'RELEASED', min: 6, keep: 'start', dropPriority: 3 },
   { title: 'IMAGE', min: 12, keep: 'end', dropPriority: 4 },
   { title: 'WHY', min: 20, keep: 'start', dropPriority: 5, isSentence: true },
 ];

@@ -12,7 +12,7 @@ const columns: readonly Column[] = [
   { title: 'CONTAINER', min: 12, keep: 'start', dropPriority: 0 },
   { title: 'UPDATE', min: 10, keep: 'start', dropPriority: 1 },
   { title: 'VERSION', min: 10, keep: 'end', dropPriority: 3 },
-  { title: 'OUT FOR', min: 4, keep: 'start', dropPriority: 4 },
+  { title: 'RELEASED', min: 6, keep: 'start', dropPriority: 4 },
   { title: 'STATE', min: 8, keep: 'start', dropPriority: 2 },
   { title: 'IMAGE', min: 12, keep: 'end', dropPriority: 5 },
   { title: 'WHY', min: 20, keep: 'start', dropPriority: 6, isSentence: true },

@@ -9,7 +9,7 @@ import { displayWidth } from './width.ts';
 const style = createStyle(false);
 const cell = (text: string): Cell => ({ text, style: 'bold' });
 const rows = [
-  ['web', 'update ready', '1.27.3 → 1.27.4', '2d', 'nginx:1.27', ''],
+  ['web', 'update ready', '1.27.3 → 1.27.4', '2d ago', 'nginx:1.27', ''],
   [
     'a-long-name-of-a-container',
     'held back',
@@ -23,18 +23,18 @@ const rows = [
 describe('layoutTable()', () => {
   test('gives every column what it needs where there is room', () => {
     expect(lines(Number.POSITIVE_INFINITY)).toEqual([
-      'CONTAINER                   STATUS        VERSION          OUT FOR  IMAGE                                              WHY',
-      'web                         update ready  1.27.3 → 1.27.4  2d       nginx:1.27',
-      'a-long-name-of-a-container  held back                               registry.example.com/team/project/service:2026.11  Monitored only',
+      'CONTAINER                   STATUS        VERSION          RELEASED  IMAGE                                              WHY',
+      'web                         update ready  1.27.3 → 1.27.4  2d ago    nginx:1.27',
+      'a-long-name-of-a-container  held back                                registry.example.com/team/project/service:2026.11  Monitored only',
     ]);
   });
 
   test('takes from the widest column first, and keeps the end of an image', () => {
     expect(lines(110)).toEqual(
       [
-        'CONTAINER                   STATUS        VERSION          OUT FOR  IMAGE                 WHY',
-        'web                         update ready  1.27.3 → 1.27.4  2d       nginx:1.27',
-        'a-long-name-of-a-container  held back                               …ject/service:2026.11  Monitored only',
+        'CONTAINER                   STATUS        VERSION          RELEASED  IMAGE                 WHY',
+        'web                         update ready  1.27.3 → 1.27.4  2d ago    nginx:1.27',
+        'a-long-name-of-a-container  held back                                …ject/service:2026.11  Monitored only',
       ].map((line) => expect.stringMatching(/^(?:CONTAINER|web|a-long)/.exec(line)?.[0] ?? '')),
     );
     for (const line of lines(110)) expect(line.length).toBeLessThanOrEqual(110);
@@ -43,8 +43,8 @@ describe('layoutTable()', () => {
   });
 
   test.each([
-    [130, ['CONTAINER', 'STATUS', 'VERSION', 'OUT', 'FOR', 'IMAGE', 'WHY']],
-    [50, ['CONTAINER', 'STATUS', 'VERSION', 'OUT', 'FOR']],
+    [130, ['CONTAINER', 'STATUS', 'VERSION', 'RELEASED', 'IMAGE', 'WHY']],
+    [50, ['CONTAINER', 'STATUS', 'VERSION', 'RELEASED']],
     [30, ['CONTAINER', 'STATUS']],
     [15, ['CONTAINER']],
   ])('cut to %i columns shows %j', (width, titles) => {
@@ -61,14 +61,14 @@ describe('layoutTable()', () => {
 
   test('for people, what finds no room stands below its row, and a sentence always does', () => {
     expect(lines(120, 'flow')).toEqual([
-      'CONTAINER                   STATUS        VERSION          OUT FOR  IMAGE',
-      'web                         update ready  1.27.3 → 1.27.4  2d       nginx:1.27',
-      'a-long-name-of-a-container  held back                               registry.example.com/team/project/service:2026.11',
+      'CONTAINER                   STATUS        VERSION          RELEASED  IMAGE',
+      'web                         update ready  1.27.3 → 1.27.4  2d ago    nginx:1.27',
+      'a-long-name-of-a-container  held back                                registry.example.com/team/project/service:2026.11',
       '  Monitored only',
     ]);
     expect(lines(100, 'flow')).toEqual([
-      'CONTAINER                   STATUS        VERSION          OUT FOR  IMAGE',
-      'web                         update ready  1.27.3 → 1.27.4  2d       nginx:1.27',
+      'CONTAINER                   STATUS        VERSION          RELEASED  IMAGE',
+      'web                         update ready  1.27.3 → 1.27.4  2d ago    nginx:1.27',
       'a-long-name-of-a-container  held back',
       '  registry.example.com/team/project/service:2026.11',
       '  Monitored only',
@@ -93,7 +93,7 @@ describe('layoutTable()', () => {
     expect(lines(60, 'flow')).toEqual([
       'CONTAINER                   STATUS        VERSION',
       'web                         update ready  1.27.3 → 1.27.4',
-      '  2d',
+      '  2d ago',
       '  nginx:1.27',
       'a-long-name-of-a-container  held back',
       '  registry.example.com/team/project/service:2026.11',

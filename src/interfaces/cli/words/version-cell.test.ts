@@ -18,10 +18,10 @@ describe('ageCell()', () => {
   const day = 86_400_000;
 
   test.each([
-    [0, 2 * day + 5000, '2d'],
-    [0, 5 * 3_600_000 + 1, '5h'],
-    [0, 61_000, '1m'],
-    [0, 999, '0s'],
+    [0, 2 * day + 5000, '2d ago'],
+    [0, 5 * 3_600_000 + 1, '5h ago'],
+    [0, 61_000, '1m ago'],
+    [0, 999, '0s ago'],
     [undefined, day, ''],
     [day, 0, ''],
   ])('of %j, at %j, is %j', (releasedAtMs, nowMs, expected) => {

@@ -18,12 +18,12 @@ export function imageChange(image: string, candidate: string | undefined): strin
   return tag === undefined ? image : `${image} → ${tag}`;
 }
 
-/** The age of a new version in its largest unit: `2d`; empty if unknown. */
+/** The age of a new version in its largest unit: `2d ago`; empty if unknown. */
 export function ageCell(releasedAtMs: number | undefined, nowMs: number): Cell {
   if (releasedAtMs === undefined || releasedAtMs > nowMs) return { text: '', style: 'plain' };
   const ageMs = nowMs - releasedAtMs;
   const unitMs = unitsMs.find((unit) => ageMs >= unit) ?? 1000;
-  return { text: formatDuration(Math.floor(ageMs / unitMs) * unitMs), style: 'grey' };
+  return { text: `${formatDuration(Math.floor(ageMs / unitMs) * unitMs)} ago`, style: 'grey' };
 }
 
 /** A day, an hour, a minute. */

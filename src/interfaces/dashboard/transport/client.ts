@@ -69,7 +69,7 @@ const unusableToken: Reply = {
 export function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string {
   if (reply.kind === 'away') return 'Upkeep does not answer';
   return reply.status === 429 && reply.why.startsWith('the answer')
-    ? 'Upkeep limits requests'
+    ? 'too many requests: try again in a minute'
     : uncapitalized(reply.why);
 }
 

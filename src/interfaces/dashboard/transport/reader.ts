@@ -163,6 +163,6 @@ function engineWords(error: string | undefined): string | undefined {
 
 function refusalWords({ status, why, retryAfterMs }: Extract<Reply, { readonly kind: 'refused' }>): string {
   if (status !== 429) return `Upkeep refuses to answer: ${why}.`;
-  const again = retryAfterMs === undefined ? '' : `, again in ${duration(retryAfterMs)}`;
-  return `Upkeep limits requests${again}.`;
+  const again = retryAfterMs === undefined ? 'later' : `in ${duration(retryAfterMs)}`;
+  return `Too many requests. Try again ${again}.`;
 }

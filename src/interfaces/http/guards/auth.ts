@@ -38,7 +38,7 @@ export function watchTokens(source: TokenSource, log: Log): KnownTokens {
       log,
       instead: {
         content: () => undefined,
-        message: 'The token file cannot be used: every request with a token is refused until it is mended',
+        message: 'The token file cannot be used: every request with a token is refused until it is corrected',
       },
     });
   const known = createFindToken([{ name: undefined, token: source.value.trim() }]);

@@ -68,7 +68,7 @@ describe('upkeep notify', () => {
     expect(unknown.err).toContain('Cannot notify "pager": there is no such target');
     expect(unknown.err).toContain('The targets are ops, mail');
     const none = await notify(['test'], { targets: [] });
-    expect(none.err).toContain('Cannot notify anybody: no target is set up');
+    expect(none.err).toContain('Cannot send a notification: no notification target is configured');
   });
 
   test('list shows the targets with what waits, and fails where one cannot be used', async () => {

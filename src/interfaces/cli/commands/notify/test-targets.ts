@@ -31,7 +31,7 @@ export async function test(context: NotifyContext): Promise<number> {
 /** The named targets, or all. Throws for an unknown name, and if there are no targets. */
 function chosenTargets({ setup: { targets }, names }: NotifyContext): readonly Target[] {
   if (targets.length === 0)
-    throw new ServiceError('invalid-input', 'Cannot notify anybody: no target is set up', {
+    throw new ServiceError('invalid-input', 'Cannot send a notification: no notification target is configured', {
       remedy: 'Give its URL with --notification-url or in UPKEEP_NOTIFICATION_URL',
     });
   for (const name of names)

@@ -205,7 +205,8 @@ function approval(one: WatchedContainer, nowMs: number): DescribedState {
 }
 
 function asideOf({ releasedAtMs, downloadBytes }: WatchedContainer, nowMs: number): Pick<DescribedState, 'aside'> {
-  const age = releasedAtMs === undefined || releasedAtMs > nowMs ? '' : `out for ${duration(nowMs - releasedAtMs)}`;
+  const age =
+    releasedAtMs === undefined || releasedAtMs > nowMs ? '' : `released ${duration(nowMs - releasedAtMs)} ago`;
   const bytes = downloadBytes === undefined ? '' : size(downloadBytes);
   const aside = [age, bytes].filter(Boolean).join(', ');
   return aside === '' ? {} : { aside };

@@ -99,7 +99,7 @@ const underWay = {
   stopping: stays,
   starting: stays,
   'checking health': stays,
-  committing: 'The new container has proven itself.',
+  committing: 'The new container is healthy.',
   'rolling back': 'The new container failed. The old one is coming back.',
 } as const;
 

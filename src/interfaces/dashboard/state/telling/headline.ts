@@ -119,7 +119,7 @@ const phaseVerbs: Readonly<Record<UpdateProgress['phase'], string>> = {
   preparing: 'being created',
   stopping: 'stopping',
   starting: 'starting',
-  'checking health': 'proving its health',
+  'checking health': 'having its health checked',
   committing: 'nearly done',
   'rolling back': 'rolling back',
 };

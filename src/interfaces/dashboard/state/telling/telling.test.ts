@@ -104,7 +104,7 @@ describe('tell()', () => {
 
   test('age and size stand aside where they are known', () => {
     const entry = { verdict: 'stale', released_at: iso(now - 50 * 3_600_000), download_bytes: 412e6 };
-    expect(plain(describeState(one(entry), undefined, now).aside ?? '')).toBe('out for 2 d, 412 MB');
+    expect(plain(describeState(one(entry), undefined, now).aside ?? '')).toBe('released 2 d ago, 412 MB');
     expect(describeState(one({ verdict: 'stale' }), undefined, now).aside).toBeUndefined();
   });
 });
@@ -178,7 +178,7 @@ describe('headlineOf()', () => {
     expect(headlineOf(fleet, countContainers(fleet, now), undefined)).toMatchObject({
       tone: 'busy',
       title: 'Updating: 0 of 2 done',
-      parts: [{ text: 'c0 is proving its health. ' }],
+      parts: [{ text: 'c0 is having its health checked. ' }],
     });
   });
 

@@ -16,7 +16,11 @@ export function confirmRollBack(one: WatchedContainer, start: () => void): void 
         'ol',
         { class: 'plan' },
         step(`Stop ${from}`, [], 'Volumes are not touched'),
-        step(`Start ${to}`, [], 'The very container from before the update, where it is kept'),
+        step(
+          `Start ${to}`,
+          [],
+          'The original container if it was kept (--keep-old); otherwise a new one from the old image',
+        ),
       ),
       guarantee(
         'unknown',

@@ -37,7 +37,7 @@ export function planNodes(context: PageContext, plan: readonly PlannedStep[]): r
   const bytes = updates.reduce((sum, { name }) => sum + (context.fleet.named(name)?.downloadBytes ?? 0), 0);
   return [
     intro(
-      `${updates.length === 1 ? 'It' : 'Each'} is stopped for a few seconds, and then watched until it has proven itself.`,
+      `${updates.length === 1 ? 'It' : 'Each'} is stopped for a few seconds, and its health is checked before the old container is removed.`,
     ),
     h(
       'ol',

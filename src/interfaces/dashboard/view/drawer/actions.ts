@@ -56,8 +56,7 @@ function decisionNodes(
     others: [
       hold !== 'skipped' && make(`Skip ${one.latestVersion || 'this version'}`, act.skip),
       snoozable.has(hold) && make('Snooze…', act.snooze),
-      decision !== undefined &&
-        make(decision.kind === 'approve' ? 'Take the approval back' : 'Offer again', act.withdraw),
+      decision !== undefined && make(decision.kind === 'approve' ? 'Withdraw approval' : 'Offer again', act.withdraw),
     ],
   };
 }

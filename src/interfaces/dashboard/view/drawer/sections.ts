@@ -17,8 +17,8 @@ export function logSection({ hold, last, latestVersion }: WatchedContainer): Chi
   return h(
     'section',
     {},
-    h('h3', {}, `Last words of ${of}`, copyButton(last.log, 'the log')),
-    h('pre', { class: 'log', tabindex: '0', role: 'region', 'aria-label': `Last words of ${of}` }, last.log),
+    h('h3', {}, `Last log lines of ${of}`, copyButton(last.log, 'the log')),
+    h('pre', { class: 'log', tabindex: '0', role: 'region', 'aria-label': `Last log lines of ${of}` }, last.log),
   );
 }
 
