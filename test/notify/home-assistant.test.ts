@@ -72,7 +72,7 @@ async function createScene(
     onCheck: () => {
       checks += 1;
     },
-    waits: { reconnectMs: () => 10, birthMs: 5, selfTestMs: 300 },
+    waits: { reconnectMs: () => 10, birthMs: () => 5, selfTestMs: 300 },
   };
   return {
     broker,

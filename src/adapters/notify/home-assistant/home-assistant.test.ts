@@ -8,7 +8,7 @@ import {
 } from '../../../../test/support/notify/scripted-broker.ts';
 import type { ContainerEntity } from '../../../domain/home-assistant/entities.ts';
 import { createDeferred } from '../mqtt/deferred.ts';
-import { type HomeAssistant, openHomeAssistant } from './home-assistant.ts';
+import { type HomeAssistant, openHomeAssistant, usualWaits } from './home-assistant.ts';
 
 const web: ContainerEntity = {
   name: 'web',
@@ -29,7 +29,10 @@ type Scene = {
 };
 
 /** A connected client whose subscriptions are confirmed. */
-async function start(birthMs: () => number = () => 5): Promise<Scene> {
+async function start(
+  birthMs: (sinceLastMs: number) => number = () => 5,
+  nowMs: () => number = () => 0,
+): Promise<Scene> {
   const received: string[] = [];
   const subscribed = createDeferred<void>();
   let subscriptions = 0;
@@ -60,7 +63,7 @@ async function start(birthMs: () => number = () => 5): Promise<Scene> {
   const opened = openHomeAssistant(settings, {
     version: '1.2.3',
     hostName: 'h1',
-    nowMs: () => 0,
+    nowMs,
     random: () => 0.5,
     contextFor: () => Promise.resolve(createSecureContext()),
     warn: () => undefined,
@@ -68,9 +71,7 @@ async function start(birthMs: () => number = () => 5): Promise<Scene> {
     onCheck: () => undefined,
     waits: {
       reconnectMs: () => 10,
-      get birthMs() {
-        return birthMs();
-      },
+      birthMs,
       selfTestMs: 5,
     },
   });
@@ -128,4 +129,45 @@ test('Home Assistant that starts many times in a moment is told everything once 
   send([['homeassistant/status', 'online']]);
   await until((all) => states(all) === 3);
   expect([states(received), waits]).toEqual([3, 2]);
+});
+
+test('the answers to starts of Home Assistant are half a minute apart, however often a broker says that it started', async () => {
+  const since: number[] = [];
+  let now = 0;
+  const wait = (sinceLastMs: number): number => {
+    since.push(sinceLastMs);
+    return 1;
+  };
+  const { received, send, until, opened } = await start(wait, () => now);
+  const states = (all: readonly string[]): number =>
+    all.filter((line) => line.startsWith('upkeep/h1/web/update ')).length;
+  opened.show({ containers: [web], lastCheckAtMs: undefined });
+  await until((all) => states(all) === 1);
+  for (const at of [1000, 3000]) {
+    now = at;
+    send([['homeassistant/status', 'online']]);
+    const before = states(received);
+    await until((all) => states(all) === before + 1);
+  }
+  expect(since).toEqual([Infinity, 2000]);
+  const { birthMs } = usualWaits(() => 0.5);
+  expect([birthMs(Infinity), birthMs(2000), birthMs(29_500)]).toEqual([3000, 28_000, 3000]);
+});
+
+test('a flood of presses maps the containers once, not for each message', async () => {
+  const { send, until, opened, received } = await start();
+  let reads = 0;
+  const counted = {
+    ...web,
+    get name() {
+      reads += 1;
+      return 'web';
+    },
+  };
+  opened.show({ containers: [counted], lastCheckAtMs: undefined });
+  await until((all) => all.some((line) => line.startsWith('upkeep/h1/web/update ')));
+  const before = reads;
+  send(Array.from({ length: 500 }, (_, index) => [`homeassistant/update/upkeep_h1/x${index}/config`, '{}'] as const));
+  await until(() => received.filter((line) => /\/x\d+\/config $/.test(line)).length === 500);
+  expect(reads).toBe(before);
 });

@@ -23,14 +23,16 @@ export type HomeAssistantDeps = {
   readonly onInstall: (container: string) => void;
   readonly onCheck: () => void;
   /**
-   * Waits in milliseconds, shortened in tests: before another connection (by the number of failures), and after a start
-   * of Home Assistant.
+   * Waits in milliseconds, shortened in tests: before another connection (by the number of failures), after a start of
+   * Home Assistant (by the time since the last one that was answered), and for the self-test.
    */
-  readonly waits?: {
-    readonly reconnectMs: (failures: number) => number;
-    readonly birthMs: number;
-    readonly selfTestMs: number;
-  };
+  readonly waits?: Waits;
+};
+
+type Waits = {
+  readonly reconnectMs: (failures: number) => number;
+  readonly birthMs: (sinceLastMs: number) => number;
+  readonly selfTestMs: number;
 };
 
 export type HomeAssistant = {
@@ -51,6 +53,10 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   const cut = createRedaction([settings.password]);
   const stop = new AbortController();
   let fleet: Entities | undefined;
+  /** Made once for each fleet, because a broker can send any number of messages. */
+  let slugs: ReadonlyMap<string, string> = new Map();
+  let installable: ReadonlyMap<string, string> = new Map();
+  let lastResendAtMs = -Infinity;
   let wake: () => void = () => undefined;
   let connection: MqttConnection | undefined;
   const online: Publication = { topic: topics.status, payload: 'online', qos: 1, retain: true };
@@ -60,6 +66,10 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   return {
     show(next) {
       fleet = next;
+      slugs = slugsOf(next.containers.map(({ name }) => name));
+      installable = new Map(
+        next.containers.flatMap(({ name, mayInstall }) => (mayInstall ? [[slugs.get(name) ?? '', name]] : [])),
+      );
       wake();
     },
     async close() {
@@ -94,13 +104,18 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     const shown = new Map<string, string>();
     const self = createDeferred<void>();
     let receivesCommands = false;
-    /** After starts of Home Assistant. The random delay spreads the load of many instances. */
+    /** After starts of Home Assistant, which anybody at the broker can claim. */
     const resend = oneAtATime(async () => {
-      await delay(waits.birthMs, stop.signal);
+      await delay(waits.birthMs(deps.nowMs() - lastResendAtMs), stop.signal);
+      lastResendAtMs = deps.nowMs();
       shown.clear();
       wake();
     });
-    const handleCommand = createCommands({ ...deps, topics, containerOf: installable });
+    const handleCommand = createCommands({
+      ...deps,
+      topics,
+      containerOf: (slugged) => installable.get(slugged),
+    });
     const handleMessage = (message: Incoming): void => {
       const slugged = wildcardLevel(topics.anyConfig, message.topic);
       if (message.topic === topics.selfTest) self.resolve();
@@ -170,18 +185,17 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   };
 
   async function showWhileOpen(open: MqttConnection, { knownSlugs, shown, receivesCommands }: Session): Promise<void> {
+    let made: { readonly of: Entities; readonly wanted: ReturnType<typeof publicationsOf> } | undefined;
     for (;;) {
       const isWoken = new Promise<void>((resolve) => {
         wake = resolve;
       });
       if (fleet !== undefined) {
-        const wanted = publicationsOf(fleet, {
-          topics,
-          hostName: deps.hostName,
-          version: deps.version,
-          receivesCommands,
-        });
-        const current = new Set(slugsOf(fleet.containers.map(({ name }) => name)).values());
+        const { hostName, version } = deps;
+        if (made?.of !== fleet)
+          made = { of: fleet, wanted: publicationsOf(fleet, { topics, slugs, hostName, version, receivesCommands }) };
+        const { wanted } = made;
+        const current = new Set(slugs.values());
         const removed = [...knownSlugs].filter((slugged) => !current.has(slugged));
         const changed = [...wanted.values()].filter(({ topic, payload }) => shown.get(topic) !== payload);
         const removals = removed.flatMap((slugged) => removalsOf(slugged, topics));
@@ -196,12 +210,6 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
       if (why !== undefined) throw why;
     }
   }
-
-  function installable(slugged: string): string | undefined {
-    const containers = fleet?.containers ?? [];
-    const slugs = slugsOf(containers.map(({ name }) => name));
-    return containers.find(({ name, mayInstall }) => mayInstall && slugs.get(name) === slugged)?.name;
-  }
 }
 
 /** Entities of earlier processes, which any client of the broker can add. */
@@ -211,11 +219,15 @@ const longestSlug = 300;
 const mostInFlight = 20;
 const closeMs = 2000;
 
-function usualWaits(random: () => number): NonNullable<HomeAssistantDeps['waits']> {
+/** Home Assistant itself needs longer to start. */
+const minBetweenResendsMs = 30_000;
+
+/** The random parts spread the load of many instances. */
+export function usualWaits(random: () => number): Waits {
   const jitter = 0.9 + random() * 0.2;
   return {
     reconnectMs: (failures) => Math.min(60_000, 1000 * 2 ** Math.min(failures, 6)) * jitter,
-    birthMs: 1000 + random() * 4000,
+    birthMs: (sinceLastMs) => Math.max(1000 + random() * 4000, minBetweenResendsMs - sinceLastMs),
     selfTestMs: 5000,
   };
 }

@@ -1,9 +1,11 @@
 import type { ContainerEntity, Entities } from '../../../domain/home-assistant/entities.ts';
 import type { Publication } from '../mqtt/packets.ts';
-import { slugsOf, type Topics } from './topics.ts';
+import type { Topics } from './topics.ts';
 
 export type EntityContext = {
   readonly topics: Topics;
+  /** Of each container, by its name. */
+  readonly slugs: ReadonlyMap<string, string>;
   readonly hostName: string;
   readonly version: string;
   /** Whether commands are allowed and have been shown to arrive. */
@@ -12,8 +14,7 @@ export type EntityContext = {
 
 /** All retained messages for a fleet, by topic. */
 export function publicationsOf(fleet: Entities, shown: EntityContext): ReadonlyMap<string, Publication> {
-  const { topics } = shown;
-  const slugs = slugsOf(fleet.containers.map(({ name }) => name));
+  const { topics, slugs } = shown;
   const all = fleet.containers.flatMap((container) => {
     const slugged = slugs.get(container.name) ?? '';
     return [

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   acceptance,
@@ -125,3 +126,48 @@ test('the broker is pinged as often as it asks', async () => {
   await pinged.promise;
   await connection.close();
 });
+
+/** A message with QoS 1 and an empty payload, in MQTT 5. */
+const numbered = Buffer.from([0x32, 6, 0, 1, 0x61, 0, 1, 0]);
+
+test.each([
+  ['QoS 1', numbered, 0x40],
+  ['QoS 2', Buffer.from([0x34, ...numbered.subarray(1)]), 0x50],
+])(
+  'a broker that sends messages of %s and does not read is not read either, until it reads again',
+  async (_, message, head) => {
+    const { write } = Socket.prototype;
+    const paused = createDeferred<Socket>();
+    let isFull = false;
+    vi.spyOn(Socket.prototype, 'write').mockImplementation(function full(this: Socket, ...args: unknown[]) {
+      const isWritten = Reflect.apply(write, this, args) as boolean;
+      const [bytes] = args;
+      if (isFull || !Buffer.isBuffer(bytes) || bytes.length !== 4 || bytes[0] !== head) return isWritten;
+      // The broker reads nothing, so the buffers of the kernel are full.
+      isFull = true;
+      setImmediate(() => paused.resolve(this));
+      return false;
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    let acknowledged = 0;
+    let heard = 0;
+    const second = createDeferred<void>();
+    let send: (bytes: Buffer) => Promise<unknown> = () => Promise.resolve();
+    await using broker = await startScriptedBroker((packet, socket) => {
+      if (packet.head !== head) socket.write(acceptance(packet) ?? '');
+      else if ((acknowledged += 1) === 2) second.resolve();
+      send = (bytes) => new Promise((resolve) => socket.write(bytes, resolve));
+    });
+    const connection = await connectMqtt(brokerAt(broker.port), never, () => (heard += 1));
+    await send(message);
+    const client = await paused.promise;
+    expect(client.isPaused()).toBe(true);
+    await send(message);
+    expect(heard).toBe(1);
+    client.emit('drain');
+    expect(client.isPaused()).toBe(false);
+    await second.promise;
+    expect(heard).toBe(2);
+    await connection.close();
+  },
+);
