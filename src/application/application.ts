@@ -83,6 +83,8 @@ export type Application = {
   readonly inventoryFailure: () => ServiceError | undefined;
   /** The update runs of this process, oldest first, at most 500. */
   readonly history: () => readonly HistoryEntry[];
+  /** Reads the runs that other processes with the same folder have ended since. `follow` does it every second too. */
+  readonly refreshHistory: () => Promise<void>;
   readonly status: () => ServiceStatus;
   readonly eventLog: EventLog;
   /** Decisions of people about newer versions. */
@@ -110,6 +112,8 @@ export type Planned = { readonly report: CheckReport; readonly plan: UpdatePlan 
 
 /** The application of one engine. */
 export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' | 'update' | 'rollBack'> & {
+  /** Notes the results of a run of another process. `isEarlier`: it ended before this process began to follow. */
+  readonly noteOther: (run: HistoryEntry, isEarlier: boolean) => void;
   /** Repairs what no update could finish or undo, until the signal aborts. Part of `keepUpdating` of one engine. */
   readonly keepRepairing: (signal: AbortSignal) => Promise<void>;
   readonly check: InFleet<Application['check']>;

@@ -4,7 +4,8 @@ import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Schedule } from '../domain/schedule/schedule.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/service-settings.ts';
 import type { Application } from './application.ts';
-import { createApplication } from './create-application.ts';
+import { createApplication, type Memory } from './create-application.ts';
+import type { HistoryEntry } from './events/history.ts';
 
 const all = { images: [], containers: [] } as const;
 
@@ -50,6 +51,41 @@ describe('the application of a service', () => {
     expect(after).toMatchObject({ imageId: session.containers.find(({ name }) => name === 'app')?.newImageId });
     expect(after?.digest).toBe(after?.latestDigest);
     expect(application.status().updatesAvailable).toBe(0);
+  });
+
+  test('an update of another process with the same history is shown like its own', async () => {
+    const kept: HistoryEntry[] = [];
+    const history: NonNullable<Memory['history']> = {
+      read: () => Promise.resolve([...kept]),
+      fault: () => undefined,
+      append: (entries) => {
+        kept.push(...entries);
+        return Promise.resolve('kept');
+      },
+    };
+    const scene = createSandboxScene();
+    await run(scene, 'app', 'db');
+    const settings = { ...defaultSettings, gateWindowMs: 1000 };
+    const service = createApplication(scene.startProcess().outside, settings, { history });
+    onTestFinished(() => service.close());
+    await service.follow();
+    scene.registry.store.publish('app:1', { version: '2' });
+    await service.check(all);
+    const command = createApplication(scene.startProcess().outside, settings, { history });
+    await command.update({ ...all, trigger: 'command' });
+    await command.close();
+    await scene.clock.sleep(2000);
+    expect(shown(service)).toEqual({ app: ['fresh', false], db: ['fresh', false] });
+    expect(service.history()).toMatchObject([{ trigger: 'command', updated: 1 }]);
+    expect(service.status().lastRun?.summary).toMatchObject({ updated: 1 });
+    expect(service.inventory().containers.find(({ name }) => name === 'app')?.last?.outcome.outcome).toBe('updated');
+    expect(service.eventLog.since(0).map(({ kind }) => kind)).toEqual([
+      'scan_started',
+      'scan_completed',
+      'scan_started',
+      'update_completed',
+      'scan_completed',
+    ]);
   });
 
   test('a check that failed keeps what is known to be available; one that was cut off tells nothing', async () => {

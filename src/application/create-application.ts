@@ -23,7 +23,7 @@ import { createListRepaired, createReportFilter } from './update/repair-first.ts
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
 import { announceRun } from './events/announce-run.ts';
 import { createEventLog } from './events/event-log.ts';
-import { createHistory, type HistoryEntry } from './events/history.ts';
+import { createHistory, eventsOf, type HistoryEntry } from './events/history.ts';
 import { createInventory } from './inventory/inventory.ts';
 import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
@@ -102,7 +102,12 @@ export function createApplication(
     startTimes,
   });
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: engineCache.listing });
-  const history = createHistory(memory.history);
+  const noteOther: EngineApplication['noteOther'] = (run, isEarlier) => {
+    const heard = isEarlier ? [outcomes] : [checks, outcomes, eventLog];
+    for (const event of eventsOf(run)) for (const { hear } of heard) hear(event);
+  };
+  const history = createHistory(memory.history, noteOther);
+  let followedHistory: Promise<void> | undefined;
   const status = createStatus({ history, inventory, scheduler, isRepairing: repairs.areUnderWay });
   const eventLog = createEventLog(world.log);
   for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
@@ -140,6 +145,7 @@ export function createApplication(
     },
     follow: async (signal) => {
       await history.load();
+      followedHistory ??= history.follow(clock, closing.signal);
       await engineCache.follow(signal);
     },
     inventory,
@@ -147,6 +153,8 @@ export function createApplication(
     engineVersion: engineCache.engineVersion,
     inventoryFailure: () => engineCache.failure() ?? usability.failure(),
     history: history.entries,
+    refreshHistory: history.refresh,
+    noteOther,
     status: status.read,
     eventLog,
     decisions: decisionService,
@@ -168,7 +176,7 @@ export function createApplication(
     },
     close: async () => {
       closing.abort();
-      await Promise.all([engineCache.close(), history.settled(), tags.settled()]);
+      await Promise.all([engineCache.close(), followedHistory, history.settled(), tags.settled()]);
     },
   };
 

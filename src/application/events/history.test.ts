@@ -114,6 +114,41 @@ describe('with a store', () => {
     expect(slow.entries().map(({ runId }) => runId)).toEqual(['r1', 'r2']);
   });
 
+  test('tells of the runs that another process ends meanwhile, each once, in the order of their ends', async () => {
+    const kept: HistoryEntry[] = [];
+    const others: unknown[] = [];
+    const [service, command] = [
+      createHistory(storeOf(kept), ({ runId }, isEarlier) => others.push([runId, isEarlier])),
+      createHistory(storeOf(kept)),
+    ];
+    command.hear(completed('r1', 77));
+    await command.settled();
+    await service.load();
+    service.hear(completed('r3', 99));
+    command.hear(completed('r2', 88));
+    await Promise.all([service.settled(), command.settled()]);
+    await service.refresh();
+    await service.refresh();
+    expect(service.entries().map(({ runId }) => runId)).toEqual(['r1', 'r2', 'r3']);
+    expect(others).toEqual([
+      ['r1', true],
+      ['r2', false],
+    ]);
+  });
+
+  test('keeps the last 20 lines of the log of a failure', async () => {
+    const kept: HistoryEntry[] = [];
+    const history = createHistory(storeOf(kept));
+    const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);
+    const log = `${lines.join('\n')}\n`;
+    const run = session([containerOutcome('web', { outcome: 'rolled_back', log })]);
+    history.hear({ ...completed('r1', 77), ...summarise(run), session: run } as ServiceEvent);
+    await history.settled();
+    expect(history.last()?.containers[0]?.log).toBe(lines.slice(10).join('\n'));
+    expect(readHistoryEntry(JSON.parse(JSON.stringify(kept[0])))).toEqual(history.last());
+    expect(readHistoryEntry({ ...kept[0], containers: [{ ...kept[0]?.containers[0], log: 5 }] })).toBeUndefined();
+  });
+
   test('reads back what it has written, and nothing else', () => {
     const history = createHistory();
     history.hear(completed('r1', 77));

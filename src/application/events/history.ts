@@ -1,6 +1,7 @@
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { EngineRun, EngineRuns } from '../../domain/fleet/engine-run.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { ContainerOutcome, SessionSummary, Trigger } from '../../domain/run/session.ts';
 
@@ -16,7 +17,7 @@ export type HistoryEntry = SessionSummary &
     readonly rolledBack: number;
     /** Containers with a failed update, rolled back or not: the first 20. */
     readonly failures: readonly PastFailure[];
-    /** Containers with another outcome than `fresh`, without logs: the first 100. */
+    /** Containers with another outcome than `fresh`: the first 100. The first 20 have the end of their logs. */
     readonly containers: readonly ContainerOutcome[];
   };
 
@@ -28,6 +29,10 @@ export type PastFailure = Pick<ContainerOutcome, 'name' | 'outcome' | 'engine'> 
 export type History = {
   /** Reads the runs of earlier processes. Without this call the history begins with this process. */
   readonly load: () => Promise<void>;
+  /** Reads the runs that other processes have ended since. */
+  readonly refresh: () => Promise<void>;
+  /** Repeats `refresh` until the signal aborts; ends at once without a store. */
+  readonly follow: (clock: Pick<Clock, 'sleep'>, signal: AbortSignal) => Promise<void>;
   /** Resolves when every write has ended, successfully or not. */
   readonly settled: () => Promise<unknown>;
   readonly hear: (event: ServiceEvent) => void;
@@ -36,25 +41,43 @@ export type History = {
   readonly last: () => HistoryEntry | undefined;
 };
 
-/** Keeps the last runs, from their events. With a store they outlive the process. */
-export function createHistory(store?: SharedRecords<HistoryEntry>): History {
-  const entries: HistoryEntry[] = [];
+/**
+ * Keeps the last runs, from their events. With a store they outlive the process, and runs of other processes with the
+ * same store belong to them. `onOther` is called for each run of another process; `isEarlier`: it ended before `load`.
+ */
+export function createHistory(
+  store?: SharedRecords<HistoryEntry>,
+  onOther: (run: HistoryEntry, isEarlier: boolean) => void = () => {},
+): History {
+  let entries: readonly HistoryEntry[] = [];
   let written: Promise<unknown> = Promise.resolve();
+  let lastRead: readonly HistoryEntry[] = [];
 
   function keep(entry: HistoryEntry): void {
-    entries.push(entry);
-    if (entries.length > mostEntries) entries.shift();
+    entries = [...entries, entry].slice(-mostEntries);
     if (store !== undefined) written = Promise.all([written, store.append([entry])]);
   }
 
+  async function readOthers(isEarlier: boolean): Promise<void> {
+    if (store === undefined) return;
+    const read = await store.read();
+    if (read === lastRead) return;
+    lastRead = read;
+    const known = new Set(entries.map(({ runId }) => runId));
+    const others = read.slice(-mostEntries).filter(({ runId }) => !known.has(runId));
+    const all = [...others, ...entries].toSorted((one, other) => one.timestampMs - other.timestampMs);
+    entries = all.slice(-mostEntries);
+    for (const run of others) onOther(run, isEarlier);
+  }
+
   return {
-    async load() {
-      if (store === undefined) return;
-      const read = await store.read();
-      const known = new Set(entries.map(({ runId }) => runId));
-      const earlier = read.filter(({ runId }) => !known.has(runId));
-      entries.unshift(...earlier.slice(-mostEntries));
-      entries.splice(0, entries.length - mostEntries);
+    load: () => readOthers(true),
+    refresh: () => readOthers(false),
+    async follow(clock, signal) {
+      while (store !== undefined && !signal.aborted) {
+        await clock.sleep(readAgainMs, signal).catch(() => undefined);
+        if (!signal.aborted) await readOthers(false);
+      }
     },
     settled: () => written,
     hear(event) {
@@ -75,7 +98,7 @@ export function createHistory(store?: SharedRecords<HistoryEntry>): History {
         ...(engines && { engines: engines.map(bounded) }),
       });
     },
-    entries: () => [...entries],
+    entries: () => entries,
     last: () => entries.at(-1),
   };
 }
@@ -84,11 +107,20 @@ function newsIn(containers: readonly ContainerOutcome[]): readonly ContainerOutc
   return containers
     .filter(({ outcome }) => outcome !== 'fresh')
     .slice(0, mostContainers)
-    .map(({ log: _, ...outcome }) => ({ ...outcome, reason: printable(outcome.reason, longestReason) }));
+    .map(({ log, ...outcome }, at) => ({
+      ...outcome,
+      reason: printable(outcome.reason, longestReason),
+      ...(log !== undefined && at < mostFailures && { log: endOf(log) }),
+    }));
 }
 
 function bounded({ error, ...run }: EngineRun): EngineRun {
   return { ...run, ...(error !== undefined && { error: printable(error, longestReason) }) };
+}
+
+/** At most 20 lines and 2,000 characters. */
+function endOf(log: string): string {
+  return log.trimEnd().split('\n').slice(-20).join('\n').slice(-2000);
 }
 
 const mostContainers = 100;
@@ -109,3 +141,29 @@ function failuresIn(containers: readonly ContainerOutcome[]): readonly PastFailu
 
 /** Limit that docs/http-api.md documents. */
 const mostEntries = 500;
+
+/** Reading again costs one look at the file's size and time. */
+const readAgainMs = 1000;
+
+/** The events of a run of another process, for listeners that have heard none of it. */
+export function eventsOf(run: HistoryEntry): readonly ServiceEvent[] {
+  const { runId, trigger, timestampMs: atMs, durationMs, containers, engines } = run;
+  const { scanned, updated, failed, restarted, skipped } = run;
+  const startedAtMs = atMs - durationMs;
+  const begun = { runId, purpose: 'update' } as const;
+  const session = { runId, trigger, startedAtMs, durationMs, containers, ...(engines && { engines }) };
+  return [
+    { kind: 'scan_started', ...begun, trigger, atMs: startedAtMs },
+    ...containers.flatMap((outcome): readonly ServiceEvent[] => {
+      const kind = eventOfOutcome[outcome.outcome];
+      return kind === undefined ? [] : [{ kind, runId, outcome, atMs }];
+    }),
+    { kind: 'scan_completed', ...begun, scanned, updated, failed, restarted, skipped, session, atMs },
+  ];
+}
+
+const eventOfOutcome: Readonly<Partial<Record<ContainerOutcome['outcome'], 'update_completed' | 'update_failed'>>> = {
+  updated: 'update_completed',
+  failed: 'update_failed',
+  rolled_back: 'update_failed',
+};

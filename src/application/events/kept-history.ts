@@ -44,7 +44,8 @@ function isFailure(value: unknown): value is PastFailure {
 }
 
 function isOutcome(value: unknown): value is ContainerOutcome {
-  return isFailure(value) && hasTexts(value, ['image', 'oldImageId', 'newImageId', 'oldDigest', 'newDigest']);
+  if (!isFailure(value) || ('log' in value && !hasTexts(value, ['log']))) return false;
+  return hasTexts(value, ['image', 'oldImageId', 'newImageId', 'oldDigest', 'newDigest']);
 }
 
 function isEngineRun(value: unknown): value is EngineRun {

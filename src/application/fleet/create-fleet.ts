@@ -4,7 +4,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { Memory } from '../create-application.ts';
 import type { Application } from '../application.ts';
 import { createEventLog } from '../events/event-log.ts';
-import { createHistory } from '../events/history.ts';
+import { createHistory, eventsOf, type HistoryEntry } from '../events/history.ts';
 import { createPublisher } from '../events/publisher.ts';
 import { createStatus } from '../inventory/status.ts';
 import { createScheduler } from '../schedule/scheduler.ts';
@@ -93,7 +93,8 @@ export function createFleet({
   });
   let isReady = false;
   const { inventory, unwatched } = createFleetInventory(all, () => isReady);
-  const history = createHistory(kept);
+  const history = createHistory(kept, noteOther);
+  let followedHistory: Promise<void> | undefined;
   const isRepairing = () => all().some(({ application }) => application.status().repairing);
   const status = createStatus({ history, inventory, scheduler, isRepairing });
   const eventLog = createEventLog(log);
@@ -114,6 +115,7 @@ export function createFleet({
     },
     async follow(signal) {
       await history.load();
+      followedHistory ??= history.follow(clock, closing.signal);
       const followed = members.map((member) => followMember(member, signal));
       await Promise.all([...followed, swarms.follow(signal)]);
       isReady = true;
@@ -126,6 +128,7 @@ export function createFleet({
       return failures.every((failure) => failure !== undefined) ? failures[0] : undefined;
     },
     history: history.entries,
+    refreshHistory: history.refresh,
     status: status.read,
     eventLog,
     decisions: createFleetDecisions(all, swarms.searched),
@@ -141,9 +144,18 @@ export function createFleet({
     async close() {
       closing.abort();
       const applications = members.map(({ application }) => application.close());
-      await Promise.all([...applications, swarms.close(), history.settled()]);
+      await Promise.all([...applications, swarms.close(), followedHistory, history.settled()]);
     },
   };
+
+  /** Each member hears of its own containers, the log of events of all. */
+  function noteOther(run: HistoryEntry, isEarlier: boolean): void {
+    if (!isEarlier) for (const event of eventsOf(run)) eventLog.hear(event);
+    for (const { name, application } of all()) {
+      const own = run.containers.flatMap(({ engine, ...outcome }) => (engine === name ? [outcome] : []));
+      if (own.length > 0) application.noteOther({ ...run, containers: own }, isEarlier);
+    }
+  }
 }
 
 /**

@@ -129,6 +129,7 @@ export function createScriptedService(): ScriptedService {
     engineVersion: () => '27.3.1',
     inventoryFailure: () => script.inventoryFailure,
     history: () => script.history,
+    refreshHistory: () => Promise.resolve(),
     status: () => script.status,
     async ready() {
       await script.checkEnds;

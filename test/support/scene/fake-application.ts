@@ -79,6 +79,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     engineVersion: () => undefined,
     inventoryFailure: () => undefined,
     history: () => [],
+    refreshHistory: () => Promise.resolve(),
     status: () => idleStatus,
     eventLog: {
       since: () => [],

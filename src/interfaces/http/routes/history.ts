@@ -8,7 +8,7 @@ import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.t
 import { engineField, enginesField, outcomeSchema } from '../replies/container-schemas.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
 
-/** `GET /v1/history`: the runs of this process's life, at most 500. */
+/** `GET /v1/history`: the last runs, at most 500. */
 export function historyRoute({ service, clock }: HttpParts): Route {
   return defineRoute({
     group: 'history',
@@ -25,8 +25,9 @@ export function historyRoute({ service, clock }: HttpParts): Route {
       200: { description: 'The updates', schema: listSchema },
       500: { description: 'The history cannot be read' },
     },
-    answer: ({ query: { since = -Infinity, until = Infinity, limit = Infinity } }) => {
+    answer: async ({ query: { since = -Infinity, until = Infinity, limit = Infinity } }) => {
       if (since > until) throw new HttpError(400, 'invalid query parameters: "since" is later than "until"');
+      await service.refreshHistory();
       const entries = service
         .history()
         .filter(({ timestampMs }) => timestampMs >= since && timestampMs <= until)

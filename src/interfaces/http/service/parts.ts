@@ -69,6 +69,7 @@ export type Service = Pick<
   | 'engineVersion'
   | 'inventoryFailure'
   | 'history'
+  | 'refreshHistory'
   | 'status'
   | 'engines'
   | 'eventLog'
