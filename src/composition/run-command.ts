@@ -76,6 +76,12 @@ export async function runCommand(configuration: Command, program: Program): Prom
       ...(sender && { notifications: sender.status }),
     };
     const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
+    const { folder } = settings.state;
+    const forCommands =
+      isService && !isHelper && folder !== undefined
+        ? await (await import('./command-socket.ts')).serveCommands(folder, configuration, { ...parts, log })
+        : undefined;
+    signal.addEventListener('abort', () => void forCommands?.stop(), { once: true });
     const isAttended = isatty(0) || isatty(1);
     const context = {
       application,
@@ -89,6 +95,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
     };
     const ended = await runReportingFailures(service.command, context);
     sockets?.close();
+    await forCommands?.stop();
     const code = sockets?.signal.aborted === true ? exitAfterLoss : ended;
     // A start that has failed may follow the engine, which keeps the process alive.
     await application.close();

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { CommandName } from '../config/declaration/commands.ts';
 import type { readCommands } from '../interfaces/cli/cli.ts';
 import type { Sources } from '../interfaces/cli/context/views.ts';
@@ -5,7 +6,10 @@ import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Command, ProcessContext } from './process-context.ts';
 import { openService } from './service.ts';
 
-/** Reads from the service of --url, or else from the engine with the options of this command. */
+/**
+ * Reads from the service of --url, or else from the running service and the files in the folder of --state-dir, or else
+ * from the engine with the options of this command.
+ */
 export async function runReadCommand(
   command: ReadCommandName,
   { settings, options }: Command,
@@ -16,6 +20,7 @@ export async function runReadCommand(
   const { createLocalSources, createRemoteSources } = await import('../interfaces/cli/context/sources.ts');
   const { clock, log } = surroundings;
   const { url, token } = settings.remote;
+  const { folder } = settings.state;
   // A closed output, as in `upkeep events | head -1`, ends the command.
   process.stdout.on('error', () => interrupt.onSignal('SIGPIPE'));
   const sources = url === undefined ? await openLocal() : await openRemote(url);
@@ -34,7 +39,19 @@ export async function runReadCommand(
   async function openLocal(): Promise<Sources> {
     const { shownConfiguration } = await import('../config/show/shown-configuration.ts');
     const configuration = shownConfiguration(settings.service, options, '');
-    return createLocalSources({ open: () => openService('check', settings, surroundings), configuration, clock });
+    const open = () => openService('check', settings, surroundings);
+    const local = createLocalSources({ open, configuration, clock });
+    if (folder === undefined) return local;
+    // A service may work on other engines than the one that is named here.
+    const isOfOther = options.some(({ name, source }) => name === 'host' && source.startsWith('-'));
+    const { createFolderSources } = await import('../interfaces/cli/context/sources.ts');
+    const { createServiceClient, socketName, socketToken } = await import('../adapters/service/client.ts');
+    const socketPath = join(folder, socketName);
+    const client = createServiceClient({ url: 'http://upkeep', socketPath, token: socketToken, clock, log });
+    const { openMemory } = await import('./memory.ts');
+    const { history } = openMemory(folder, surroundings);
+    const sources = createFolderSources({ folder, local, client, history, clock });
+    return isOfOther ? { ...sources, containers: local.containers } : sources;
   }
 }
 

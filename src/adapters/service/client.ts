@@ -8,11 +8,19 @@ import { open, readDocument, refuseFailure, type Call } from './request.ts';
 export type ServiceClientOptions = {
   /** `http://server:8080`, without a trailing slash. */
   readonly url: string;
+  /** Path of the socket of a service on this machine; `url` then only names it. */
+  readonly socketPath?: string;
   readonly token: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly limits?: Partial<typeof usualLimits>;
 };
+
+/** The socket of a running service in its folder of --state-dir. */
+export const socketName = 'upkeep.sock';
+
+/** Sent over the socket, which only the owner of the service can open: the file system protects it, not this word. */
+export const socketToken = 'owner-of-the-socket';
 
 const usualLimits = {
   /** Time limit for a whole document. */
@@ -24,7 +32,14 @@ const usualLimits = {
 };
 
 /** A running service over its HTTP API. Each request has its own connection and deadline. */
-export function createServiceClient({ url: base, token, clock, log, limits }: ServiceClientOptions): RunningService {
+export function createServiceClient({
+  url: base,
+  socketPath,
+  token,
+  clock,
+  log,
+  limits,
+}: ServiceClientOptions): RunningService {
   const { replyMs, silenceMs, patienceMs } = { ...usualLimits, ...limits };
   const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
 
@@ -32,7 +47,7 @@ export function createServiceClient({ url: base, token, clock, log, limits }: Se
     const path = '/v1/events';
     const resume = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId };
     const headers = { Accept: 'text/event-stream', ...authorization, ...resume };
-    const response = await open({ base, path, headers, silenceMs, signal });
+    const response = await open({ base, socketPath, path, headers, silenceMs, signal });
     await refuseFailure(response, { base, path, nowMs: clock.nowMs() });
     const type = response.headers['content-type'] ?? '';
     if (type.startsWith('text/event-stream')) return response;
@@ -46,7 +61,7 @@ export function createServiceClient({ url: base, token, clock, log, limits }: Se
     const either = AbortSignal.any([signal, deadline]);
     const headers = { Accept: 'application/json', ...authorization };
     try {
-      const response = await open({ base, ...call, headers, silenceMs: replyMs, signal: either });
+      const response = await open({ base, socketPath, ...call, headers, silenceMs: replyMs, signal: either });
       return await readDocument(response, { base, path, nowMs: clock.nowMs() });
     } catch (error) {
       signal.throwIfAborted();

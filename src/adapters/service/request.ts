@@ -6,6 +6,8 @@ import { connectionFailure, invalidAnswer, refusal } from './failure.ts';
 export type Call = {
   /** Without a trailing slash. */
   readonly base: string;
+  /** The path of a socket of this machine, instead of the address in `base`. */
+  readonly socketPath?: string | undefined;
   /** `/v1/history` */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -22,12 +24,14 @@ export type Call = {
  * One request on its own connection. Redirects are not followed, so that a token stays on its host. Throws a
  * `ServiceError`.
  */
-export function open({ base, path, headers, silenceMs, signal, method = 'GET', body }: Call): Promise<IncomingMessage> {
+export function open(call: Call): Promise<IncomingMessage> {
+  const { base, socketPath, path, headers, silenceMs, signal, method = 'GET', body } = call;
   return new Promise((resolve, reject) => {
     const send = base.toLowerCase().startsWith('https:') ? requestTls : requestPlain;
     const type =
       body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
-    const options = { method, headers: { ...headers, ...type }, agent: false, signal, timeout: silenceMs };
+    const reached = socketPath === undefined ? {} : { socketPath };
+    const options = { method, headers: { ...headers, ...type }, agent: false, signal, timeout: silenceMs, ...reached };
     const made = send(`${base}${path}`, options);
     made.on('timeout', () => made.destroy(new Error('silence', { cause: 'silence' })));
     made.on('error', (error) => reject(signal.aborted ? signal.reason : connectionFailure(error, base)));

@@ -158,7 +158,7 @@ export const commands = [
     usage: '[NAME…]',
     summary: 'list the watched containers, without a check',
     meaning:
-      'Lists the watched containers of the engine. With --url, lists those of a running service with the result of its last check',
+      'Lists the watched containers with the last check of the running service with the same --state-dir, or of that of --url. Without a service, lists the containers of the engine',
     exitCodes: doneOrFailed,
     examples: [
       { line: 'upkeep containers', meaning: 'containers of the engine' },
@@ -171,10 +171,12 @@ export const commands = [
   {
     name: 'history',
     usage: '',
-    summary: 'list the past updates of a running service',
-    meaning: 'Lists the last 500 updates of a running service since its start, oldest first',
+    summary: 'list the past updates',
+    meaning:
+      'Lists the last 500 updates that are stored in the folder of --state-dir, oldest first. With --url, those of a running service',
     exitCodes: doneOrFailed,
     examples: [
+      { line: 'docker exec upkeep upkeep history', meaning: 'in the container of the service' },
       { line: 'upkeep history --url=http://server:8080', meaning: 'one row per update; the token is in UPKEEP_TOKEN' },
     ],
   },
@@ -183,9 +185,10 @@ export const commands = [
     usage: '',
     summary: 'follow the events of a running service',
     meaning:
-      'Follows the events of a running service until Ctrl-C. After a lost connection it reconnects and prints the missed events',
+      'Follows the events of the running service with the same --state-dir, or of that of --url, until Ctrl-C. After a lost connection it reconnects and prints the missed events',
     exitCodes: doneOrFailed,
     examples: [
+      { line: 'docker exec upkeep upkeep events', meaning: 'in the container of the service' },
       {
         line: 'upkeep events --url=http://server:8080',
         meaning: 'one line per event; the events token is in UPKEEP_TOKEN',

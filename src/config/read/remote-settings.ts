@@ -10,10 +10,11 @@ export type RemoteSettings = {
 
 type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
 
-/** Only a service has history and events, so these commands are refused without one. */
+/** Without a service and its folder there are no history and no events, so these commands are refused. */
 export function remoteSettings({ command, values, sourceOf }: Given, { faults, warnings }: Notes): RemoteSettings {
   const { remoteUrl: url, remoteToken: token } = values;
-  if (url === undefined && (command === 'history' || command === 'events')) faults.push(withoutService(command));
+  const isAnywhere = url !== undefined || values.stateDir !== undefined;
+  if (!isAnywhere && (command === 'history' || command === 'events')) faults.push(withoutService(command));
   else if (url === undefined && token !== undefined)
     warnings.push(`${sourceOf('remoteToken')} has no effect without --url`);
   for (const [source, value] of [
@@ -46,9 +47,10 @@ const plainAddress = 'an address such as http://server:8080 without a user; --to
 function withoutService(command: 'history' | 'events'): Fault {
   const token = command === 'events' ? 'EVENTS-TOKEN' : 'TOKEN';
   const message = [
-    `Cannot show ${command} without a running service: name it with --url or UPKEEP_URL,`,
-    `as in "upkeep ${command} --url http://127.0.0.1:8080 --token ${token}"`,
-    `(the service serves them with --http-api-endpoints ${command})`,
+    `Cannot show ${command}: no service is named.`,
+    `On its machine or in its container, name its folder: "upkeep ${command} --state-dir /data".`,
+    `Elsewhere, its address: "upkeep ${command} --url http://127.0.0.1:8080 --token ${token}"`,
+    `(the service needs --http-api-endpoints ${command})`,
   ].join(' ');
   return { kind: 'usage', message };
 }

@@ -65,6 +65,28 @@ export function enginesField({ engines }: EngineRuns) {
   };
 }
 
+/** A past run of the history. */
+export type HistoryEntry = ReturnType<Application['history']>[number];
+
+export function historyEntry(entry: HistoryEntry) {
+  const { scanned, updated, failed, restarted, skipped, trigger, failures } = entry;
+  return {
+    timestamp: toTimestamp(entry.timestampMs),
+    scanned,
+    updated,
+    failed,
+    restarted,
+    skipped,
+    rolled_back: entry.rolledBack,
+    run_id: entry.runId,
+    trigger,
+    duration_ms: Math.round(entry.durationMs),
+    failures,
+    containers: entry.containers.map(outcomeEntry),
+    ...enginesField(entry),
+  };
+}
+
 type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isDown'> & {
   readonly image: string;
   readonly engine?: string;

@@ -9,13 +9,13 @@ import { versionCell } from '../words/version-cell.ts';
 import type { Cell } from '../terminal/cell.ts';
 import type { Table } from '../terminal/table.ts';
 
-/** `upkeep history`: the updates of a running service with their containers, oldest first. */
+/** `upkeep history`: the past updates with their containers, oldest first. */
 export function createHistory(ask: Fetch<readonly PastRun[]>): ReadCommand {
   return async ({ settings, terminal, signal }) => {
     const { view, document } = await ask(signal);
     if (settings.output.json) printDocument(terminal, document);
     else if (view.length > 0) await printTable(terminal, tableOf(view), styleFor(terminal.out, settings));
-    else printLines(terminal.out, ['The service has made no update since its start']);
+    else printLines(terminal.out, ['No updates yet']);
     return exitCodes.done;
   };
 }

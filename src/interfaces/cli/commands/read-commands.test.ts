@@ -178,7 +178,7 @@ describe('history()', () => {
     const json = await look(['history', '--json'], { history: document });
     expect(JSON.parse(json.fake.out())).toEqual(document);
     const none = await look(['history'], { history: { entries: [], ...closing } });
-    expect(none.fake.out()).toBe('The service has made no update since its start\n');
+    expect(none.fake.out()).toBe('No updates yet\n');
   });
 });
 

@@ -2,10 +2,12 @@ import type { Application } from '../../../application/application.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Inventory } from '../../../domain/inventory/inventory.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
+import type { SharedRecords } from '../../../domain/outside/record-store.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import type { RunningService } from '../../../domain/run/running-service.ts';
 import { configurationEntry, type Configuration } from '../../json/configuration.ts';
-import { unfinishedField } from '../../json/entries.ts';
+import { type HistoryEntry, historyEntry, unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 import { replyFields } from '../../json/timestamps.ts';
 import { readConfig, readContainers, readHistory } from './read-views.ts';
@@ -24,6 +26,55 @@ export function createRemoteSources({ read, follow }: Pick<RunningService, 'read
     follow,
   };
 }
+
+export type FolderParts = {
+  /** The folder of --state-dir. */
+  readonly folder: string;
+  /** The service that keeps its state in the folder; it may not run. */
+  readonly client: Pick<RunningService, 'read' | 'follow'>;
+  readonly history: SharedRecords<HistoryEntry> | undefined;
+  readonly local: Sources;
+  readonly clock: Clock;
+};
+
+/**
+ * The data of a folder of --state-dir, and of its service. The history is in the folder; without the service, containers
+ * are those of the engine.
+ */
+export function createFolderSources({ folder, client, history, local, clock }: FolderParts): Sources {
+  const service = createRemoteSources(client);
+  return {
+    ...local,
+    containers: (signal) =>
+      service.containers(signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        if (error instanceof ServiceError) return local.containers(signal);
+        throw error;
+      }),
+    async history() {
+      const runs = ((await history?.read()) ?? []).slice(-mostRuns);
+      const fault = history?.fault();
+      if (fault !== undefined) throw new ServiceError('invalid-input', `Cannot read the history: ${fault}`);
+      const entries = runs.map(historyEntry);
+      const document = { entries, count: entries.length, ...replyFields(clock.nowMs()) };
+      return { document, view: readHistory(document) };
+    },
+    async *follow(signal) {
+      try {
+        yield* service.follow(signal);
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== 'service-unreachable') throw error;
+        throw new ServiceError('service-unreachable', `Cannot follow events: no service with ${quoted(folder)} runs`, {
+          cause: error,
+          remedy: 'Start it, or name another one with --url',
+        });
+      }
+    },
+  };
+}
+
+/** As many as the API lists. */
+const mostRuns = 500;
 
 export type LocalParts = {
   /** Connects to the engine; called only when it is needed. */

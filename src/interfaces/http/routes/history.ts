@@ -1,12 +1,12 @@
 import { triggers } from '../../../domain/run/session.ts';
 import { HttpError } from '../replies/errors.ts';
-import type { HttpParts, HistoryEntry } from '../service/parts.ts';
+import type { HttpParts } from '../service/parts.ts';
 import { count, moment } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { array, oneOf, integer, object, stamped, text, time } from '../replies/schemas.ts';
-import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
+import { historyEntry } from '../../json/entries.ts';
 import { engineField, enginesField, outcomeSchema } from '../replies/container-schemas.ts';
-import { replyFields, toTimestamp } from '../../json/timestamps.ts';
+import { replyFields } from '../../json/timestamps.ts';
 
 /** `GET /v1/history`: the last runs, at most 500. */
 export function historyRoute({ service, clock }: HttpParts): Route {
@@ -32,7 +32,7 @@ export function historyRoute({ service, clock }: HttpParts): Route {
         .history()
         .filter(({ timestampMs }) => timestampMs >= since && timestampMs <= until)
         .slice(-limit)
-        .map(entryOf);
+        .map(historyEntry);
       return { entries, count: entries.length, ...replyFields(clock.nowMs()) };
     },
   });
@@ -69,22 +69,3 @@ const listSchema = stamped({
   ),
   count: integer('Number of entries'),
 });
-
-function entryOf(entry: HistoryEntry) {
-  const { scanned, updated, failed, restarted, skipped, trigger, failures } = entry;
-  return {
-    timestamp: toTimestamp(entry.timestampMs),
-    scanned,
-    updated,
-    failed,
-    restarted,
-    skipped,
-    rolled_back: entry.rolledBack,
-    run_id: entry.runId,
-    trigger,
-    duration_ms: Math.round(entry.durationMs),
-    failures,
-    containers: entry.containers.map(outcomeEntry),
-    ...enginesEntry(entry),
-  };
-}
