@@ -74,7 +74,8 @@ export function createHistory(
     load: () => readOthers(true),
     refresh: () => readOthers(false),
     async follow(clock, signal) {
-      while (store !== undefined && !signal.aborted) {
+      if (store === undefined) return;
+      while (!signal.aborted) {
         await clock.sleep(readAgainMs, signal).catch(() => undefined);
         if (!signal.aborted) await readOthers(false);
       }
