@@ -6,7 +6,8 @@ import type {
   RemoteImage,
   TagList,
 } from '../../src/domain/outside/registry.ts';
-import { labelledVersion, sourceOf } from '../../src/domain/container/image-labels.ts';
+import { versionLabels } from '../../src/domain/container/image-labels.ts';
+import { sourceAnnotations } from '../../src/domain/container/image-source.ts';
 import { alternativesTo, choosePlatform } from '../../src/domain/reference/choose-platform.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import {
@@ -137,8 +138,8 @@ function alternativesIn(manifest: Manifest, chosen: SandboxImage, wanted: Platfo
 }
 
 function remoteImage(digest: Digest, image: SandboxImage): RemoteImage {
-  const labels = image.config.Labels ?? undefined;
-  const [version, sourceUrl] = [labelledVersion(labels), sourceOf(labels)];
+  const shown = new Set([...versionLabels, ...sourceAnnotations]);
+  const labels = Object.entries(image.config.Labels ?? {}).filter(([name]) => shown.has(name));
   return {
     digest,
     manifestDigest: image.manifestDigest,
@@ -146,8 +147,7 @@ function remoteImage(digest: Digest, image: SandboxImage): RemoteImage {
     platform: image.platform,
     createdAtMs: image.createdAtMs < earliestMs ? undefined : image.createdAtMs,
     layerBytes: image.layers.reduce((sum, { bytes }) => sum + bytes, 0),
-    ...(version !== undefined && { version }),
-    ...(sourceUrl !== undefined && { sourceUrl }),
+    ...(labels.length > 0 && { labels: Object.fromEntries(labels) }),
   };
 }
 

@@ -269,11 +269,38 @@ describe('describe()', () => {
     const registry = rig.registry();
     const of = (digest: Digest) => registry.describe({ reference: at(server), digest, platform: linux });
     const facts = { ...plain, platform: linux };
-    expect(await of(one)).toEqual({ digest: one, ...facts, createdAtMs: Date.UTC(2026, 0, 1), version: '1.0' });
+    const labels = { 'org.opencontainers.image.version': '1.0' };
+    expect(await of(one)).toEqual({ digest: one, ...facts, createdAtMs: Date.UTC(2026, 0, 1), labels });
     expect(server.lines()).toHaveLength(3);
     const latest = { ...facts, createdAtMs: Date.UTC(2026, 1, 1) };
-    expect(await of(same)).toEqual({ digest: same, ...latest, version: '1.0', alternatives: [third] });
+    expect(await of(same)).toEqual({ digest: same, ...latest, labels, alternatives: [third] });
     expect(await of(different)).toEqual({ digest: different, ...latest, alternatives: [third, second] });
+  });
+
+  test('tells the source from the annotations on the way to an image, the inner ones first', async () => {
+    const content = emptyContent();
+    const name = 'org.opencontainers.image.source';
+    const other = { 'com.example.more': 'x', 'org.opencontainers.image.version': '9' };
+    const { digest: bare, configDigest } = putImage(content, undefined, { version: '1.0' });
+    const config = { mediaType: 'application/vnd.oci.image.config.v1+json', digest: configDigest, size: 1 };
+    const head = { schemaVersion: 2, mediaType: ociManifest, config, layers: [] };
+    const own = putManifest(content, undefined, ociManifest, {
+      ...head,
+      annotations: { ...other, [name]: 'manifest' },
+    });
+    const putIndexOf = (digest: Digest, onEntry?: object, onIndex?: object) => {
+      const entry = { mediaType: ociManifest, digest, size: 1, platform: linux, annotations: onEntry };
+      return putManifest(content, undefined, ociIndex, { schemaVersion: 2, manifests: [entry], annotations: onIndex });
+    };
+    const server = await rig.serve(serveContent(content));
+    const of = async (digest: Digest) =>
+      (await rig.registry().describe({ reference: at(server), digest, platform: linux })).annotations;
+    expect(await of(bare)).toBeUndefined();
+    expect(await of(own)).toEqual({ [name]: 'manifest' });
+    expect(await of(putIndexOf(bare, { [name]: 'entry' }, { [name]: 'index' }))).toEqual({ [name]: 'entry' });
+    expect(await of(putIndexOf(bare, { [name]: 7 }, { ...other, [name]: 'index' }))).toEqual({ [name]: 'index' });
+    expect(await of(putIndexOf(own, { [name]: 'entry' }))).toEqual({ [name]: 'manifest' });
+    expect(await of(putIndexOf(bare, { [name]: 'x'.repeat(1001) }))).toBeUndefined();
   });
 
   test('tells nothing of an image beside many, or beside one that is no image', async () => {
@@ -345,7 +372,10 @@ describe('describe()', () => {
     const twice = put(`{"os":"linux","architecture":"amd64","config":{${labels}},"config":{}}`);
     const server = await rig.serve(serveContent(content));
     const of = (digest: Digest) => rig.registry().describe({ reference: at(server), digest, platform: linux });
-    expect(await of(good)).toMatchObject({ version: '1.0', platform: linux });
+    expect(await of(good)).toMatchObject({
+      labels: { 'org.opencontainers.image.version': '1.0' },
+      platform: linux,
+    });
     expect((await failureOf(of(twice))).message).toContain(
       'its image config can be read in two ways: "config" is given twice',
     );

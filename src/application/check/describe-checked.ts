@@ -3,11 +3,12 @@ import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import type { EntryKind } from '../../domain/run/session.ts';
-import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
+import { type ImageIndex, versionFactsOf } from '../../domain/container/image-index.ts';
 import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
 import type { TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select/container-references.ts';
-import { changeBetween, type ImageVersions, sourceOf, versionOf } from '../../domain/container/image-labels.ts';
+import { type ImageVersions, versionOf, versionsBetween } from '../../domain/container/image-labels.ts';
+import { sourceOf } from '../../domain/container/image-source.ts';
 import { type CheckedContainer, imageIn } from './checked-container.ts';
 
 /** Combines the verdict on a container with its other facts. */
@@ -90,23 +91,18 @@ export function candidateDigest({
 
 /** Names the running version and the newer one, without a further request. */
 function versionsOf(imageId: string, image: string, verdict: Verdict, images: ImageIndex): ImageVersions {
-  const labels = labelsOfImage(images.byId(imageId));
-  const version = versionOf({ labels, image, digest: verdict.digest ?? imageId });
+  const running = versionFactsOf(images.byId(imageId), { image, digest: verdict.digest ?? imageId });
   const { status, latestDigest, latestImageId, newest, candidate } = verdict;
-  if (status !== 'stale' && status !== 'held') return defined({ version });
+  if (status !== 'stale' && status !== 'held') return defined({ version: versionOf(running) });
   const present = latestImageId === undefined ? undefined : images.byId(latestImageId);
-  const latestLabels = labelsOfImage(present);
-  const digest = latestDigest ?? latestImageId ?? '';
   const latestName = candidate === undefined ? image : familiarReference(candidate.reference);
-  const latestVersion = newest?.version ?? versionOf({ labels: latestLabels, image: latestName, digest });
-  const change =
-    version === undefined || latestVersion === undefined ? undefined : changeBetween(version, latestVersion);
-  const sourceUrl = newest?.sourceUrl ?? sourceOf(latestLabels);
+  const digest = latestDigest ?? latestImageId ?? '';
+  const listed = versionFactsOf(present, { image: latestName, digest });
+  const labels = newest?.labels ?? listed.labels;
+  const newer = newest === undefined ? listed : { labels, image: latestName, digest };
   return defined({
-    version,
-    latestVersion,
-    change,
-    sourceUrl,
+    ...versionsBetween(running, newer),
+    sourceUrl: sourceOf({ labels, annotations: newest?.annotations, image: latestName }),
     releasedAtMs: newest?.createdAtMs,
     downloadBytes: present === undefined ? newest?.layerBytes : undefined,
   });

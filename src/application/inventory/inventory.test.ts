@@ -181,7 +181,7 @@ describe('the inventory', () => {
       latestDigest: '',
       reason: '',
       checkedAtMs: undefined,
-      version: 'web:1',
+      version: '1',
       canRollBack: false,
     });
     expect(inventory().images).toMatchObject([

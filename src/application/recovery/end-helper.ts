@@ -1,4 +1,5 @@
-import type { ImageLabelsOf } from '../../domain/container/image-index.ts';
+import { type ImageLabelsOf, versionFactsOf } from '../../domain/container/image-index.ts';
+import { versionOf } from '../../domain/container/image-labels.ts';
 import { type ContainerSummary, type Image, isAlive, shortId } from '../../domain/container/container.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { logTail } from '../../domain/text/log-tail.ts';
@@ -39,9 +40,10 @@ export async function concludeHelper(
   const words = await lastWordsOf(outside, container.id);
   if ((await dismissHelper(outside, helper)) !== undefined) return;
   const [before, after] = await Promise.all([order.oldImageId, order.newImageId].map((id) => engine.inspectImage(id)));
-  const from = versionOf(before, order.oldImageId);
-  const to = versionOf(after, order.newImageId);
-  const fields = { container: order.name, image: order.reference, from: order.oldImageId, to: order.newImageId };
+  const image = order.reference;
+  const from = shownVersion(before, { image, digest: order.oldImageId });
+  const to = shownVersion(after, { image, digest: order.newImageId });
+  const fields = { container: order.name, image, from: order.oldImageId, to: order.newImageId };
   const reading = readJournal(own.labels);
   const settled = (result: 'finished' | 'undone', reason: string) => {
     const transaction = withRecipients({ containers: [order.name], result, reason }, [own], imageLabelsOf);
@@ -71,12 +73,11 @@ export async function lastWordsOf({ engine }: Outside, id: string): Promise<stri
   }
 }
 
-function versionOf(image: Image | undefined, id: string): string {
-  return image?.config.Labels?.[versionLabel] || shortId(id);
+/** An engine that no longer has the image gives its id. */
+function shownVersion(image: Image | undefined, facts: Parameters<typeof versionFactsOf>[1]): string {
+  const version = image === undefined ? undefined : versionOf(versionFactsOf(image, facts));
+  return version ?? shortId(facts.digest);
 }
-
-/** https://github.com/opencontainers/image-spec/blob/main/annotations.md */
-const versionLabel = 'org.opencontainers.image.version';
 
 type Waiting = { readonly own: ContainerSummary | undefined; readonly waitedMs: number };
 

@@ -6,8 +6,8 @@ import type { CheckReport } from '../check/check.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import type { MadePlan } from '../plan/make-plan.ts';
 import { untouched } from './run-plan.ts';
-import { versionOf } from '../../domain/container/image-labels.ts';
-import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
+import { versionsBetween } from '../../domain/container/image-labels.ts';
+import { type ImageIndex, versionFactsOf } from '../../domain/container/image-index.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { shortDigest } from '../../domain/reference/digest.ts';
 
@@ -64,11 +64,11 @@ const outcomeOf: Readonly<Record<Staleness, OutcomeKind>> = {
 /** Adds the versions that the check has named to an outcome. */
 function withCheckedVersions(outcome: ContainerOutcome, checked: CheckedContainer | undefined): ContainerOutcome {
   if (checked === undefined) return outcome;
-  const { version, latestVersion, latestDigest, pullDigest, updateAvailable, kind } = checked;
+  const { version, latestVersion, latestDigest, pullDigest, updateAvailable, kind, sourceUrl } = checked;
   const isEarlier = pullDigest !== undefined && pullDigest !== latestDigest;
   const next = updateAvailable ? (isEarlier ? shortDigest(pullDigest) : latestVersion) : undefined;
   const to = outcome.outcome === 'restarted' ? version : next;
-  return { ...outcome, ...defined({ from: version, to, kind }) };
+  return { ...outcome, ...defined({ from: version, to, kind, sourceUrl }) };
 }
 
 /** The same outside, but published outcomes get the versions of the check. */
@@ -86,7 +86,8 @@ export function namingVersions(outside: Outside, { containers }: Pick<CheckRepor
 
 /** Adds the versions of its images to an outcome, if the engine has the images. */
 export function withImageVersions(outcome: ContainerOutcome, images: ImageIndex): ContainerOutcome {
-  const { image, oldImageId, newImageId } = outcome;
-  const name = (id: string) => versionOf({ labels: labelsOfImage(images.byId(id)), image, digest: id });
-  return { ...outcome, ...defined({ from: name(oldImageId), to: name(newImageId) }) };
+  const { image, tagChange, oldImageId, newImageId } = outcome;
+  const factsOf = (id: string, reference = image) => versionFactsOf(images.byId(id), { image: reference, digest: id });
+  const named = versionsBetween(factsOf(oldImageId, tagChange?.from), factsOf(newImageId, tagChange?.to));
+  return { ...outcome, ...defined({ from: named.version, to: named.latestVersion }) };
 }

@@ -1,4 +1,5 @@
 import type { Labels } from './label-names.ts';
+import type { VersionFacts } from './image-labels.ts';
 import type { ContainerSummary, ImageSummary } from './container.ts';
 import { type Digest, parseDigest } from '../reference/digest.ts';
 import { formatReference, type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
@@ -20,6 +21,14 @@ export function imageLabelsIn(images: Pick<ImageIndex, 'byId'>): ImageLabelsOf {
 
 export function labelsOfImage(image: ImageSummary | undefined): Labels | undefined {
   return image?.isConfigUnknown ? undefined : image && (image.labels ?? noImageLabels);
+}
+
+/** The facts about an image that name its version. An image of no registry counts as built here. */
+export function versionFactsOf(
+  image: ImageSummary | undefined,
+  { image: reference, digest }: { readonly image: string; readonly digest: string },
+): VersionFacts {
+  return { labels: labelsOfImage(image), image: reference, digest, isBuiltHere: image?.digests.length === 0 };
 }
 
 /** Also for a service: this engine may not have its image, so all labels count as its own. */

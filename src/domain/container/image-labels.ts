@@ -1,13 +1,9 @@
 import { labelOf, type Labels } from './label-names.ts';
 import { shortDigest } from '../reference/digest.ts';
-import { tryParseImageReference } from '../reference/image-reference.ts';
+import { type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
+import { splitReference } from '../reference/reference-grammar.ts';
+import { parseVersionTag } from '../tags/version-tag.ts';
 import { printable } from '../text/printable.ts';
-
-/**
- * Labels that describe an image: https://github.com/opencontainers/image-spec/blob/main/annotations.md#pre-defined-annotation-keys
- */
-const versionLabel = 'org.opencontainers.image.version';
-const pageLabels = ['org.opencontainers.image.source', 'org.opencontainers.image.url'];
 
 export type VersionFacts = {
   /** Labels of the image; undefined when they are not known. */
@@ -16,34 +12,35 @@ export type VersionFacts = {
   readonly image: string;
   /** A digest or an image id; empty when it is not known. */
   readonly digest: string;
+  /**
+   * No registry is known to have the image: its labels may be of an image that it was built from, and its tag is its
+   * name. Never with containerd's image store, which lists each image with a digest.
+   */
+  readonly isBuiltHere?: boolean;
 };
 
 /**
- * The version of an image for display: its label, else a tag that looks like a version, else 12 hex digits. Undefined
- * when nothing is known.
+ * The version of an image for display: its label, else a tag that looks like a version, else 12 hex digits. A label that
+ * may come from the base image does not count. Undefined when nothing is known.
  */
-export function versionOf({ labels, image, digest }: VersionFacts): string | undefined {
-  const tag = tryParseImageReference(image)?.tag;
-  return (
-    labelledVersion(labels) ?? (tag !== undefined && looksLikeVersion.test(tag) ? tag : undefined) ?? short(digest)
-  );
+export function versionOf({ labels, image, digest, isBuiltHere = false }: VersionFacts): string | undefined {
+  const reference = tryParseImageReference(image);
+  const tag = reference?.tag;
+  const version = labelledVersion(labels);
+  const isSure = !isBuiltHere || (tag !== undefined && isVersion(tag));
+  if (version !== undefined && isSure && !areInherited(labels, reference)) return version;
+  if (tag !== undefined && (isBuiltHere || isVersion(tag))) return tag;
+  return digest === '' ? undefined : shortDigest(digest);
 }
 
-/** The version in an image's label, at most 100 printable characters. Undefined without one. */
-export function labelledVersion(labels: Labels | undefined): string | undefined {
-  const shown = printable(labelOf(labels, versionLabel)?.trim() ?? '', longestVersion);
-  return shown === '' ? undefined : shown;
-}
-
-/** A web page about an image: its source URL, else its home page. Only `http` and `https`, at most 500 characters. */
-export function sourceOf(labels: Labels | undefined): string | undefined {
-  for (const name of pageLabels) {
-    const text = labelOf(labels, name) ?? '';
-    const url = text.length <= longestPage && URL.canParse(text) ? new URL(text) : undefined;
-    const isPlain = url?.username === '' && url.password === '';
-    if (isPlain && /^https?:$/.test(url.protocol) && url.href.length <= longestPage) return url.href;
-  }
-  return undefined;
+/**
+ * Whether the labels describe the base image and not this one: images inherit them, as Ubuntu's `ref.name=ubuntu` and
+ * `version=22.04`. A version in the tag decides where it contradicts the one in the label.
+ */
+export function areInherited(labels: Labels | undefined, reference: ImageReference | undefined): boolean {
+  if (namesAnother(labelOf(labels, nameLabel)?.trim() ?? '', reference)) return true;
+  const [version, tag] = [labelledVersion(labels), reference?.tag];
+  return version !== undefined && tag !== undefined && isVersion(tag) && !agree(version, tag);
 }
 
 /** `build`: the same version in another image. */
@@ -66,6 +63,23 @@ export type ImageVersions = {
   readonly sourceUrl?: string;
 };
 
+/** The versions of a running image and a newer one. Two images of one word, such as `latest`, have their digests. */
+export function versionsBetween(
+  running: VersionFacts,
+  newer: VersionFacts,
+): Pick<ImageVersions, 'version' | 'latestVersion' | 'change'> {
+  const [from, to] = [versionOf(running), versionOf(newer)];
+  const isWord = from !== undefined && from === to && !isVersion(from) && from === wordOf(running);
+  const [version, latestVersion] = isWord ? [running, newer].map(({ digest }) => shortDigest(digest)) : [from, to];
+  const change =
+    version === undefined || latestVersion === undefined ? undefined : changeBetween(version, latestVersion);
+  return {
+    ...(version !== undefined && { version }),
+    ...(latestVersion !== undefined && { latestVersion }),
+    ...(change !== undefined && { change }),
+  };
+}
+
 /** The kind of step between two versions. Undefined if they cannot be compared. */
 export function changeBetween(from: string, to: string): VersionChange | undefined {
   const [old, young] = [numbersOf(from), numbersOf(to)];
@@ -76,14 +90,57 @@ export function changeBetween(from: string, to: string): VersionChange | undefin
   return place === 0 ? 'major' : place === 1 ? 'minor' : 'patch';
 }
 
-const longestVersion = 100;
-const longestPage = 500;
+/** https://github.com/opencontainers/image-spec/blob/main/annotations.md#pre-defined-annotation-keys */
+const versionLabel = 'org.opencontainers.image.version';
+const nameLabel = 'org.opencontainers.image.ref.name';
+
+/** The labels of an image that this module reads. */
+export const versionLabels: readonly string[] = [versionLabel, nameLabel];
+
+/** At most 100 printable characters. Undefined without one. */
+function labelledVersion(labels: Labels | undefined): string | undefined {
+  const shown = printable(labelOf(labels, versionLabel)?.trim() ?? '', maxVersion);
+  return shown === '' ? undefined : shown;
+}
+
+const maxVersion = 100;
+
+/**
+ * Whether `ref.name` is the name of another repository. Builders also write a tag, a branch or a commit there (Bitnami,
+ * linuxserver.io), which names none.
+ */
+function namesAnother(name: string, reference: ImageReference | undefined): boolean {
+  const word = name.replace(/^refs\/(?:heads|tags)\//, '');
+  if (word === '' || word === reference?.tag || branches.has(word) || /^v?\d/.test(word) || commit.test(word))
+    return false;
+  const parts = splitReference(name);
+  if ('fault' in parts || reference === undefined) return true;
+  const named = parts.repository.replace(/^library\//, '');
+  return reference.repository !== named && !reference.repository.endsWith(`/${named}`);
+}
+
+const branches: ReadonlySet<string> = new Set(
+  'main master trunk develop dev latest stable edge nightly beta HEAD'.split(' '),
+);
+
+const commit = /^(?:sha-)?[0-9a-f]{7,64}$/;
+
+/** Whether the first two numbers are equal, as far as both have them. */
+function agree(version: string, tag: string): boolean {
+  const [labelled, tagged] = [version, tag].map((text) => parseVersionTag(text)?.numbers ?? numbersOf(text));
+  if (labelled === undefined || tagged === undefined) return false;
+  return [0, 1].every((at) => (labelled[at] ?? tagged[at]) === (tagged[at] ?? labelled[at]));
+}
+
+function isVersion(tag: string): boolean {
+  return looksLikeVersion.test(tag) || parseVersionTag(tag) !== undefined;
+}
 
 /** `1.27`, `v2`, `16-alpine`, `2026.1.0-ls12`. */
 const looksLikeVersion = /^v?\d{1,8}(?:[-_+.][\w.+-]*)?$/;
 
-function short(digest: string): string | undefined {
-  return digest === '' ? undefined : shortDigest(digest);
+function wordOf({ image }: VersionFacts): string | undefined {
+  return tryParseImageReference(image)?.tag;
 }
 
 function isShortDigest(text: string): boolean {

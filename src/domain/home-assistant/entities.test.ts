@@ -46,3 +46,14 @@ test('an image that only the engine has is a newer version too', () => {
     '1.27 (bbbbbbbbbbbb)',
   ]);
 });
+
+test('versions are those of the page, the digest tells two images of one version apart', () => {
+  expect(versions({ version: '1.27.3', latestVersion: '1.27.4', latestDigest: newer })).toEqual([
+    '1.27.3 (aaaaaaaaaaaa)',
+    '1.27.4 (bbbbbbbbbbbb)',
+  ]);
+  expect(versions({ version: 'aaaaaaaaaaaa', latestVersion: '1.27.4', latestDigest: newer })).toEqual([
+    '1.27 (aaaaaaaaaaaa)',
+    '1.27.4 (bbbbbbbbbbbb)',
+  ]);
+});

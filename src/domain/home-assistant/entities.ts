@@ -1,6 +1,6 @@
 import { shortId } from '../container/container.ts';
 import { tryParseImageReference } from '../reference/image-reference.ts';
-import { releasePageOf } from '../notification/upkeep/links.ts';
+import { releasePageOf } from '../container/image-source.ts';
 import { fleetKeyOf, shownName } from '../run/session.ts';
 import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
 
@@ -47,7 +47,7 @@ function entityOf(container: TrackedContainer, name: string, isUpdating: boolean
   const { image, imageId, digest, reason, checkedAtMs, sourceUrl } = container;
   const { monitorOnly, staleness, status, self, updateAvailable } = container;
   const reference = tryParseImageReference(image);
-  const installed = versionOf(reference?.tag, digest === '' ? imageId : digest);
+  const installed = shownVersion(container.version, reference?.tag, digest === '' ? imageId : digest);
   const newest = updateAvailable ? newestOf(container) : installed;
   const isChecked = staleness !== undefined && staleness !== 'unknown';
   const releaseUrl = sourceUrl === undefined ? undefined : releasePageOf(sourceUrl);
@@ -72,13 +72,14 @@ function entityOf(container: TrackedContainer, name: string, isUpdating: boolean
 }
 
 /** Without a digest in a registry, its image is in the engine only. */
-function newestOf({ image, candidate = image, latestDigest, candidateDigest = '' }: TrackedContainer) {
-  return versionOf(tryParseImageReference(candidate)?.tag, latestDigest || candidateDigest);
+function newestOf({ image, candidate = image, latestVersion, latestDigest, candidateDigest = '' }: TrackedContainer) {
+  return shownVersion(latestVersion, tryParseImageReference(candidate)?.tag, latestDigest || candidateDigest);
 }
 
-/** The tag is always included, because a digest of digits only looks like a version number. */
-function versionOf(tag: string | undefined, digest: string): string | undefined {
+/** A version or tag is always included, because a digest of digits only looks like a version number. */
+function shownVersion(version: string | undefined, tag: string | undefined, digest: string): string | undefined {
+  const word = version === undefined || /^[0-9a-f]{12}$/.test(version) ? tag : version;
   const id = shortId(digest);
-  if (id === '') return tag;
-  return `${tag ?? 'untagged'} (${id})`;
+  if (id === '') return word;
+  return `${word ?? 'untagged'} (${id})`;
 }

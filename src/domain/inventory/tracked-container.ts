@@ -8,7 +8,7 @@ import { hasFormerImage } from '../rollback/former-version.ts';
 import { digestIn, rollbackImageOf } from '../swarm/service-image.ts';
 import type { SwarmService } from '../swarm/swarm-service.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
-import { labelsOfImage } from '../container/image-index.ts';
+import { labelsOfImage, versionFactsOf } from '../container/image-index.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelledSettings } from '../settings/labelled-settings.ts';
 import { labelsInEffect } from '../settings/labels.ts';
@@ -41,7 +41,7 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
   const { monitorOnly, noPull } = effectiveSettings(settings, wishes);
   const { image, digest } = imageOf(container, facts);
   const project = readComposeIdentity(labels)?.project;
-  const version = versionOf({ labels: imageLabels, image, digest: digest === '' ? imageId : digest });
+  const version = versionOf(versionFactsOf(facts.image, { image, digest: digest === '' ? imageId : digest }));
   return {
     id,
     name,

@@ -1,3 +1,4 @@
+import type { Labels } from '../container/label-names.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { ImageReference } from '../reference/image-reference.ts';
 import type { Platform } from '../reference/platform.ts';
@@ -74,15 +75,15 @@ export type RemoteImage = {
    * `alternatives` it is the latest of all.
    */
   readonly createdAtMs: number | undefined;
-  /** Version label of the image's config; absent without one. */
-  readonly version?: string;
-  /** An `http` or `https` URL, at most 500 characters. */
-  readonly sourceUrl?: string;
+  /** Labels of its config about its version and source; absent without any. */
+  readonly labels?: Labels;
+  /** Annotations about its source, of the manifest and of the entries and indexes that lead to it; absent without any. */
+  readonly annotations?: Labels;
   /** Compressed size of all its layers. */
   readonly layerBytes?: number;
   /**
-   * Images of the index that an engine of this platform may choose instead. Absent: there is none. Version, source and
-   * size are given only if they are the same in all.
+   * Images of the index that an engine of this platform may choose instead. Absent: there is none. Labels, annotations
+   * and size are given only if they are the same in all.
    */
   readonly alternatives?: readonly AlternativeImage[];
 };

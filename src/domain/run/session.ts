@@ -46,6 +46,8 @@ export type ContainerOutcome = {
   /** The versions before and after, completed or not, for display. Undefined where not known. */
   readonly from?: string;
   readonly to?: string;
+  /** The source of the newer image, as the check has found it. Undefined where not known. */
+  readonly sourceUrl?: string;
   /**
    * The time from the stop request, or the earlier exit, to the start of the new container, by the engine's clock.
    * Undefined when nothing was stopped.

@@ -1,4 +1,7 @@
-import { labelledVersion, sourceOf } from '../../../domain/container/image-labels.ts';
+import { versionLabels } from '../../../domain/container/image-labels.ts';
+import { sourceAnnotations } from '../../../domain/container/image-source.ts';
+import { labelOf, type Labels } from '../../../domain/container/label-names.ts';
+import { defined } from '../../../domain/text/defined.ts';
 import type { AlternativeImage, RemoteImage } from '../../../domain/outside/registry.ts';
 import { alternativesTo, fittingPlatforms, runsOn } from '../../../domain/reference/choose-platform.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
@@ -12,7 +15,7 @@ import { printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../client/client.ts';
 import { RegistryFailure, cut } from '../transport/failure.ts';
 import { type JsonObject, arrayOf, objectOf, stringOf } from '../../../domain/text/json-value.ts';
-import { configTypes, type Entry, type Manifest } from './manifest.ts';
+import { configTypes, type Entry, type Manifest, textsOf } from './manifest.ts';
 import { fetchBlob, fetchManifest, type RepositoryEndpoint } from './manifests.ts';
 import { parseOneReading } from './one-reading.ts';
 
@@ -39,12 +42,12 @@ export async function describeImage(
   let fetches = 0;
 
   /** The first image that the machine runs, as containerd looks for it: https://pkg.go.dev/github.com/containerd/containerd/images#Manifest */
-  async function find(at: Digest, isSure: boolean): Promise<OneImage | undefined> {
+  async function find(at: Digest, isSure: boolean, outer?: Labels): Promise<OneImage | undefined> {
     if ((fetches += 1) > maxManifests)
       throw new RegistryFailure('registry-invalid', 'its index leads to too many other manifests');
     const manifest = await fetchManifest(client, place, at, signal);
     if (manifest.kind === 'image') {
-      const image = await describeManifest(client, place, { at, manifest }, signal);
+      const image = await describeManifest(client, place, { at, manifest, outer }, signal);
       if (isSure || image.platform === undefined || runsOn(image.platform, platform)) return image;
       others ??= image;
       return undefined;
@@ -53,7 +56,8 @@ export async function describeImage(
       if (entry.platform !== undefined) offered.add(formatPlatform(normalisePlatform(entry.platform)));
     const fitting = fittingPlatforms(manifest.entries, platform);
     for (const entry of fitting) {
-      const found = await find(entry.digest, entry.platform !== undefined || fitting.length === 1);
+      const annotations = merged(merged(outer, manifest.annotations), entry.annotations);
+      const found = await find(entry.digest, entry.platform !== undefined || fitting.length === 1, annotations);
       if (found === undefined) continue;
       for (const other of alternativesTo(entry, manifest.entries, platform)) alternatives.set(other.digest, other);
       return found;
@@ -77,12 +81,26 @@ type OneImage = Omit<RemoteImage, 'digest' | 'alternatives'>;
 async function describeManifest(
   client: Client,
   place: RepositoryEndpoint,
-  { at, manifest }: { readonly at: Digest; readonly manifest: Extract<Manifest, { kind: 'image' }> },
+  {
+    at,
+    manifest,
+    outer,
+  }: {
+    readonly at: Digest;
+    readonly manifest: Extract<Manifest, { kind: 'image' }>;
+    readonly outer?: Labels | undefined;
+  },
   signal: AbortSignal | undefined,
 ): Promise<OneImage> {
   const { configDigest, layerBytes } = manifest;
-  const sizes = layerBytes === undefined ? {} : { layerBytes };
-  return { manifestDigest: at, configDigest, ...sizes, ...(await fetchConfig(client, place, manifest, signal)) };
+  const annotations = merged(outer, manifest.annotations);
+  const facts = { ...(layerBytes !== undefined && { layerBytes }), ...(annotations !== undefined && { annotations }) };
+  return { manifestDigest: at, configDigest, ...facts, ...(await fetchConfig(client, place, manifest, signal)) };
+}
+
+/** The inner annotations count before the outer ones. */
+function merged(outer: Labels | undefined, inner: Labels | undefined): Labels | undefined {
+  return outer && inner ? { ...outer, ...inner } : (inner ?? outer);
 }
 
 /** The image with only those facts that hold for the other entries too. At most four are read. */
@@ -135,17 +153,30 @@ function undefinedIfBroken(error: unknown): undefined {
 }
 
 function withCommonFacts(image: OneImage, others: readonly (OneImage | undefined)[]): OneImage {
-  const { version, sourceUrl, layerBytes, ...rest } = image;
-  const isCommon = (field: 'version' | 'sourceUrl' | 'layerBytes') =>
-    others.every((other) => other !== undefined && other[field] === image[field]);
+  const { labels: _labels, annotations: _annotations, layerBytes, ...rest } = image;
+  const texts = {
+    labels: commonTexts(image, others, 'labels'),
+    annotations: commonTexts(image, others, 'annotations'),
+  };
+  const isOneSize = layerBytes !== undefined && others.every((other) => other?.layerBytes === layerBytes);
   const times = [image, ...others].map((one) => one?.createdAtMs);
   return {
     ...rest,
     createdAtMs: times.every((ms) => ms !== undefined) ? Math.max(...times) : undefined,
-    ...(version !== undefined && isCommon('version') && { version }),
-    ...(sourceUrl !== undefined && isCommon('sourceUrl') && { sourceUrl }),
-    ...(layerBytes !== undefined && isCommon('layerBytes') && { layerBytes }),
+    ...defined(texts),
+    ...(isOneSize && { layerBytes }),
   };
+}
+
+function commonTexts(
+  image: OneImage,
+  others: readonly (OneImage | undefined)[],
+  field: 'labels' | 'annotations',
+): Labels | undefined {
+  const common = Object.entries(image[field] ?? {}).filter(([name, text]) =>
+    others.every((other) => labelOf(other?.[field], name) === text),
+  );
+  return common.length === 0 ? undefined : Object.fromEntries(common);
 }
 
 /** An index of one image for each of a few platforms needs two. */
@@ -184,8 +215,8 @@ function isNamed(part: string): boolean {
   return part !== '' && part !== 'unknown';
 }
 
-/** Platform, build time and version texts from an image config. */
-type ImageConfig = Pick<RemoteImage, 'platform' | 'createdAtMs' | 'version' | 'sourceUrl'>;
+/** Platform, build time and the labels about version and source, from an image config. */
+type ImageConfig = Pick<RemoteImage, 'platform' | 'createdAtMs' | 'labels'>;
 
 /** Reads an image's config. Charts and signatures are not images, so their config is not read. */
 async function fetchConfig(
@@ -207,10 +238,11 @@ export function parseImageConfig(body: Buffer): ImageConfig {
   const text = (name: string): string => printable(stringOf(fields?.[name]) ?? '', maxNameLength);
   const platform = { os: text('os'), architecture: text('architecture'), variant: text('variant') };
   const isNamed = platform.os !== '' && platform.architecture !== '';
+  const labels = textsOf(objectOf(objectOf(fields?.['config'])?.['Labels']) ?? {}, shownLabels);
   return {
     platform: isNamed || hasLayers(fields) ? platform : undefined,
     createdAtMs: readTime(stringOf(fields?.['created']) ?? ''),
-    ...readLabels(objectOf(objectOf(fields?.['config'])?.['Labels']) ?? {}),
+    ...(labels !== undefined && { labels }),
   };
 }
 
@@ -218,13 +250,7 @@ function hasLayers(config: JsonObject | undefined): boolean {
   return arrayOf(objectOf(config?.['rootfs'])?.['diff_ids']).length > 0;
 }
 
-function readLabels(values: JsonObject): Pick<ImageConfig, 'version' | 'sourceUrl'> {
-  const labels = Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : [])),
-  );
-  const [version, sourceUrl] = [labelledVersion(labels), sourceOf(labels)];
-  return { ...(version !== undefined && { version }), ...(sourceUrl !== undefined && { sourceUrl }) };
-}
+const shownLabels = [...versionLabels, ...sourceAnnotations];
 
 const maxNameLength = 64;
 

@@ -1,3 +1,5 @@
+import { sourceAnnotations } from '../../../domain/container/image-source.ts';
+import type { Labels } from '../../../domain/container/label-names.ts';
 import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
 import type { ForeignPlatform } from '../../../domain/reference/platform.ts';
 import { RegistryFailure } from '../transport/failure.ts';
@@ -11,18 +13,21 @@ export type Entry = {
   readonly platform: ForeignPlatform | undefined;
   /** It leads to another index. */
   readonly isIndex: boolean;
-};
+} & Annotated;
+
+/** Annotations about the source; absent without any. */
+type Annotated = { readonly annotations?: Labels };
 
 /** The fields of a manifest that are used here. */
 export type Manifest =
-  | { readonly kind: 'index'; readonly entries: readonly Entry[] }
-  | {
+  | ({ readonly kind: 'index'; readonly entries: readonly Entry[] } & Annotated)
+  | ({
       readonly kind: 'image';
       readonly configDigest: Digest;
       readonly configType: string;
       /** The compressed size of all layers; undefined if the manifest does not contain it. */
       readonly layerBytes: number | undefined;
-    };
+    } & Annotated);
 
 /**
  * Parses the body of a manifest. Throws `registry-invalid` for any other body. The body's `mediaType` takes precedence
@@ -48,12 +53,29 @@ export function outdated(): RegistryFailure {
 
 function readIndex(fields: JsonObject): Manifest {
   const entries = arrayOf(fields['manifests']).map((entry): Entry => {
-    const { digest, platform, mediaType } = { ...objectOf(entry) };
+    const { digest, platform, mediaType, annotations } = { ...objectOf(entry) };
     const isIndex = indexTypes.has(stringOf(mediaType) ?? '');
-    return { digest: readDigest(digest), platform: readPlatform(objectOf(platform)), isIndex };
+    const described = annotated(annotations);
+    return { digest: readDigest(digest), platform: readPlatform(objectOf(platform)), isIndex, ...described };
   });
-  return { kind: 'index', entries };
+  return { kind: 'index', entries, ...annotated(fields['annotations']) };
 }
+
+function annotated(value: unknown): Annotated {
+  const annotations = textsOf(objectOf(value) ?? {}, sourceAnnotations);
+  return annotations === undefined ? {} : { annotations };
+}
+
+/** The texts of those names, each of at most 1,000 characters. Undefined without any. */
+export function textsOf(fields: JsonObject, names: readonly string[]): Labels | undefined {
+  const found = names.flatMap((name) => {
+    const text = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    return typeof text === 'string' && text.length <= maxText ? [[name, text] as const] : [];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+const maxText = 1000;
 
 function readPlatform(platform: JsonObject | undefined): ForeignPlatform | undefined {
   const [os, architecture, variant] = ['os', 'architecture', 'variant'].map((name) => stringOf(platform?.[name]));
@@ -67,6 +89,7 @@ function readImage(fields: JsonObject): Manifest {
     configDigest: readDigest(config?.['digest']),
     configType: stringOf(config?.['mediaType']) ?? '',
     layerBytes: bytesOf(arrayOf(fields['layers'])),
+    ...annotated(fields['annotations']),
   };
 }
 

@@ -4,7 +4,9 @@ import { printable } from '../../text/printable.ts';
 import { type ContainerOutcome, entryKeyOf, type OutcomeKind } from '../../run/session.ts';
 import type { Heading, MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { linksOf, versionChange } from './links.ts';
+import { linksOf } from '../../container/image-source.ts';
+import { versionOf } from '../../container/image-labels.ts';
+import { shortId } from '../../container/container.ts';
 
 /** The text about one container: a line, then links and a helpful command. */
 export type Paragraph = {
@@ -56,7 +58,7 @@ function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLa
   const details = [detailOf(container, imageLabels), downtimeOf(container)].filter((part) => part !== '');
   const text = ` (${kind === 'service' ? 'service, ' : ''}${imageOf(image)})${details.length === 0 ? '' : `: ${details.join('; ')}`}`;
   const isUpdated = outcome === 'updated';
-  const { releases, page } = linksOf((isUpdated ? imageLabels.get(container.newImageId) : undefined) ?? {});
+  const { releases, page } = isUpdated ? linksOfUpdate(container, imageLabels) : noLinks;
   return {
     about: entryKeyOf(container),
     level: levels[outcome],
@@ -77,6 +79,37 @@ function detailOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabel
   if (reason === '' || change === '') return change + reason;
   return container.outcome === 'updated' ? `${change}; ${reason}` : `${change} failed and was rolled back: ${reason}`;
 }
+
+/**
+ * `1.27.2 → 1.27.3`, with the ids of the images if both have the same version. Empty when nothing is known. Each version
+ * is the one that the check has named, or comes from the labels of the image.
+ */
+function versionChange(
+  { image, tagChange, from, to, oldImageId, newImageId }: ContainerOutcome,
+  imageLabels: RunFacts['imageLabels'],
+): string {
+  if (oldImageId === newImageId || newImageId === '') return '';
+  const shown = (id: string, named: string | undefined, reference = image) => {
+    const version = named ?? versionOf({ labels: imageLabels.get(id), image: reference, digest: id }) ?? '';
+    return plainVersion.test(version) ? version : shortId(id);
+  };
+  const [before, after] = [shown(oldImageId, from, tagChange?.from), shown(newImageId, to, tagChange?.to)];
+  return before === after
+    ? `${before} (${shortId(oldImageId)}) → ${after} (${shortId(newImageId)})`
+    : `${before} → ${after}`;
+}
+
+/** Any other text could be read as formatting or a command by a service. */
+const plainVersion = /^\w[\w.+~:-]{0,63}$/;
+
+function linksOfUpdate(
+  { image, tagChange, newImageId, sourceUrl }: ContainerOutcome,
+  imageLabels: RunFacts['imageLabels'],
+) {
+  return linksOf({ labels: imageLabels.get(newImageId), image: tagChange?.to ?? image }, sourceUrl);
+}
+
+const noLinks = { releases: undefined, page: undefined };
 
 /** Tenths of a second are precise enough. */
 function downtimeOf({ downtimeMs }: ContainerOutcome): string {

@@ -1,8 +1,6 @@
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContainerOutcome } from '../../run/session.ts';
 import type { RunFacts, StartFacts } from '../run-facts.ts';
-import { linksOf, versionOf } from './links.ts';
 import { escapeMarkdown } from './print.ts';
 import { createUpkeepComposer } from './upkeep-composer.ts';
 
@@ -117,8 +115,9 @@ Not updated:
   });
 
   test('names images by their ids where they have no versions', () => {
-    const { text } = composer.run(run([outcome('web', {})], { imageLabels: new Map() }), 'info')!;
-    expect(text).toContain('- web (acme/web:1): 01d110000000 → d0a110000000\n');
+    const web = outcome('web', { image: 'acme/web:latest' });
+    const { text } = composer.run(run([web], { imageLabels: new Map() }), 'info')!;
+    expect(text).toContain('- web (acme/web:latest): 01d110000000 → d0a110000000\n');
   });
 
   test('is not sent when there is nothing new to say, or nothing of that level', () => {
@@ -198,43 +197,45 @@ test('the message at the start says when the next run is', () => {
   expect(composer.start(facts, 'warn')).toBeUndefined();
 });
 
-describe('linksOf()', () => {
-  test.each([
-    ['https://github.com/acme/web.git', 'https://github.com/acme/web/releases'],
-    ['https://github.com/acme/web/tree/main/sub', 'https://github.com/acme/web/releases'],
-    ['https://gitlab.com/acme/web', 'https://gitlab.com/acme/web/-/releases'],
-    ['https://github.com/acme', undefined],
-    ['javascript:alert(1)', undefined],
-    ['https://user:secret@github.com/acme/web', undefined],
-    ['https://user@github.com/acme/web', undefined],
-    ['https://:secret@github.com/acme/web', undefined],
-    ['git@github.com:acme/web', undefined],
-  ])('of the source %s finds the releases %s', (source, releases) => {
-    expect(linksOf({ 'org.opencontainers.image.source': source }).releases).toBe(releases);
+describe('the versions of an update', () => {
+  const labelled = (version: string) => ({ 'org.opencontainers.image.version': version });
+  const [oldId, newId] = ['sha256:01d110000000aaaa', 'sha256:d0a110000000bbbb'];
+  const lineOf = (change: Partial<ContainerOutcome>, before: object, after: object) => {
+    const imageLabels = new Map([
+      [oldId, { ...before }],
+      [newId, { ...after }],
+    ]);
+    return composer.run(run([outcome('web', change)], { imageLabels }), 'info')?.text.split('\n')[3];
+  };
+
+  test('are those that the check has named', () => {
+    const facts = { image: 'mongo:7.0.5', from: '7.0.5', to: '7.0.9' };
+    expect(lineOf(facts, labelled('22.04'), labelled('22.04'))).toBe('- web (mongo:7.0.5): 7.0.5 → 7.0.9');
   });
 
-  test('falls back to the page that the author names', () => {
-    const labels = {
-      'org.opencontainers.image.source': 'https://git.example/x',
-      'org.opencontainers.image.url': 'https://x.example/',
-    };
-    expect(linksOf(labels)).toEqual({ releases: undefined, page: 'https://x.example/' });
+  test('are not those of the base image', () => {
+    const facts = { image: 'mongo:7.0.9', tagChange: { from: 'mongo:7.0.5', to: 'mongo:7.0.9' } };
+    const ofUbuntu = { ...labelled('22.04'), 'org.opencontainers.image.ref.name': 'ubuntu' };
+    expect(lineOf(facts, ofUbuntu, ofUbuntu)).toBe('- web (mongo:7.0.9): 7.0.5 → 7.0.9');
   });
 
-  test('never gives what could end a link or a line', () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.webUrl({ withQueryParameters: true }), fc.string()), fc.string(), (url, tail) => {
-        const { page = '' } = linksOf({ 'org.opencontainers.image.url': url + tail });
-        return !/[\s()<>]/.test(page);
-      }),
-    );
+  test('have the ids of the images if they are equal', () => {
+    const line = '- web (acme/web:1): 1.4 (01d110000000) → 1.4 (d0a110000000)';
+    expect(lineOf({}, labelled('1.4'), labelled('1.4'))).toBe(line);
   });
-});
 
-test('versionOf() takes only what looks like a version', () => {
-  expect(versionOf({ 'org.opencontainers.image.version': ' v1.2.3-rc.1+5 ' })).toBe('v1.2.3-rc.1+5');
-  for (const text of ['', 'a b', '1\n2', '<b>', 'x'.repeat(65)])
-    expect(versionOf({ 'org.opencontainers.image.version': text })).toBeUndefined();
+  test('are ids where a label is no plain word', () => {
+    for (const text of ['a b', '1\n2', '<b>', 'x'.repeat(65)])
+      expect(lineOf({ image: 'acme/web:latest' }, labelled(text), labelled('1.2.3-rc.1+5'))).toBe(
+        '- web (acme/web:latest): 01d110000000 → 1.2.3-rc.1+5',
+      );
+  });
+
+  test('lead to the source that the check has found, where labels name none', () => {
+    const sourceUrl = 'https://gitlab.com/acme/team/web.git';
+    const { text } = composer.run(run([outcome('web', { sourceUrl })], { imageLabels: new Map() }), 'info')!;
+    expect(text).toContain('Release notes: https://gitlab.com/acme/team/web/-/releases');
+  });
 });
 
 test('escapeMarkdown() leaves no mark that could begin something', () => {

@@ -8,7 +8,7 @@ import { array, oneOf, type Fields, integer, map, object, text, time } from './s
 /** The running version and the newer one; all may be absent. */
 export const versionFields: Fields = {
   version: text(
-    'Version of its image: its label org.opencontainers.image.version, else a tag that looks like a version, else the beginning of the digest',
+    'Version of its image: its label org.opencontainers.image.version, else a tag that looks like a version, else the beginning of the digest; the label of a base image does not count',
   ),
   latest_version: text('Version of the newer image, from the same sources; absent without a newer image'),
   candidate: text('Reference of the newer image: the same, or one with a higher tag; absent without a newer image'),
