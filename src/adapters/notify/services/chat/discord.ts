@@ -6,7 +6,7 @@ import { cutLine, cutText, messagePieces, piecesOf } from '../../wire/split.ts';
 import { fieldOf, jsonOf } from '../../wire/answer-text.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, textWithoutLinks, titleOf } from '../../service/texts.ts';
+import { wordsFor, writtenFor } from '../../service/markup.ts';
 
 const parameters = {
   title: text('of the embeds'),
@@ -48,9 +48,9 @@ export const discord = defineService({
       requests(message) {
         if (isRaw) return [{ ...jsonPost(url, {}), body: message.text }];
         const isGrouped = !values.splitlines || (message.markdown !== undefined && !given.has('splitlines'));
-        const title = titleOf(message, values.title);
+        const { title, text: shown } = writtenFor('discord', message, values.title);
         if (!isGrouped) return batches(lineEmbeds(message, values), title).map(post);
-        const pieces = messagePieces(markdownOrText(message), contentLimit);
+        const pieces = messagePieces(shown, contentLimit);
         const [only] = pieces;
         if (pieces.length === 1 && title === '' && message.markdown === undefined)
           return [jsonPost(url, { content: only, ...common, ...(message.isFromTemplate !== true && nobody) })];
@@ -86,7 +86,7 @@ function lineEmbeds(message: Message, values: Values): readonly Embed[] {
   const { isFromTemplate = false } = message;
   const lines = (known.length > 0 ? known : unknown)
     .filter(({ line }) => line.trim() !== '')
-    .map(({ line, color }) => ({ line: isFromTemplate ? line : textWithoutLinks({ text: line }), color }));
+    .map(({ line, color }) => ({ line: isFromTemplate ? line : wordsFor('discord', line), color }));
   const shown = lines.slice(0, lines.length > mostLines ? mostLines - 1 : mostLines);
   const embeds = shown.flatMap(({ line, color }) =>
     piecesOf(line, descriptionLimit).map((description) => ({ description, color })),

@@ -3,7 +3,7 @@ import { jsonPost } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { textWithoutLinks, titleOf, withoutMentions } from '../../service/texts.ts';
+import { writtenFor } from '../../service/markup.ts';
 
 /** https://developers.google.com/workspace/chat/quickstart/webhooks */
 export const googlechat = defineService({
@@ -23,10 +23,8 @@ export const googlechat = defineService({
   open({ address: { server, path }, values }) {
     const login = new URLSearchParams({ key: values.key, token: values.token }).toString();
     return {
-      requests(written) {
-        const message = withoutMentions(written);
-        const title = titleOf(message, values.title);
-        const words = textWithoutLinks(message);
+      requests(message) {
+        const { title, text: words } = writtenFor('googlechat', message, values.title);
         const shown = title === '' ? words : `*${title}*\n${words}`;
         return messagePieces(shown, textLimit).map((piece) =>
           jsonPost(`https://${server}${path}?${login}`, { text: piece }),

@@ -6,7 +6,7 @@ import { expectField } from '../../wire/check-answer.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { titleOf, withoutMentions } from '../../service/texts.ts';
+import { writtenFor } from '../../service/markup.ts';
 
 /** https://open.larksuite.com/document/client-docs/bot-v3/add-custom-bot */
 export const lark = defineService({
@@ -30,11 +30,10 @@ export const lark = defineService({
     const url = `https://${host}/open-apis/bot/v2/hook/${encodeURIComponent(token)}`;
     return {
       judge: expectField('code', 0),
-      requests(written) {
-        const message = withoutMentions(written);
-        const title = titleOf(message, values.title);
+      requests(message) {
+        const { title, text: words } = writtenFor('lark', message, values.title);
         const signature = values.secret === '' ? {} : sign(values.secret, Math.floor(nowMs() / 1000));
-        return messagePieces(message.text, textLimit).map((piece) =>
+        return messagePieces(words, textLimit).map((piece) =>
           jsonPost(url, {
             ...signature,
             ...(title === '' ? { msg_type: 'text', content: { text: piece } } : post(title, piece, values.link)),

@@ -3,7 +3,8 @@ import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, titledText, titleOf, withoutMentions } from '../../service/texts.ts';
+import { writtenFor } from '../../service/markup.ts';
+import { titledText } from '../../service/texts.ts';
 
 /** https://developers.mattermost.com/integrate/webhooks/incoming/ */
 export const mattermost = defineService({
@@ -28,9 +29,8 @@ export const mattermost = defineService({
     const url = `${values.disabletls ? 'http' : 'https'}://${server}${base}/hooks/${encodeURIComponent(token)}`;
     const icon = /^https?:\/\//.test(values.icon) ? { icon_url: values.icon } : { icon_emoji: orNone(values.icon) };
     return {
-      requests(written) {
-        const message = withoutMentions(written);
-        const text = titledText(message, titleOf(message, values.title), markdownOrText(message));
+      requests(message) {
+        const text = titledText(writtenFor('mattermost', message, values.title));
         return messagePieces(text, textLimit).map((piece) =>
           jsonPost(url, { text: piece, username: orNone(userName), channel: orNone(channel), ...icon }),
         );

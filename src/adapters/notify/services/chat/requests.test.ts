@@ -329,7 +329,11 @@ describe('Teams gets', () => {
       },
     ],
   });
-  const heading = { type: 'TextBlock', text: title, weight: 'Bolder', size: 'Medium' };
+  const block = (words: string, style = {}) => ({
+    type: 'RichTextBlock',
+    inlines: [{ type: 'TextRun', text: words, ...style }],
+  });
+  const heading = (color: string) => block(title, { weight: 'Bolder', size: 'Medium', color });
   describeRequests(
     [
       {
@@ -339,11 +343,7 @@ describe('Teams gets', () => {
         requests: [
           {
             url,
-            json: card([
-              { ...heading, color: 'good' },
-              { type: 'TextBlock', text: 'one', wrap: true },
-              { type: 'TextBlock', text: 'two', wrap: true },
-            ]),
+            json: card([heading('good'), block('one'), block('two')]),
           },
         ],
       },
@@ -353,10 +353,7 @@ describe('Teams gets', () => {
         requests: [
           {
             url,
-            json: card([
-              { ...heading, color: 'default' },
-              { type: 'TextBlock', text, wrap: true },
-            ]),
+            json: card([heading('default'), block(text)]),
           },
         ],
       },
@@ -366,10 +363,7 @@ describe('Teams gets', () => {
         requests: [
           {
             url,
-            json: card([
-              { ...heading, color: 'default' },
-              { type: 'TextBlock', text, wrap: true },
-            ]),
+            json: card([heading('default'), block(text)]),
           },
         ],
       },
@@ -383,9 +377,11 @@ describe('Teams gets', () => {
     await rig.send(workflow, aMessage({ text: lines.join('\n') }));
     const { body } = rig.received[0]!;
     expect(Buffer.byteLength(body)).toBeLessThan(28 * 1024);
-    const blocks = (JSON.parse(body) as ReturnType<typeof card>).attachments[0]!.content.body as { text: string }[];
-    expect(blocks[1]!.text).toBe(lines[0]);
-    expect(blocks.at(-1)!.text).toBe(`… ${1000 - (blocks.length - 2)} more lines`);
+    const blocks = (JSON.parse(body) as ReturnType<typeof card>).attachments[0]!.content.body as {
+      inlines: { text: string }[];
+    }[];
+    expect(blocks[1]!.inlines[0]!.text).toBe(lines[0]);
+    expect(blocks.at(-1)!.inlines[0]!.text).toBe(`… ${1000 - (blocks.length - 2)} more lines`);
   });
 });
 
@@ -522,7 +518,12 @@ describe('Signal gets', () => {
         requests: [
           {
             url: 'http://signal.example.com:8080/v2/send',
-            json: { message: `${title}\n${text}`, number: '+491511', recipients: ['+491518', 'group.ab+c/d='] },
+            json: {
+              message: `${title}\n${text}`,
+              number: '+491511',
+              recipients: ['+491518', 'group.ab+c/d='],
+              text_mode: 'normal',
+            },
           },
         ],
       },
@@ -533,7 +534,7 @@ describe('Signal gets', () => {
           {
             url: 'https://signal.example.com:8443/v2/send',
             headers: { authorization: `Basic ${btoa('me:pass')}` },
-            json: { message: `${title}\n${text}`, number: '+491511', recipients: ['+491518'] },
+            json: { message: `${title}\n${text}`, number: '+491511', recipients: ['+491518'], text_mode: 'normal' },
           },
         ],
       },
@@ -545,7 +546,7 @@ describe('Signal gets', () => {
           {
             url: 'https://signal.example.com:8080/v2/send',
             headers: { authorization: 'Bearer tok-77' },
-            json: { message: text, number: '+491511', recipients: ['+491518', '+491519'] },
+            json: { message: text, number: '+491511', recipients: ['+491518', '+491519'], text_mode: 'normal' },
           },
         ],
       },
@@ -643,7 +644,11 @@ describe('Zulip gets', () => {
         message: { text: 'web: @**all**' },
         requests: [
           limits,
-          { url, headers, form: { type: 'channel', to: 'ops', topic: title, content: 'web: @\u200b**all**' } },
+          {
+            url,
+            headers,
+            form: { type: 'channel', to: 'ops', topic: title, content: 'web: &#64;&#42;&#42;all&#42;&#42;' },
+          },
         ],
       },
       {
@@ -691,7 +696,8 @@ test.each([
   };
   expect(await sent({ text: words, isFromTemplate: true })).toBe(words);
   const shown = String(await sent({ text: words }));
-  expect(shown.replaceAll('\u200b', '')).toBe(words);
-  expect(shown.endsWith(harmless)).toBe(true);
-  expect(shown.slice(0, -harmless.length)).not.toMatch(/@[^\u200b]|<(?:[!@]|users|at )/);
+  const plain = shown.replaceAll('\u200b', '').replaceAll(/\\([_*!>])/g, '$1');
+  expect(plain.replaceAll('∗', '*').replaceAll('ˍ', '_')).toBe(words);
+  expect(shown.endsWith(harmless.replace(' > ', url.startsWith('mattermost') ? String.raw` \> ` : ' > '))).toBe(true);
+  expect(shown.slice(0, shown.lastIndexOf('ops@'))).not.toMatch(/@[^\u200b]|<(?:[!@]|users|at )/);
 });

@@ -2,7 +2,8 @@ import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { required, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, titledText, withoutMentions } from '../../service/texts.ts';
+import { writtenFor } from '../../service/markup.ts';
+import { titledText } from '../../service/texts.ts';
 
 /** https://docs.rocket.chat/docs/integrations */
 export const rocketchat = defineService({
@@ -25,9 +26,8 @@ export const rocketchat = defineService({
     const url = `https://${server}/hooks/${tokens.map(encodeURIComponent).join('/')}`;
     const to = channel === '' || /^[@#]/.test(channel) ? channel : `#${channel}`;
     return {
-      requests(written) {
-        const message = withoutMentions(written);
-        const text = titledText(message, message.title, markdownOrText(message));
+      requests(message) {
+        const text = titledText(writtenFor('rocketchat', message));
         return messagePieces(text, textLimit).map((piece) =>
           jsonPost(url, { text: piece, username: orNone(userName), channel: orNone(to) }),
         );

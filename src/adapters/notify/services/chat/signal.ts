@@ -41,8 +41,18 @@ export const signal = defineService({
     const headers = values.token + login.user === '' ? {} : { authorization };
     return {
       requests: (message) =>
-        messagePieces(titledText(message, titleOf(message, values.title)), textLimit).map((piece) =>
-          jsonPost(url, { message: piece, number: source, recipients }, headers),
+        messagePieces(titledText({ ...message, title: titleOf(message, values.title) }), textLimit).map((piece) =>
+          // Without it, the default of the server may be `styled`, in which stars and others are marks.
+          jsonPost(
+            url,
+            {
+              message: piece,
+              number: source,
+              recipients,
+              text_mode: message.isFromTemplate === true ? undefined : 'normal',
+            },
+            headers,
+          ),
         ),
     };
   },

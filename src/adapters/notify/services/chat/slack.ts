@@ -5,7 +5,7 @@ import { expectField, refusalByWords, type AnswerCheck } from '../../wire/check-
 import { cutText } from '../../wire/split.ts';
 import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { titleOf } from '../../service/texts.ts';
+import { writtenFor } from '../../service/markup.ts';
 
 /** https://api.slack.com/messaging/webhooks and https://api.slack.com/methods/chat.postMessage */
 export const slack = defineService({
@@ -37,11 +37,12 @@ export const slack = defineService({
     return {
       judge: channel === undefined ? saysOk : expectField('ok', true),
       requests(message) {
+        const { title, text: words } = writtenFor('slack', message, values.title);
         const body = {
-          text: titleOf(message, values.title),
+          text: title,
           username: orNone(values.botname === '' ? botName : values.botname),
-          attachments: attachmentsOf(message.text).map((line) => ({
-            text: message.isFromTemplate === true ? line : escaped(line),
+          attachments: attachmentsOf(words).map((line) => ({
+            text: line,
             color: values.color === undefined ? undefined : `#${hexColour(values.color)}`,
           })),
           thread_ts: orNone(values.thread_ts),
@@ -64,11 +65,6 @@ function attachmentsOf(text: string): readonly string[] {
   const lines = cutText(text.replace(/\n$/, ''), textLimit).split('\n');
   if (lines.length <= mostAttachments) return lines;
   return [...lines.slice(0, mostAttachments - 1), lines.slice(mostAttachments - 1).join('\n')];
-}
-
-/** Without it, a text could mention everyone: https://docs.slack.dev/messaging/formatting-message-text#escaping */
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 const saysOk: AnswerCheck = (answer) => {

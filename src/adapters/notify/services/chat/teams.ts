@@ -5,7 +5,7 @@ import { jsonPost } from '../../wire/bodies.ts';
 import { refusal } from '../../wire/check-answer.ts';
 import { cutText } from '../../wire/split.ts';
 import { defineService } from '../../service/service.ts';
-import { textWithoutLinks, titleOf } from '../../service/texts.ts';
+import { writtenFor } from '../../service/markup.ts';
 
 /** https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using */
 export const teams = defineService({
@@ -41,9 +41,9 @@ export const teams = defineService({
     return {
       judge: (answer) => (answer.status === 404 ? refusal(answer, 'gone') : undefined),
       requests(message) {
-        const title = titleOf(message, values.title);
-        const heading = { type: 'TextBlock', text: title, weight: 'Bolder', size: 'Medium', color };
-        const lines = blocksOf(textWithoutLinks(message));
+        const { title, text: words } = writtenFor('teams', message, values.title);
+        const heading = plainBlock(title, { weight: 'Bolder', size: 'Medium', color });
+        const lines = blocksOf(words, message.isFromTemplate === true ? markedBlock : plainBlock);
         return [jsonPost(address.href, cardMessage(title === '' ? lines : [heading, ...lines]))];
       },
     };
@@ -53,18 +53,28 @@ export const teams = defineService({
 /** A message may have 28 kB, with the frame of the card. */
 const mostInBlocks = 26_000;
 
-/** A block for each line. The card adds 45 bytes to each, so the room for text depends on the lines. */
-function blocksOf(text: string): readonly object[] {
+/** A block for each line. The card adds up to 70 bytes to each, so the room for text depends on the lines. */
+function blocksOf(text: string, block: (line: string) => object): readonly object[] {
   for (let max = 12_000; ; max -= 1000) {
     const blocks = cutText(text, { max, unit: 'bytes' })
       .split('\n')
       .filter((line) => line.trim() !== '')
-      .map((line) => ({ type: 'TextBlock', text: line, wrap: true }));
+      .map((line) => block(line));
     if (max === 1000 || Buffer.byteLength(JSON.stringify(blocks)) <= mostInBlocks) return blocks;
   }
 }
 
-/** https://adaptivecards.io/explorer/TextBlock.html */
+/** A text run knows no markup: https://adaptivecards.io/explorer/RichTextBlock.html */
+function plainBlock(text: string, style: object = {}): object {
+  return { type: 'RichTextBlock', inlines: [{ type: 'TextRun', text, ...style }] };
+}
+
+/** A text block has Markdown: https://adaptivecards.io/explorer/TextBlock.html */
+function markedBlock(text: string): object {
+  return { type: 'TextBlock', text, wrap: true };
+}
+
+/** https://adaptivecards.io/explorer/AdaptiveCard.html */
 function cardMessage(body: readonly object[]): object {
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',

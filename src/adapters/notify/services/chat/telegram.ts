@@ -8,7 +8,8 @@ import { cutLine, piecesOf } from '../../wire/split.ts';
 import { answerText } from '../../wire/answer-text.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
-import { titleOf, withoutMentions } from '../../service/texts.ts';
+import { plainFor, wordsFor } from '../../service/markup.ts';
+import { titleOf } from '../../service/texts.ts';
 
 const parameters = {
   chats: list('numbers of chats, `@channel`, or `CHAT:TOPIC`', { aliases: ['channels'], isRequired: true }),
@@ -60,15 +61,17 @@ export const telegram = defineService({
       return { ...request, to, otherwise: plain };
     }
 
-    function textsOf(written: Message): readonly Marked[] {
-      const message = withoutMentions(written);
-      const title = titleOf(message, values.title);
+    function textsOf(message: Message): readonly Marked[] {
       const mode = message.isFromTemplate === true ? values.parsemode : 'None';
       if (mode === 'Markdown' || mode === 'MarkdownV2') return inPieces(message.text, mode, '');
+      const title = titleOf(message, values.title);
       if (mode === 'HTML') return inPieces(message.text, 'HTML', heading(title));
-      return title === ''
-        ? inPieces(message.text, 'None', '')
-        : inPieces(escapeHtml(message.text), 'HTML', heading(title));
+      if (title === '') return inPieces(plainFor('telegram', message), 'None', '');
+      return inPieces(
+        message.isFromTemplate === true ? escapeHtml(message.text) : wordsFor('telegram', message.text),
+        'HTML',
+        heading(title),
+      );
     }
   },
 });
@@ -90,7 +93,7 @@ function whole(piece: string): string {
 }
 
 function heading(title: string): string {
-  return title === '' ? '' : `<b>${escapeHtml(cutLine(title, titleLimit))}</b>\n`;
+  return title === '' ? '' : `<b>${wordsFor('telegram', cutLine(title, titleLimit))}</b>\n`;
 }
 
 const titleLimit = { max: 256, unit: 'units' } as const;

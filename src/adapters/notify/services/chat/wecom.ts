@@ -4,6 +4,7 @@ import { expectField } from '../../wire/check-answer.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
+import { writtenFor } from '../../service/markup.ts';
 import { titledText } from '../../service/texts.ts';
 
 /** https://developer.work.weixin.qq.com/document/path/91770 */
@@ -19,7 +20,7 @@ export const wecom = defineService({
   open: ({ address: { key }, values }) => ({
     judge: expectField('errcode', 0),
     requests: (message) =>
-      messagePieces(titledText(message), textLimit).map((content) =>
+      messagePieces(titledText(writtenFor('wecom', message)), textLimit).map((content) =>
         jsonPost(`https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=${encodeURIComponent(key)}`, {
           msgtype: 'text',
           text: {

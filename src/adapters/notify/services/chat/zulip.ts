@@ -8,7 +8,8 @@ import { cutLine, messagePieces, type TextLimit } from '../../wire/split.ts';
 import { fieldOf, jsonOf } from '../../wire/answer-text.ts';
 import { requiredMatch, required, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, titledText, titleOf, withoutMentions } from '../../service/texts.ts';
+import { wordsFor, writtenFor } from '../../service/markup.ts';
+import { titledText } from '../../service/texts.ts';
 
 const parameters = {
   stream: text('channel that gets the message'),
@@ -44,13 +45,13 @@ export const zulip = defineService({
     const login = { authorization: basicLogin(mail, key) };
     let limits: Limits | undefined;
     return {
-      async requests(written, exchange, signal) {
-        const message = withoutMentions(written);
+      async requests(message, exchange, signal) {
         limits ??= limitsIn(await exchange(limitsQuestion(server, login), signal));
-        const title = titleOf(message, values.title);
+        const { title, text: words } = writtenFor('zulip', message, values.title);
         const usesTitle = !isDirect && values.topic === '';
         const topic = cutLine(usesTitle ? title : values.topic, limits.topic);
-        const content = usesTitle ? markdownOrText(message) : titledText(message, title, markdownOrText(message));
+        // A topic is plain text, a first line is not.
+        const content = usesTitle ? words : titledText({ title: wordsFor('zulip', title), text: words });
         return messagePieces(content, limits.text).map((piece) =>
           formPost(
             `https://${server}/api/v1/messages`,

@@ -3,7 +3,7 @@ import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
 import { required, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { titleOf } from '../../service/texts.ts';
+import { writtenFor } from '../../service/markup.ts';
 
 const parameters = {
   alias: text('alerts with the same alias are one; by default each message is an alert'),
@@ -34,10 +34,11 @@ export const opsgenie = defineService({
   open({ address: { server, key }, values, given }) {
     return {
       requests(message) {
-        const title = titleOf(message, values.title);
+        const { title, text: words } = writtenFor('opsgenie', message, values.title);
         const body = {
-          message: cutLine(title === '' ? message.text : title, titleLimit),
-          description: cutText(values.description === '' ? message.text : values.description, textLimit),
+          message: cutLine(title === '' ? words : title, titleLimit),
+          // The description of the URL stands beside the text, which is the news.
+          description: cutText([words, values.description].filter((part) => part !== '').join('\n\n'), textLimit),
           // The service takes an alert that is sent again for the same one.
           alias: values.alias === '' ? message.id : values.alias,
           responders: orNone(values.responders.map(responder)),

@@ -33,7 +33,7 @@ describe('Opsgenie gets', () => {
             headers,
             json: {
               message: `${'x'.repeat(129)}…`,
-              description: 'd',
+              description: `${'x'.repeat(200)}\nmore\n\nd`,
               alias: 'a',
               responders: [
                 { type: 'team', name: 'ops' },

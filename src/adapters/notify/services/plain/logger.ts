@@ -1,5 +1,4 @@
 import { defineService } from '../../service/service.ts';
-import { titledText } from '../../service/texts.ts';
 
 export const logger = defineService({
   schemes: ['logger'],
@@ -13,7 +12,7 @@ export const logger = defineService({
   secrets: () => [],
   open: (_, { writeLog }) => ({
     deliver(message) {
-      writeLog(titledText(message, ''), message.level);
+      writeLog(message.text, message.level);
       return Promise.resolve('written');
     },
   }),

@@ -1,10 +1,12 @@
+import { isJsonObject } from '../../../../domain/text/json-value.ts';
 import { flag, integer, jsonObject, text } from '../../url/parameters.ts';
 import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { formOf, jsonPost, orNone } from '../../wire/bodies.ts';
 import { expectJson } from '../../wire/check-answer.ts';
 import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, titleOf } from '../../service/texts.ts';
+import { plainFor, writtenFor } from '../../service/markup.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://gotify.net/api-docs#/message/createMessage */
 export const gotify = defineService({
@@ -38,7 +40,7 @@ export const gotify = defineService({
         const marked = message.markdown === undefined ? {} : { 'client::display': { contentType: 'text/markdown' } };
         const extras = { ...marked, ...values.extras };
         const body = {
-          message: markdownOrText(message),
+          message: rendersMarkdown(extras) ? writtenFor('gotify', message).text : plainFor('gotify', message),
           title: titleOf(message, values.title),
           priority: values.priority,
           date: orNone(date),
@@ -57,4 +59,10 @@ function isoDate(written: string): string {
   const ms = isSeconds ? Number(written) * 1000 : Date.parse(written.replace(/^(\d{4}-\d\d-\d\d) /, '$1T'));
   if (Number.isNaN(ms)) throw new InvalidUrlError('the key "date"', 'is no date');
   return /T.*(?:Z|[+-]\d\d:\d\d)$/i.test(written) ? written : new Date(ms).toISOString();
+}
+
+/** Clients show plain text by default: https://gotify.net/docs/msgextras#clientdisplay */
+function rendersMarkdown(extras: Readonly<Record<string, unknown>>): boolean {
+  const display = extras['client::display'];
+  return isJsonObject(display) && display['contentType'] === 'text/markdown';
 }

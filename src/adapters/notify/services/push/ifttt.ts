@@ -2,7 +2,7 @@ import { integer, list, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { required } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
-import { titleOf } from '../../service/texts.ts';
+import { writtenFor } from '../../service/markup.ts';
 
 /** https://ifttt.com/maker_webhooks */
 export const ifttt = defineService({
@@ -24,12 +24,13 @@ export const ifttt = defineService({
   secrets: ({ address }) => [address.key],
   open: ({ address: { key }, values }) => ({
     requests(message) {
+      const { title, text: words } = writtenFor('ifttt', message, values.title);
       const given = {
         value1: values.value1,
         value2: values.value2,
         value3: values.value3,
-        ...(values.titlevalue === 0 ? {} : { [`value${values.titlevalue}`]: titleOf(message, values.title) }),
-        [`value${values.messagevalue}`]: message.text,
+        ...(values.titlevalue === 0 ? {} : { [`value${values.titlevalue}`]: title }),
+        [`value${values.messagevalue}`]: words,
       };
       const body = { value1: orNone(given.value1), value2: orNone(given.value2), value3: orNone(given.value3) };
       return values.events.map((event): Part => {

@@ -4,7 +4,7 @@ import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText } from '../../service/texts.ts';
+import { writtenFor } from '../../service/markup.ts';
 
 /** https://notifiarr.wiki/pages/integrations/passthrough/ */
 export const notifiarr = defineService({
@@ -31,8 +31,9 @@ export const notifiarr = defineService({
     const url = `https://notifiarr.com/api/v1/notification/passthrough/${encodeURIComponent(key)}`;
     const images = { thumbnail: orNone(values.thumbnail), image: orNone(values.image) };
     return {
-      requests: (message) =>
-        messagePieces(markdownOrText(message), textLimit).map((description) =>
+      requests(message) {
+        const { title, text: words } = writtenFor('notifiarr', message);
+        return messagePieces(words, textLimit).map((description) =>
           withNumbers(
             jsonPost(url, {
               notification: { name: values.name },
@@ -41,11 +42,12 @@ export const notifiarr = defineService({
                 ids: values.channel === '' ? undefined : { channel: values.channel },
                 images: images.thumbnail === undefined && images.image === undefined ? undefined : images,
                 ping: message.isFromTemplate === true ? pingsIn(description) : undefined,
-                text: { title: orNone(message.title), description },
+                text: { title: orNone(title), description },
               },
             }),
           ),
-        ),
+        );
+      },
     };
   },
 });

@@ -4,7 +4,8 @@ import { messagePieces } from '../../wire/split.ts';
 import { expectJson } from '../../wire/check-answer.ts';
 import { required, serverOf } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
-import { markdownOrText, titleOf } from '../../service/texts.ts';
+import { plainFor, writtenFor } from '../../service/markup.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://docs.ntfy.sh/publish/ */
 export const ntfy = defineService({
@@ -54,9 +55,8 @@ export const ntfy = defineService({
     return {
       judge: expectJson,
       requests(message) {
-        const isMarked = values.markdown || message.markdown !== undefined;
         const headers = given({
-          'content-type': `text/${isMarked ? 'markdown' : 'plain; charset=utf-8'}`,
+          'content-type': `text/${values.markdown ? 'markdown' : 'plain; charset=utf-8'}`,
           title: headerText(titleOf(message, values.title)),
           priority: values.priority === 'Default' ? '' : values.priority.toLowerCase(),
           tags: headerText(values.tags.join(',')),
@@ -71,7 +71,8 @@ export const ntfy = defineService({
           firebase: values.firebase ? '' : 'no',
           authorization,
         });
-        return messagePieces(markdownOrText(message), textLimit).map((body): Part => ({
+        const { text: words } = values.markdown ? writtenFor('ntfy', message) : { text: plainFor('ntfy', message) };
+        return messagePieces(words, textLimit).map((body): Part => ({
           method: 'POST',
           url: new URL(url),
           headers,

@@ -110,7 +110,7 @@ describe('ntfy gets', () => {
       {
         name: 'Markdown',
         url: 'ntfy://ntfy.example.com/upkeep?markdown=yes&title=mine',
-        message: { title: '', text: '**web**' },
+        message: { title: '', text: '**web**', isFromTemplate: true },
         requests: [
           {
             url: 'https://ntfy.example.com/upkeep',
@@ -236,7 +236,7 @@ describe('Notifiarr gets', () => {
         name: 'no pings of a text that is not of an own template',
         url: 'notifiarr://key-1',
         message: { text: 'hi <@12>' },
-        requests: [{ url, json: { ...json, discord: { text: { title, description: 'hi <@12>' } } } }],
+        requests: [{ url, json: { ...json, discord: { text: { title, description: 'hi \\<\u200b@\u200b12\\>' } } } }],
       },
       {
         name: 'the text by its address',

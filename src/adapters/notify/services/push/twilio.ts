@@ -33,10 +33,12 @@ export const twilio = defineService({
     return {
       requests: (message) =>
         to.flatMap((number) =>
-          messagePieces(titledText(message, titleOf(message, values.title)), textLimit).map((piece): Part => {
-            const form = { To: number, Body: piece, ...sender };
-            return { ...formPost(url, form, { authorization: basicLogin(account, token) }), to: number };
-          }),
+          messagePieces(titledText({ ...message, title: titleOf(message, values.title) }), textLimit).map(
+            (piece): Part => {
+              const form = { To: number, Body: piece, ...sender };
+              return { ...formPost(url, form, { authorization: basicLogin(account, token) }), to: number };
+            },
+          ),
         ),
     };
   },

@@ -4,7 +4,8 @@ import { basicLogin } from '../../wire/headers.ts';
 import { refusal } from '../../wire/check-answer.ts';
 import { required, pathOf, serverOf } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
-import { markdownOrText, titleOf } from '../../service/texts.ts';
+import { plainFor, writtenFor } from '../../service/markup.ts';
+import { titleOf } from '../../service/texts.ts';
 
 /** https://github.com/caronc/apprise-api#api-details */
 export const apprise = defineService({
@@ -31,10 +32,11 @@ export const apprise = defineService({
       judge: (answer) => (answer.status === 204 ? refusal(answer, 'gone', 'no configuration has that key') : undefined),
       requests(message) {
         const isMarked = message.markdown !== undefined;
+        const shown = writtenFor('apprise', message, values.title);
         const type = message.run?.kind === 'success' ? 'success' : types[message.level];
         const body = {
-          title: orNone(titleOf(message, values.title)),
-          body: markdownOrText(message),
+          title: orNone(isMarked ? shown.title : titleOf(message, values.title)),
+          body: isMarked ? shown.text : plainFor('apprise', message),
           type,
           format: isMarked ? 'markdown' : 'text',
           tag: orNone(values.tag),
