@@ -17,8 +17,9 @@ import { createDecisionService } from './check/decide.ts';
 import { createDecisionStore } from './check/decision-store.ts';
 import { createHoldRules, createFinalHoldCheck } from './check/hold-back.ts';
 import { createTagSightings } from './check/newer/tag-sightings.ts';
+import { createBackgroundRepairs } from './recovery/background-repairs.ts';
 import { createRepairLoop } from './recovery/keep-repairing.ts';
-import type { RecoveryReport } from '../domain/run/recovery-report.ts';
+import type { RecoveredTransaction, RecoveryReport } from '../domain/run/recovery-report.ts';
 import { createListRepaired, createReportFilter } from './update/repair-first.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
 import { announceRun } from './events/announce-run.ts';
@@ -49,7 +50,7 @@ export function createApplication(
   world: Omit<Outside, 'publish'>,
   settings: ServiceSettings,
   memory: Memory = {},
-  follow: FollowOptions = {},
+  follow: LifeOptions = {},
 ): EngineApplication {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
   const permissions = watchPermissions(shareInfo(shareEvents(world.engine), world.clock), world.log);
@@ -76,16 +77,23 @@ export function createApplication(
   });
   const planner = createPlanner(outside, settings);
   const closing = new AbortController();
+  const repairsAside = createBackgroundRepairs(world);
+  const background = follow.isService === true ? { repairs: repairsAside, onEnd: tellRepaired } : undefined;
   const recoverServices = createServiceRecovery(outside, settings);
+  const whyHeldNow = createFinalHoldCheck({ store: decisionStore, holdBack, clock });
   const update = createUpdate({
     outside,
     settings,
-    listRepaired: createListRepaired({ outside, settings, onRepair: repairs.begin, isNews, recoverServices }),
+    listRepaired: createListRepaired({
+      ...{ outside, settings, background, isNews, recoverServices },
+      onRepair: repairs.begin,
+    }),
     select,
     judge,
     plan: planner,
     lock,
-    whyNotNow: createFinalHoldCheck({ store: decisionStore, holdBack, clock }),
+    whyNotNow: async (containers) =>
+      repairsAside.whyNotNow(containers.map(({ name }) => name)) ?? whyHeldNow(containers),
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
   });
   const self = createSelfUpdateState(outside, settings);
@@ -176,6 +184,7 @@ export function createApplication(
     },
     close: async () => {
       closing.abort();
+      await repairsAside.close();
       await Promise.all([engineCache.close(), followedHistory, history.settled(), tags.settled()]);
     },
   };
@@ -186,17 +195,24 @@ export function createApplication(
   ): Promise<RecoveryReport> {
     const leave = await lock.enterForRepair(signal);
     try {
-      const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, ...order };
+      const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, background, ...order };
       const report = await usability.noting(() => naming(() => recoverWithHelper(outside, settings, signal, recovery)));
       const transactions = [...report.transactions, ...(await recoverServices(signal))];
       // No run reports these again.
-      const news = transactions.filter(isNews);
+      const news = transactions.filter((one) => isNews(one) && one.isUnderWay !== true);
       if (news.length > 0) publish({ kind: 'earlier_updates_settled', transactions: news });
       await self.look(signal);
       return { ...report, transactions };
     } finally {
       leave();
     }
+  }
+
+  function tellRepaired(transaction: RecoveredTransaction): void {
+    const { containers, result, reason } = transaction;
+    const [level, message] = result === 'failed' || result === 'left' ? endings.open : endings.over;
+    world.log[level](message, { containers, result, reason });
+    if (isNews(transaction)) publish({ kind: 'earlier_updates_settled', transactions: [transaction] });
   }
 
   async function plan(request: InRun<PlanRequest>, runId: string, signal: AbortSignal | undefined) {
@@ -240,6 +256,16 @@ export function createApplication(
     }
   }
 }
+
+const endings = {
+  over: ['info', 'An interrupted update was repaired'],
+  open: ['warn', 'An interrupted update is not repaired yet'],
+} as const;
+
+export type LifeOptions = FollowOptions & {
+  /** Whether the process lives on after a run, so that repairs that wait for containers may go on beside others. */
+  readonly isService?: boolean;
+};
 
 /** Stores that outlive the process. An absent store is replaced by memory. */
 export type Memory = {

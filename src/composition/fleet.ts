@@ -107,6 +107,7 @@ export async function openFleet(
             // The event stream is retried every minute and finds a returned engine.
             longestRetryMs: 600_000,
             tellsStartTimes: command === 'run' && settings.http.groups.includes('containers'),
+            isService: command === 'run' && !settings.run.once,
             goneRetryMs: 600_000,
           }),
         };

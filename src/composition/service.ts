@@ -1,8 +1,7 @@
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
-import type { Memory } from '../application/create-application.ts';
-import type { FollowOptions } from '../application/inventory/engine-cache.ts';
+import type { LifeOptions, Memory } from '../application/create-application.ts';
 import type { Outside, Engine } from '../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/service-settings.ts';
 import type { changeCommands } from '../interfaces/cli/cli.ts';
@@ -80,7 +79,10 @@ async function openEngineAlone(
       },
       settings.service,
       { ...settings.state, endsDecisions: command === 'run' },
-      { tellsStartTimes: command === 'run' && settings.http.groups.includes('containers') },
+      {
+        tellsStartTimes: command === 'run' && settings.http.groups.includes('containers'),
+        isService: command === 'run' && !settings.run.once,
+      },
     ),
     command: await cli.changeCommands[command](),
     close: async () => {
@@ -119,7 +121,7 @@ async function createService(
   world: World,
   settings: ServiceSettings,
   state: Partial<StateSettings> & Pick<Memory, 'endsDecisions'>,
-  follow: FollowOptions,
+  follow: LifeOptions,
 ): Promise<Application> {
   const { createApplication } = await import('../application/create-application.ts');
   const { folder, endsDecisions = true } = state;

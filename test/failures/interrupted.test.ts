@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../sandbox/engine/faults.ts';
-import { type Cast, inNetworkOf, restart, setStage, type Stage } from './rig/stage.ts';
+import { type Cast, everything, inNetworkOf, restart, setStage, type Stage } from './rig/stage.ts';
 
 /** Failures in the middle: the updater, the engine or a client goes away. */
 
@@ -45,6 +45,52 @@ describe('the updater dies', () => {
       expect(await harmAtEveryCall(fault, kill)).toEqual([]);
     },
   );
+
+  test('and a service repairs the rest beside the next run, for every call at which it was killed', async () => {
+    const harm: string[] = [];
+    const calls = await countCalls();
+    for (let at = 1; at <= calls; at += 1) {
+      const stage = await setStage(batch);
+      await stage.updateKilled({ faults: [{ at, fault: { kind: 'crash', when: 'during' } }] });
+      const { application } = stage.live({ isService: true });
+      await Promise.all([application.recover(), application.update({ ...everything, containers: ['db', 'web'] })]);
+      await stage.scene.clock.sleep(60_000);
+      const found = [...stage.harm(), ...application.inventory().unfinished.map(({ reason }) => reason)];
+      await application.close();
+      if ((await stage.startAgain()).transactions.length > 0) found.push('something was left to repair');
+      if (found.length > 0) harm.push(`at call ${at}: ${found.join('; ')}`);
+    }
+    expect(harm).toEqual([]);
+  });
+
+  test('and again, at every call of a service that repairs beside a run: the next start has all of them', async () => {
+    const harm: string[] = [];
+    for (let at = 1, isOver = false; !isOver; at += 1) {
+      const stage = await setStage(batch);
+      let starts = 0;
+      await stage.updateKilled({
+        faults: [
+          {
+            at: ({ kind }) => kind === 'startContainer' && (starts += 1) === 3,
+            fault: { kind: 'crash', when: 'after' },
+          },
+        ],
+      });
+      const { application, connection } = stage.live({
+        isService: true,
+        faults: [{ at, fault: { kind: 'crash', when: 'during' } }],
+      });
+      const work = [application.recover(), application.update({ ...everything, containers: ['blog', 'web'] })];
+      await Promise.allSettled(work);
+      await stage.scene.clock.sleep(60_000);
+      isOver = !connection.isDead();
+      await application.close();
+      await stage.startAgain();
+      const found = stage.harm();
+      if (found.length > 0) harm.push(`at call ${at}: ${found.join('; ')}`);
+    }
+    expect(harm).toEqual([]);
+  });
 
   test.each(['before', 'during', 'after'] as const)(
     'failure 20: it is killed %s the rename that gives the new one its name: nothing is left over',

@@ -16,6 +16,7 @@ import { objectErrorOrThrow } from '../engine/object-error.ts';
 import { type OwnerVerdict, whyNotOurs } from './owners.ts';
 import { withRecipients } from './recipients.ts';
 import { settleStrayMarks } from './stray-marks.ts';
+import type { BackgroundRepairs, RepairResult } from './background-repairs.ts';
 import { repairTransaction } from './repair-transaction.ts';
 import { concludeHelpers, whyHelperKept } from './end-helper.ts';
 
@@ -30,6 +31,14 @@ export type RecoveryOrder = {
   readonly onListed?: ((containers: readonly ContainerSummary[]) => void) | undefined;
   /** Called before the repair of each transaction; the returned function is called after it. */
   readonly onRepair?: (() => () => void) | undefined;
+  /** Set in a service: where repairs go on that wait for containers. Absent: the recovery waits for their ends. */
+  readonly background?: BackgroundOrder | undefined;
+};
+
+export type BackgroundOrder = {
+  readonly repairs: BackgroundRepairs;
+  /** Called with the result of a repair that was reported as under way. */
+  readonly onEnd: (transaction: RecoveredTransaction) => void;
 };
 
 /**
@@ -40,7 +49,7 @@ export async function recoverTransactions(
   outside: Outside,
   settings: ServiceSettings,
   signal?: AbortSignal,
-  { asHelperFor, waitedMs = 0, onListed, onRepair, unsealed = [] }: RecoveryOrder = {},
+  { asHelperFor, waitedMs = 0, onListed, onRepair, unsealed = [], background }: RecoveryOrder = {},
 ): Promise<RecoveryReport> {
   const [info, listed] = await Promise.all([outside.engine.info(signal), outside.engine.listContainers({}, signal)]);
   onListed?.(listed);
@@ -52,6 +61,7 @@ export async function recoverTransactions(
   const { instance, routes } = outside;
   const ways = ownWays({ containers: listed, ownId: instance.containerId, routes: routes?.() });
   const messageOf = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
+  const imageLabelsOf = imageLabelsIn(indexImages(found.images));
   let awaitsHelper = false;
 
   async function recoverTransaction(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
@@ -77,22 +87,33 @@ export async function recoverTransactions(
       awaitsHelper ||= helper !== undefined && isOurs(transaction, own);
       return [{ containers: names, result: 'left', reason, ...(owned?.isPending ? { isPending: true } : {}) }];
     }
-    const onRepaired = onRepair?.();
-    const repaired = repairTransaction(outside, settings, {
-      names,
-      transaction: opened(transaction, info),
-      isHelper,
-      ways,
-      signal,
-    });
-    const recovered = await repaired.finally(onRepaired);
+    const isBackgroundFull = background?.repairs.isFull() === true;
+    if (isBackgroundFull) return [{ containers: names, result: 'left', reason: tooMany, isPending: true }];
+    const recovered = await repair(transaction, names);
+    if (recovered === undefined) return [{ containers: names, result: 'left', reason: goesOn, isUnderWay: true }];
     if (recovered !== 'handed over') return [recovered];
     awaitsHelper = true;
     return [];
   }
 
+  /** Undefined when the repair goes on in the background. No other update begins during the one of Upkeep itself. */
+  function repair(transaction: FoundTransaction, names: readonly string[]): Promise<RepairResult | undefined> {
+    const onRepaired = onRepair?.();
+    const order = { names, transaction: opened(transaction, info), isHelper, ways };
+    if (background === undefined || isHelper || isOurs(transaction, own))
+      return repairTransaction(outside, settings, { ...order, signal }).finally(onRepaired);
+    return background.repairs.begin(
+      names,
+      ({ ending, ...parts }) =>
+        repairTransaction({ ...outside, ending }, settings, { ...order, ...parts }).finally(onRepaired),
+      (result) => {
+        if (result !== 'handed over') background.onEnd(withRecipients(result, listed, imageLabelsOf));
+      },
+      signal,
+    );
+  }
+
   const attended = await mapConcurrently(found.open, repairsAtOnce, recoverTransaction);
-  const imageLabelsOf = imageLabelsIn(indexImages(found.images));
   const marked = keptMarksOf(found.images);
   const left = isHelper
     ? []
@@ -116,6 +137,10 @@ export async function recoverTransactions(
   }
   return awaitsHelper ? { transactions, awaitsHelper } : { transactions };
 }
+
+const goesOn = 'its new version must prove itself; other containers can be updated meanwhile';
+
+const tooMany = 'repair pending: too many other repairs wait for their containers';
 
 /** Repairs run side by side, because one may wait long for a slow stop. */
 const repairsAtOnce = 8;

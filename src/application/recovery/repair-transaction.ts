@@ -1,5 +1,5 @@
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
-import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { RepairResult } from './background-repairs.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
@@ -18,6 +18,8 @@ export type Repair = {
   readonly isHelper: boolean;
   /** See `ownWays()`. */
   readonly ways: ReadonlyMap<string, string>;
+  /** See `TransactOptions`. */
+  readonly onWait?: (() => void) | undefined;
   /** An abort ends only the wait for an engine that is gone. */
   readonly signal?: AbortSignal | undefined;
 };
@@ -26,8 +28,8 @@ export type Repair = {
 export async function repairTransaction(
   outside: Outside,
   settings: ServiceSettings,
-  { names, transaction, isHelper, ways, signal }: Repair,
-): Promise<RecoveredTransaction | 'handed over'> {
+  { names, transaction, isHelper, ways, onWait, signal }: Repair,
+): Promise<RepairResult> {
   if (!isHelper) outside.log.info('An interrupted update was found, repairing it', { containers: names });
   try {
     const links = await linksOfSuccessors(outside, transaction.successors);
@@ -36,6 +38,7 @@ export async function repairTransaction(
       settings,
       transaction,
       ways,
+      onWait,
       signal,
       mode: { kind: isHelper ? 'finish-as-helper' : 'recover' },
       onPhase: () => {},
@@ -98,7 +101,7 @@ async function handOverToHelper(
   outside: Outside,
   names: readonly string[],
   { id, members }: OpenTransaction,
-): Promise<RecoveredTransaction | 'handed over'> {
+): Promise<RepairResult> {
   const [member] = members;
   if (member === undefined || id === '') return { containers: names, result: 'left', reason: 'it is Upkeep itself' };
   const { name, oldId, oldImageId, newImageId, reference, files } = member;

@@ -9,6 +9,8 @@ export type TransactOptions = Pick<StepContext, 'outside' | 'settings' | 'transa
   readonly onPhase: (phase: UpdatePhase) => void;
   /** Containers that this process must not stop: see `ownWays()`. A plan leaves them out; a repair may find them. */
   readonly ways?: ReadonlyMap<string, string>;
+  /** Called before each step that may take longer than calls to the engine do. */
+  readonly onWait?: (() => void) | undefined;
   /** An abort takes effect only before the first stop, and undoes everything. */
   readonly signal?: AbortSignal | undefined;
 };

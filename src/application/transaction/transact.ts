@@ -9,6 +9,7 @@ import { beginMemory, addReason, beginRollback } from '../../domain/transaction/
 import { type Decision, type Step, stepKey, type StepKind } from '../../domain/transaction/step.ts';
 import { createFactsReader } from './facts-reader.ts';
 import { logOfFailed, causeOfEnd } from './failed-successors.ts';
+import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 import { whyNotStop } from '../engine/permissions.ts';
 import { perform } from './steps/perform.ts';
 import type { TransactOptions, TransactResult } from './transact-options.ts';
@@ -76,6 +77,7 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
       continue;
     }
     if (phase !== decision.phase) onPhase((phase = decision.phase));
+    if (mayTakeLong(options, decision.step)) options.onWait?.();
     const outcome = await perform(context, decision.step);
     outside.log.debug('transaction step', { step: decision.step, outcome });
     if (outcome.kind === 'left') {
@@ -137,6 +139,16 @@ function leadsToStop({ step, phase }: StepDecision, { members }: TransactionFact
   if (step.kind === 'stop') return true;
   return phase === 'rolling back' && members.some(({ new: made }) => made?.place === 'name' && isAlive(made.status));
 }
+
+/** Whether the step waits for a process in a container. A usual stop is short. */
+function mayTakeLong({ settings, transaction }: TransactOptions, step: Step): boolean {
+  if (step.kind !== 'stop') return step.kind === 'gate' || step.kind === 'hook' || step.kind === 'waitOutPendingStop';
+  const { stop } = stopAndHealthPolicyOf(transaction.lastRead.get(step.id), settings);
+  return stop.timeoutSeconds > usualStopSeconds;
+}
+
+/** Docker's own default: https://docs.docker.com/reference/cli/docker/container/stop/ */
+const usualStopSeconds = 10;
 
 /** Whether the refusal concerns the step itself, and not facts that differ from the expected ones. */
 function isRefusalOf(step: Step, { status }: { readonly status: number }, now: Decision): boolean {

@@ -15,6 +15,7 @@ export type RepairParts = {
   readonly outside: Outside;
   readonly settings: ServiceSettings;
   readonly onRepair?: RecoveryOrder['onRepair'];
+  readonly background?: RecoveryOrder['background'];
   readonly isNews: IsNews;
   readonly recoverServices: RecoverServices;
 };
@@ -24,10 +25,10 @@ export type RepairParts = {
  * must not wait for its next start. The caller must hold the update lock, because a repair changes containers.
  */
 export function createListRepaired(parts: RepairParts): ListRepaired {
-  const { outside, settings, onRepair, isNews, recoverServices } = parts;
+  const { outside, settings, onRepair, background, isNews, recoverServices } = parts;
 
   function report(transactions: readonly RecoveredTransaction[]): void {
-    const reported = transactions.filter(isNews);
+    const reported = transactions.filter((one) => isNews(one) && one.isUnderWay !== true);
     for (const { containers, result, reason } of reported) {
       const level = result === 'failed' ? 'error' : 'info';
       outside.log[level]('The remains of an earlier update were checked', { containers, result, reason });
@@ -39,9 +40,9 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
     report(await recoverServices(signal));
     const listing = await listAll(outside, signal);
     if (!hasRemains(listing) || signal?.aborted) return listing;
-    const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair });
+    const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair, background });
     report(transactions);
-    const isChanged = transactions.some(({ result }) => result === 'finished' || result === 'undone');
+    const isChanged = transactions.some((one) => isSettled(one) || one.isUnderWay === true);
     return isChanged ? listAll(outside, signal) : listing;
   };
 }

@@ -46,7 +46,10 @@ export function unfinishedUpdates(
     const holder = byName.get(name);
     if (isParked && holder !== undefined && holder !== carrier) continue;
     const helper = byName.get(helperName(name));
-    const isAtWork = (helper !== undefined && isAlive(helper.status)) || isOwned(journal, byId, instance);
+    const isRepairedHere =
+      instance.transactions.has(journal.transaction) && instance.ownerState(journal.owner) !== 'self';
+    const isAtWork =
+      isRepairedHere || (helper !== undefined && isAlive(helper.status)) || isOwned(journal, byId, instance);
     // Until it is parked, the container is watched as before. Another update fails because the successor's name is
     // taken.
     if (isAtWork && !isParked) continue;
@@ -59,7 +62,9 @@ export function unfinishedUpdates(
       name,
       state: isAtWork ? 'in progress' : 'repair pending',
       reason: isAtWork
-        ? `${which} update of "${name}" is in progress`
+        ? isRepairedHere
+          ? beingRepaired(name)
+          : `${which} update of "${name}" is in progress`
         : `repair pending: an update of "${name}" was interrupted${isDown ? whatToDo : ''}`,
       container: { ...old, name, status },
       isParked,
@@ -67,6 +72,11 @@ export function unfinishedUpdates(
     });
   }
   return [...found.values()];
+}
+
+/** Of a container whose repair waits in this process. */
+export function beingRepaired(name: string): string {
+  return `an interrupted update of "${name}" is being repaired`;
 }
 
 const whatToDo =

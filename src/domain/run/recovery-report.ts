@@ -22,6 +22,8 @@ export type RecoveredTransaction = {
   readonly reason: string;
   /** With `left`: an interrupted update that must still be repaired. */
   readonly isPending?: true;
+  /** With `left`: this process goes on with the repair, which waits for a container. Its end is an event. */
+  readonly isUnderWay?: true;
   /** With `left`: it only looks like an update. The reason explains why it is not confirmed. */
   readonly looksAlike?: true;
   /** The notification targets of a container's label, by the container's name. */

@@ -54,6 +54,8 @@ export type LifeOptions = {
   readonly faults?: readonly PlannedFault[];
   /** Changes to parts of the stage's world. */
   readonly outside?: (outside: Outside) => Partial<Outside>;
+  /** Whether it lives on after a run, as `upkeep run` does. */
+  readonly isService?: boolean;
 };
 
 export type UpdateOptions = LifeOptions & {
@@ -105,10 +107,10 @@ export async function setStage(cast: Cast, options: Partial<SandboxEngineOptions
     return found;
   };
 
-  const live: Stage['live'] = ({ settings = {}, faults = [], outside = () => ({}) } = {}) => {
+  const live: Stage['live'] = ({ settings = {}, faults = [], outside = () => ({}), isService = false } = {}) => {
     const process = scene.startProcess(scene.sandbox.connect({ faults }));
     const world = { ...process.outside, ...outside(process.outside) };
-    const application = createApplication(world, { ...defaultSettings, ...patient, ...settings });
+    const application = createApplication(world, { ...defaultSettings, ...patient, ...settings }, {}, { isService });
     const events: ServiceEvent[] = [];
     application.subscribe((event) => events.push(event));
     return { application, connection: process.connection, events, complaints: process.complaints };

@@ -51,22 +51,26 @@ export function logRecovered(
 ): void {
   for (const transaction of transactions) {
     const { containers, result } = transaction;
-    log[resultWordings[result].level](recoveryLine(transaction, what), { containers, result });
+    log[wordingOf(transaction).level](recoveryLine(transaction, what), { containers, result });
   }
 }
 
-export function recoveryLine(
-  { containers, engine, result, reason, looksAlike }: RecoveryReport['transactions'][number],
-  what: string,
-): string {
+export function recoveryLine(transaction: Transaction, what: string): string {
+  const { containers, engine, reason, looksAlike } = transaction;
   const which = containers.map((name) => printable(shownName({ name, engine }), 300)).join(', ');
   const why = reason === '' ? '' : `: ${printable(reason, 1000)}`;
-  return `${resultWordings[result].verb} ${looksAlike ? '' : `${what} of `}${which}${why}`;
+  return `${wordingOf(transaction).verb} ${looksAlike ? '' : `${what} of `}${which}${why}`;
 }
 
-type Result = RecoveryReport['transactions'][number]['result'];
+type Transaction = RecoveryReport['transactions'][number];
 
-const resultWordings: Readonly<Record<Result, { readonly level: 'info' | 'warn' | 'error'; readonly verb: string }>> = {
+function wordingOf({ result, isUnderWay }: Transaction): Wording {
+  return isUnderWay === true ? { level: 'info', verb: 'Still repairing' } : resultWordings[result];
+}
+
+type Wording = { readonly level: 'info' | 'warn' | 'error'; readonly verb: string };
+
+const resultWordings: Readonly<Record<Transaction['result'], Wording>> = {
   finished: { level: 'info', verb: 'Finished' },
   undone: { level: 'info', verb: 'Undid' },
   left: { level: 'warn', verb: 'Left alone' },

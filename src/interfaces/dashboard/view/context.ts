@@ -40,8 +40,8 @@ export function isLive(context: PageContext): boolean {
   return context.link() !== 'offline' && context.engineError() === undefined;
 }
 
-/** Whether an update may begin. Only one runs at a time. */
+/** Whether an update may begin. Only one runs at a time; a repair does not prevent it. */
 export function canUpdate(context: PageContext): boolean {
   const { fleet } = context;
-  return isLive(context) && !fleet.isRunning() && !fleet.status().running && !fleet.status().repairing;
+  return isLive(context) && !fleet.isRunning() && !fleet.status().running;
 }

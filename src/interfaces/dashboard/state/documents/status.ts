@@ -12,7 +12,6 @@ export type Status = {
   /** An update is under way; its details may be unknown. */
   readonly running: boolean;
   /** An interrupted update is being repaired. */
-  readonly repairing: boolean;
   readonly summary: Summary;
   readonly unwatched: readonly Unwatched[];
   /** Whether the API token may also follow the events. */
@@ -56,7 +55,6 @@ export function readStatus(document: unknown): Status {
     scheduleOff: textOf(json['schedule_off']),
     run: readRun(objectOf(json['run'])),
     running: json['running'] === true,
-    repairing: json['repairing'] === true,
     summary: readSummary(objectOf(json['summary'])),
     unwatched: objectsOf(json['unwatched']).map(({ reason, count, remedy }) => ({
       reason: textOf(reason),

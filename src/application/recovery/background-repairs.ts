@@ -1,0 +1,94 @@
+import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import { beingRepaired } from '../../domain/recovery/unfinished-update.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+
+export type BackgroundRepairs = {
+  /**
+   * Begins a repair. Resolves with its result, or with `undefined` as soon as it waits for a container: `onEnd` gets the
+   * result then. `signal` counts until then. `names`: of its containers.
+   */
+  readonly begin: (
+    names: readonly string[],
+    repair: Repair,
+    onEnd: (result: RepairResult) => void,
+    signal?: AbortSignal,
+  ) => Promise<RepairResult | undefined>;
+  /** Why containers with these names must not be updated now: their repair waits. */
+  readonly whyNotNow: (names: readonly string[]) => string | undefined;
+  /** Whether no more repairs may wait. */
+  readonly isFull: () => boolean;
+  /** Ends all waits: what is unproven is left to the next start. Resolves when the repairs have ended. */
+  readonly close: () => Promise<void>;
+};
+
+export type RepairResult = RecoveredTransaction | 'handed over';
+
+/** Never throws. `ending`: see `Outside`. `onWait`, `signal`: see `TransactOptions`. */
+type Repair = (parts: {
+  readonly ending: AbortSignal;
+  readonly signal: AbortSignal;
+  readonly onWait: () => void;
+}) => Promise<RepairResult>;
+
+/**
+ * The repairs of a service that wait for containers. A repair holds the update lock while it renames, stops and starts
+ * containers, but not while a new version proves itself, which may take an hour. It needs no lock afterwards: its
+ * transaction and those of updates keep apart as those of several instances do.
+ */
+export function createBackgroundRepairs({ ending }: Pick<Outside, 'ending'>): BackgroundRepairs {
+  const waiting = new Map<Promise<void>, { readonly names: readonly string[]; readonly leave: () => void }>();
+  let isEnding = false;
+
+  function endAll(): void {
+    isEnding = true;
+    for (const { leave } of waiting.values()) leave();
+  }
+  if (ending?.aborted) endAll();
+  else ending?.addEventListener('abort', endAll, { once: true });
+
+  return {
+    async begin(names, repair, onEnd, signal) {
+      const [stop, leaving] = [new AbortController(), new AbortController()];
+      const pass = () => stop.abort(signal?.reason);
+      if (signal?.aborted) pass();
+      else signal?.addEventListener('abort', pass, { once: true });
+      let isWaiting = false;
+      let wait = () => {};
+      const waits = new Promise<undefined>((resolve) => (wait = () => resolve(undefined)));
+      const onWait = () => {
+        if (isWaiting) return;
+        isWaiting = true;
+        // The request that has found the remains may end long before their repair.
+        signal?.removeEventListener('abort', pass);
+        wait();
+      };
+      const repaired = repair({ ending: leaving.signal, signal: stop.signal, onWait });
+      const first = await Promise.race([repaired, waits]);
+      signal?.removeEventListener('abort', pass);
+      if (first !== undefined) return first;
+      const leave = () => {
+        leaving.abort();
+        stop.abort();
+      };
+      const ended: Promise<void> = repaired.then((result) => {
+        waiting.delete(ended);
+        onEnd(result);
+      });
+      waiting.set(ended, { names, leave });
+      if (isEnding) leave();
+      return undefined;
+    },
+    whyNotNow(names) {
+      const busy = [...waiting.values()].flatMap((one) => one.names).find((name) => names.includes(name));
+      return busy && beingRepaired(busy);
+    },
+    isFull: () => waiting.size >= maxWaiting,
+    close: async () => {
+      endAll();
+      await Promise.all(waiting.keys());
+    },
+  };
+}
+
+/** More than one run updates at a time. Each inspects its container every second at most. */
+const maxWaiting = 100;
