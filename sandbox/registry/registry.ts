@@ -3,6 +3,7 @@ import type {
   DescribeRequest,
   Registry,
   RegistryCredentials,
+  RemoteConfig,
   RemoteImage,
   TagList,
 } from '../../src/domain/outside/registry.ts';
@@ -84,6 +85,17 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
     );
   }
 
+  async function configOf(
+    reference: ImageReference,
+    { manifestDigest }: Pick<RemoteImage, 'manifestDigest'>,
+    signal?: AbortSignal,
+  ): Promise<RemoteConfig> {
+    const manifest = await fetchOnce(withDigest(reference, manifestDigest), signal);
+    const image = manifest.kind === 'image' ? manifest.image : undefined;
+    if (image !== undefined) return { ...image.platform, createdAtMs: image.createdAtMs, config: image.config };
+    throw new ServiceError('registry-invalid', `Cannot read the configuration of "${formatReference(reference)}"`);
+  }
+
   async function platformsOf(
     reference: ImageReference,
     digest: Digest,
@@ -103,6 +115,7 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
         found: await abortable(visit(withDigest(reference, digest), store.signatures), signal),
       }),
       describe,
+      configOf,
       platformsOf,
       credentialsFor: (reference) => Promise.resolve(credentials[reference.registry]),
       close: () => Promise.resolve(),

@@ -36,6 +36,7 @@ import { createPublisher } from './events/publisher.ts';
 import { createReadiness, createUsability } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
 import { namingForbidden, watchPermissions, whyNotPossible } from './engine/permissions.ts';
+import { createImageConfigs } from './engine/image-configs.ts';
 import { shareInfo, shareEvents } from './engine/share-engine.ts';
 import { createRollback } from './rollback/rollback.ts';
 import { createStatus } from './inventory/status.ts';
@@ -54,7 +55,7 @@ export function createApplication(
 ): EngineApplication {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
   const permissions = watchPermissions(shareInfo(shareEvents(world.engine), world.clock), world.log);
-  const outside: Outside = { ...world, engine: permissions.engine, publish };
+  const outside: Outside = { ...world, ...createImageConfigs({ ...world, engine: permissions.engine }), publish };
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();

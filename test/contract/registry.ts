@@ -268,6 +268,20 @@ export function registryContract(name: string, setup: () => Promise<RegistryFixt
       });
     });
 
+    describe('configOf()', () => {
+      test('gives the configuration of what describe() has found', async () => {
+        const created = '2025-06-01T12:00:00Z';
+        const { digest } = await publish('app', 'index', { version: '1', platforms: [arm64v8, amd64], created });
+        const at = reference('app:index');
+        const image = await fixture.registry.describe({ reference: at, digest, platform: amd64 });
+        expect(await fixture.registry.configOf(at, image)).toMatchObject({
+          ...amd64,
+          createdAtMs: Date.parse(created),
+          config: expect.any(Object),
+        });
+      });
+    });
+
     describe('platformsOf()', () => {
       test('lists those of an index', async () => {
         const { digest } = await publish('app', 'index', { version: '1', platforms: [arm64v8, amd64] });

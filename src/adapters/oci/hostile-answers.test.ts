@@ -7,7 +7,7 @@ import { parseDigest } from '../../domain/reference/digest.ts';
 import { parseImageReference } from '../../domain/reference/image-reference.ts';
 import { errorTextOf } from './transport/answer.ts';
 import { RegistryFailure } from './transport/failure.ts';
-import { parseImageConfig } from './manifests/describe-image.ts';
+import { parseImageConfig } from './manifests/image-config.ts';
 import { parseManifest } from './manifests/manifest.ts';
 import { requestsLeft, retryAfterMs } from './limits/rate-limit-headers.ts';
 

@@ -250,6 +250,68 @@ describe('resolve()', () => {
   });
 });
 
+describe('configOf()', () => {
+  const missing: Digest = `sha256:${'0'.repeat(64)}`;
+  async function configOf(config: string, served = config) {
+    const content = emptyContent();
+    const configDigest = sha256(config);
+    content.blobs.set(configDigest, served);
+    const server = await rig.serve(serveContent(content));
+    return rig.registry().configOf(at(server), { configDigest, manifestDigest: missing });
+  }
+
+  test('gives all that containers inherit, and the platform', async () => {
+    const config = {
+      User: 'app',
+      Env: ['A=1'],
+      Cmd: ['run'],
+      Entrypoint: ['/bin/app'],
+      Labels: { 'upkeep.verify': 'off', __proto__x: 'y' },
+      ExposedPorts: { '80/tcp': {} },
+      Volumes: { '/data': {} },
+      WorkingDir: '/app',
+      StopSignal: 'SIGINT',
+      Healthcheck: { Test: ['CMD', 'true'], Interval: 1_000_000_000, Retries: 3 },
+    };
+    const others = { Hostname: 'x', Image: 'y', MacAddress: 'z', Domainname: 5 };
+    const created = '2026-02-03T04:05:06Z';
+    const body = { created, os: 'linux', architecture: 'arm', variant: 'v7', config: { ...config, ...others } };
+    expect(await configOf(JSON.stringify(body))).toEqual({
+      ...{ os: 'linux', architecture: 'arm', variant: 'v7', createdAtMs: Date.parse(created), config },
+    });
+  });
+
+  test('takes null and what is missing for nothing', async () => {
+    const nothing = { os: '', architecture: '', variant: '', createdAtMs: 0, config: {} };
+    for (const config of ['null', '{"Env":null,"Cmd":null,"Labels":null,"Healthcheck":null}'])
+      expect(await configOf(`{"config":${config}}`)).toEqual(nothing);
+    expect(await configOf('{}')).toEqual(nothing);
+  });
+
+  test.each([
+    ['"Env"', '{"config":{"Env":"A=1"}}'],
+    ['"Env"', '{"config":{"Env":["A=1",2]}}'],
+    ['"Labels"', '{"config":{"Labels":{"upkeep.verify":false}}}'],
+    ['"Labels"', '{"config":{"Labels":[]}}'],
+    ['"Healthcheck"', '{"config":{"Healthcheck":{"Interval":"30s"}}}'],
+    ['"User"', '{"config":{"User":0}}'],
+    ['is no JSON object', '[]'],
+    ['is no JSON object', 'OS'],
+    ['can be read in two ways: "Labels" is given twice', '{"config":{"Labels":{},"Labels":{"a":"b"}}}'],
+    ['can be read in two ways: a field looks like "Env"', '{"config":{"ENV":["A=1"]}}'],
+    ['can be read in two ways: a field looks like "config"', '{"Config":{"Labels":{}}}'],
+  ])('refuses what an engine could not read, or read differently: %s in %s', async (why, text) => {
+    const error = await failureOf(configOf(text));
+    expect(error).toMatchObject({ code: 'registry-invalid' });
+    expect(error.message).toContain(`its image config`);
+    expect(error.message).toContain(why);
+  });
+
+  test('refuses another content than that of its digest', async () => {
+    expect((await failureOf(configOf('{}', '{ }'))).message).toContain('does not have the digest');
+  });
+});
+
 describe('describe()', () => {
   test('tells of a platform what an engine can only choose one image of, and nothing that differs otherwise', async () => {
     const content = emptyContent();

@@ -2,6 +2,7 @@ import type {
   DescribeRequest,
   Registry,
   RegistryCredentials,
+  RemoteConfig,
   RemoteImage,
   TagList,
 } from '../../domain/outside/registry.ts';
@@ -18,7 +19,8 @@ import { hubKey } from './auth/docker-config.ts';
 import { explain, RegistryFailure } from './transport/failure.ts';
 import { createLru } from './async/lru.ts';
 import { findSignatures } from './signatures/find-signatures.ts';
-import { resolveTag, type RepositoryEndpoint, type TagState } from './manifests/manifests.ts';
+import { parseWholeConfig } from './manifests/image-config.ts';
+import { fetchBlob, resolveTag, type RepositoryEndpoint, type TagState } from './manifests/manifests.ts';
 import { createSingleFlight } from './async/single-flight.ts';
 import { createTickBatches } from './async/tick-batches.ts';
 import { createListingCache, type StoredListing } from './tags/stored-listings.ts';
@@ -42,10 +44,11 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
   const seeking = createSingleFlight<FoundSignatures>();
   const listingPlatforms = createSingleFlight<readonly Platform[]>();
   const describing = createSingleFlight<RemoteImage>();
+  const readingConfigs = createSingleFlight<RemoteConfig>();
   const inTurn = createTickBatches(requestsInTurn);
 
   const closeAll = () => Promise.all([close(), listings.settled()]).then(() => undefined);
-  return { prepare, resolve, listTags, describe, platformsOf, signaturesOf, credentialsFor, close: closeAll };
+  return { prepare, resolve, listTags, describe, configOf, platformsOf, signaturesOf, credentialsFor, close: closeAll };
 
   /** Each call replaces the list of the previous call. */
   async function prepare(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
@@ -102,6 +105,17 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
     const image = await describing(flightKey, (shared) => firstOf(reference, 'look into', find, shared), signal);
     images.set(key, image);
     return image;
+  }
+
+  function configOf(
+    reference: ImageReference,
+    { configDigest }: Pick<RemoteImage, 'configDigest'>,
+    signal?: AbortSignal,
+  ): Promise<RemoteConfig> {
+    const find = async (place: RepositoryEndpoint, shared: AbortSignal) =>
+      parseWholeConfig(await fetchBlob(client, place, configDigest, shared));
+    const work = (shared: AbortSignal) => firstOf(reference, 'read the configuration of', find, shared);
+    return readingConfigs(`${repositoryName(reference)}@${configDigest}`, work, signal);
   }
 
   function platformsOf(reference: ImageReference, digest: Digest, signal?: AbortSignal): Promise<readonly Platform[]> {

@@ -2,6 +2,7 @@ import { judgeFailure } from '../../domain/check/failed-check.ts';
 import { failedVersionsIn } from '../../domain/check/failed-version.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import { type CheckSubject, unknownVerdict, type Verdict } from '../../domain/check/verdict.ts';
+import type { ImageSummary } from '../../domain/container/container.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
@@ -23,7 +24,7 @@ export function subjectOf(
   const fault = faultOfLabels(wishes, inForce);
   if (fault !== undefined) return unknownVerdict(fault, { image });
   // Its own settings may forbid the update, and cannot be distinguished from the image's.
-  if (image?.isConfigUnknown) return unknownVerdict(unknownConfig, { image });
+  if (image?.isConfigUnknown) return unknownVerdict(unknownConfig(image), { image });
   switch (read?.kind) {
     case 'known':
       return {
@@ -45,8 +46,10 @@ export function subjectOf(
   }
 }
 
-const unknownConfig =
-  'The engine does not know the configuration of the image that runs, so the labels of the container cannot be distinguished from those of the image: re-create the container from its compose file or command';
+function unknownConfig({ configFault }: ImageSummary): string {
+  const unread = configFault === undefined ? '' : `, and it cannot be read from the registry (${configFault})`;
+  return `The engine does not know the configuration of the image that runs${unread}, so the labels of the container cannot be distinguished from those of the image: re-create the container from its compose file or command`;
+}
 
 type Known = Pick<Listing, 'images' | 'failedVersions'> & { readonly references: ContainerReferences };
 

@@ -2,6 +2,7 @@ import type { ContainerSummary, ImageSummary } from '../../domain/container/cont
 import { type FailedVersion, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { type ImageIndex, indexImages, unlistedImageIds } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { completeImages } from './image-configs.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { listServices, type ServiceListing } from './service-listing.ts';
 import { unlessBroken } from './object-error.ts';
@@ -23,7 +24,10 @@ export type Listing = {
   readonly begunAt: { readonly wallMs: number; readonly monotonicMs: number };
 };
 
-/** Makes two calls, and one more for each image that the engine does not list. Throws a `ServiceError`. */
+/**
+ * Makes two calls, and one more for each image that the engine does not list. What the engine does not know of an image
+ * is read from its registry. Throws a `ServiceError`.
+ */
 export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | undefined): Promise<Listing> {
   const { engine, clock, log } = outside;
   const begunAt = { wallMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
@@ -41,9 +45,10 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
         signal,
       ),
     );
+    const all = [...images, ...found.filter((image) => image !== undefined)];
     return {
       containers,
-      images: indexImages([...images, ...found.filter((image) => image !== undefined)]),
+      images: indexImages(await completeImages(outside, containers, all, signal)),
       listedImages: images,
       failedVersions: failedVersionsOf(images),
       ...(services && { services }),

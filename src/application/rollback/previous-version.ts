@@ -17,6 +17,7 @@ import {
 import { type Journal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
+import { imageOf } from '../engine/image-configs.ts';
 import { needsSignature, verifyImage } from '../check/newer/require-signature.ts';
 
 type World = {
@@ -62,16 +63,28 @@ const whyNothingToUndo = {
 type Found = { readonly container: Container } & Extract<LastUpdate, { kind: 'update' }>;
 
 async function findLastUpdate(
-  { outside: { engine, seal }, signal }: World,
+  { outside, signal }: World,
   name: string,
   id: string,
 ): Promise<Found | { readonly kind: keyof typeof whyNothingToUndo }> {
-  const container = await engine.inspectContainer(id, signal);
+  const container = await inspectWithLabels(outside, id, signal);
   if (container === undefined) throw refuse(name, 'somebody removed it just now');
   if (isExcluded(container)) throw refuse(name, 'it is disabled by its label');
-  const last = readLastUpdate(carrierOf(container), seal);
+  const last = readLastUpdate(carrierOf(container), outside.seal);
   if (last.kind === 'refused') throw refuse(name, last.reason);
   return last.kind === 'update' ? { container, ...last } : last;
+}
+
+/** The container with the labels of its image, from the registry if the engine does not know them. */
+async function inspectWithLabels(
+  outside: Outside,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<Container | undefined> {
+  const container = await outside.engine.inspectContainer(id, signal);
+  if (container === undefined || container.imageLabels !== undefined) return container;
+  await imageOf(outside, container, signal);
+  return outside.engine.inspectContainer(id, signal);
 }
 
 /**
@@ -90,7 +103,7 @@ async function othersOf(
       labels[transactionLabel] === transaction &&
       members.some((member) => member.name === name),
   );
-  const read = await Promise.all(labelled.map(({ id }) => outside.engine.inspectContainer(id, signal)));
+  const read = await Promise.all(labelled.map(({ id }) => inspectWithLabels(outside, id, signal)));
   return read.flatMap((container) => {
     const last = container && readLastUpdate(carrierOf(container), outside.seal);
     if (container === undefined || last?.kind !== 'update' || !movedTogether(journal, last.journal)) return [];

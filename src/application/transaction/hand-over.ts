@@ -1,3 +1,4 @@
+import { imageOf } from '../engine/image-configs.ts';
 import type { ContainerRecipe } from '../../domain/container/recipe/request/request.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
@@ -33,7 +34,8 @@ export async function handOver(
   }
 }
 
-async function recipeOfHelper({ engine, engineName, instance }: Outside, order: HelperOrder): Promise<ContainerRecipe> {
+async function recipeOfHelper(outside: Outside, order: HelperOrder): Promise<ContainerRecipe> {
+  const { engine, engineName, instance } = outside;
   const [info, networks, own] = await Promise.all([
     engine.info(),
     engine.listNetworks(),
@@ -42,7 +44,7 @@ async function recipeOfHelper({ engine, engineName, instance }: Outside, order: 
   if (own === undefined) throw new Error('our own container is not known to the engine');
   return recipeFor({
     container: asHelper(own, order.transaction, engineName),
-    oldImage: await engine.inspectImage(own.imageId),
+    oldImage: await imageOf(outside, own),
     // The id, because the tag may already name the version that is to be proven.
     image: own.imageId,
     newImageId: own.imageId,

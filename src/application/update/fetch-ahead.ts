@@ -5,6 +5,7 @@ import { newImageOf } from '../../domain/plan/canary.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
+import { imageOf } from '../engine/image-configs.ts';
 import { requirePermissions } from '../engine/permissions.ts';
 import { announcePhase } from '../transaction/announce.ts';
 import { fetchImage, foreignPlatform } from '../transaction/facts/fetch-image.ts';
@@ -105,7 +106,7 @@ async function fetchOne(
   announcePhase(outside, runId, container.name, 'pulling');
   try {
     const info = await engine.info(signal);
-    const oldImage = await engine.inspectImage(container.imageId, signal);
+    const oldImage = await imageOf(outside, container, signal);
     const context = { outside, settings, runId, info, signal };
     const image = await fetchImage(context, planned, foreignPlatform(container, oldImage, info));
     const atMs = clock.monotonicMs();

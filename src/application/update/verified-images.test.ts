@@ -123,7 +123,20 @@ describe('a verified image', () => {
     }));
     const outcome = await update();
     expect(outcome).toMatchObject({ outcome: 'failed' });
-    expect(outcome?.reason).toContain('the engine created it from another image than the verified one');
+    expect(outcome?.reason).toContain('the engine created it from another image than the one that was checked');
+    expect(app()).toMatchObject({ id, state: { status: 'running' } });
+  });
+
+  test('is also the one whose configuration the registry gave', async () => {
+    const { update, app, id } = await setScene('nothing', (engine) => ({
+      inspectImage: async (reference, signal) => {
+        const found = await engine.inspectImage(reference, signal);
+        return found && { ...found, configManifest: `sha256:${'7'.repeat(64)}` };
+      },
+    }));
+    const outcome = await update();
+    expect(outcome).toMatchObject({ outcome: 'failed' });
+    expect(outcome?.reason).toContain('the engine created it from another image than the one that was checked');
     expect(app()).toMatchObject({ id, state: { status: 'running' } });
   });
 

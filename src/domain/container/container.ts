@@ -31,6 +31,8 @@ export type ContainerSummary = {
   readonly createdAtMs: number;
   /** `HostConfig.NetworkMode`, e.g. `bridge`, `container:<id>`. */
   readonly networkMode: string;
+  /** The manifest that it runs of its image. Present if the engine names images by their index or manifest. */
+  readonly manifestDigest?: Digest;
   /** Absent without any port, address and mount. Podman lists no mounts. */
   readonly reach?: ContainerReach;
 };
@@ -96,6 +98,10 @@ export type ImageSummary = {
    * was not downloaded, because it was there from another image in another compression.
    */
   readonly isConfigUnknown?: true;
+  /** Why the configuration cannot be read from the registry either. Absent: it was not asked. */
+  readonly configFault?: string;
+  /** The manifest whose configuration this is. Present if it was read from the registry. */
+  readonly configManifest?: Digest;
   /** The build time, milliseconds since the epoch. Absent or 0: unknown. */
   readonly createdAtMs?: number;
 };

@@ -1,3 +1,6 @@
+import type { ImageSummary } from '../container/container.ts';
+import type { Digest } from '../reference/digest.ts';
+import type { Platform } from '../reference/platform.ts';
 import type { ServiceEvent } from '../run/event.ts';
 import type { EngineReader } from './engine-reader.ts';
 import type { VerificationKey } from '../signature/signature.ts';
@@ -14,6 +17,8 @@ export type Outside = {
   /** Absent where no services are watched. */
   readonly swarm?: Swarm;
   readonly registry: Registry;
+  /** Absent: what the engine does not know of an image stays unknown. */
+  readonly configs?: ImageConfigs;
   readonly prober: Prober;
   readonly clock: Clock;
   readonly log: Log;
@@ -40,6 +45,24 @@ export type Outside = {
   readonly newId: () => string;
   /** Publishes an event to all listeners. Never throws and never waits. */
   readonly publish: (event: ServiceEvent) => void;
+};
+
+/** Configurations that the engine does not know, from the registry. */
+export type ImageConfigs = {
+  /**
+   * The same image if the engine knows its configuration. Else with the one of the registry, or with `configFault`. Throws
+   * only the signal's reason.
+   */
+  readonly complete: <Each extends ImageSummary>(image: Each, use: ConfigUse, signal?: AbortSignal) => Promise<Each>;
+};
+
+export type ConfigUse = {
+  /** The references that it may have in a registry. */
+  readonly references: readonly string[];
+  /** The manifest of it that a container runs. Undefined: the engine does not show it, or there is no container. */
+  readonly manifestDigest: Digest | undefined;
+  /** For an image that no container runs yet: the platform to choose from an index. The choice has to be compared. */
+  readonly platform?: Platform;
 };
 
 export type OwnRoutes = {

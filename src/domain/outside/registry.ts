@@ -1,3 +1,4 @@
+import type { Image } from '../container/container.ts';
 import type { Labels } from '../container/label-names.ts';
 import type { Digest } from '../reference/digest.ts';
 import type { ImageReference } from '../reference/image-reference.ts';
@@ -24,6 +25,15 @@ export type Registry = {
   readonly listTags: (reference: ImageReference, signal?: AbortSignal) => Promise<TagList>;
   /** The image of that digest on a platform; throws `registry-not-found` when the index has no image for it. */
   readonly describe: (request: DescribeRequest, signal?: AbortSignal) => Promise<RemoteImage>;
+  /**
+   * All that containers inherit from an image that `describe` has found. Throws `registry-invalid` for a config that
+   * engines may read differently.
+   */
+  readonly configOf: (
+    reference: ImageReference,
+    image: Pick<RemoteImage, 'manifestDigest' | 'configDigest'>,
+    signal?: AbortSignal,
+  ) => Promise<RemoteConfig>;
   /**
    * The platforms that a digest has images for, each once, from an index or from a single image. Empty if they are not
    * declared.
@@ -87,6 +97,9 @@ export type RemoteImage = {
    */
   readonly alternatives?: readonly AlternativeImage[];
 };
+
+/** The facts of an image config, as an engine shows them. `createdAtMs` is 0 without a time. */
+export type RemoteConfig = Pick<Image, 'os' | 'architecture' | 'variant' | 'createdAtMs' | 'config'>;
 
 /** `configDigest` undefined: its manifest was not read. */
 export type AlternativeImage = Pick<RemoteImage, 'manifestDigest'> & { readonly configDigest: Digest | undefined };

@@ -1,5 +1,3 @@
-import { versionLabels } from '../../../domain/container/image-labels.ts';
-import { sourceAnnotations } from '../../../domain/container/image-source.ts';
 import { labelOf, type Labels } from '../../../domain/container/label-names.ts';
 import { defined } from '../../../domain/text/defined.ts';
 import type { AlternativeImage, RemoteImage } from '../../../domain/outside/registry.ts';
@@ -11,13 +9,11 @@ import {
   normalisePlatform,
   type Platform,
 } from '../../../domain/reference/platform.ts';
-import { printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../client/client.ts';
 import { RegistryFailure, cut } from '../transport/failure.ts';
-import { type JsonObject, arrayOf, objectOf, stringOf } from '../../../domain/text/json-value.ts';
-import { configTypes, type Entry, type Manifest, textsOf } from './manifest.ts';
+import { type ImageFacts, parseImageConfig } from './image-config.ts';
+import { configTypes, type Entry, type Manifest } from './manifest.ts';
 import { fetchBlob, fetchManifest, type RepositoryEndpoint } from './manifests.ts';
-import { parseOneReading } from './one-reading.ts';
 
 export type DescribeOptions = {
   readonly digest: Digest;
@@ -215,50 +211,13 @@ function isNamed(part: string): boolean {
   return part !== '' && part !== 'unknown';
 }
 
-/** Platform, build time and the labels about version and source, from an image config. */
-type ImageConfig = Pick<RemoteImage, 'platform' | 'createdAtMs' | 'labels'>;
-
 /** Reads an image's config. Charts and signatures are not images, so their config is not read. */
 async function fetchConfig(
   client: Client,
   place: RepositoryEndpoint,
   { configDigest, configType }: Extract<Manifest, { kind: 'image' }>,
   signal: AbortSignal | undefined,
-): Promise<ImageConfig> {
+): Promise<ImageFacts> {
   if (!configTypes.has(configType)) return { platform: undefined, createdAtMs: undefined };
   return parseImageConfig(await fetchBlob(client, place, configDigest, signal));
-}
-
-/**
- * Missing fields are undefined: https://github.com/opencontainers/image-spec/blob/main/config.md The platform of an image
- * that names no system or architecture has empty parts: engines run it on any machine.
- */
-export function parseImageConfig(body: Buffer): ImageConfig {
-  const fields = parseOneReading(body, 'image config');
-  const text = (name: string): string => printable(stringOf(fields?.[name]) ?? '', maxNameLength);
-  const platform = { os: text('os'), architecture: text('architecture'), variant: text('variant') };
-  const isNamed = platform.os !== '' && platform.architecture !== '';
-  const labels = textsOf(objectOf(objectOf(fields?.['config'])?.['Labels']) ?? {}, shownLabels);
-  return {
-    platform: isNamed || hasLayers(fields) ? platform : undefined,
-    createdAtMs: readTime(stringOf(fields?.['created']) ?? ''),
-    ...(labels !== undefined && { labels }),
-  };
-}
-
-function hasLayers(config: JsonObject | undefined): boolean {
-  return arrayOf(objectOf(config?.['rootfs'])?.['diff_ids']).length > 0;
-}
-
-const shownLabels = [...versionLabels, ...sourceAnnotations];
-
-const maxNameLength = 64;
-
-/** Reproducible builds write placeholder dates: 1970, or a second after the start of 1980 with buildpacks. */
-const earliestMs = Date.UTC(1980, 0, 2);
-
-/** Undefined for a time without a zone, which an engine cannot read either. */
-function readTime(text: string): number | undefined {
-  const ms = /^\d{4}-\d\d-\d\dT.+(?:Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  return ms >= earliestMs ? ms : undefined;
 }

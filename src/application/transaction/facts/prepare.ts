@@ -19,13 +19,14 @@ import {
 import { effectiveSettings } from '../../../domain/settings/effective-settings.ts';
 import { labelValuesOf, readLabels } from '../../../domain/settings/labels.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import { formatPlatform, sameArchitecture, samePlatform } from '../../../domain/reference/platform.ts';
+import { formatPlatform, type Platform, sameArchitecture, samePlatform } from '../../../domain/reference/platform.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
 import { composeReferenceOf } from '../../../domain/plan/compose-file.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
 import type { PermissionName } from '../../../domain/outside/permission.ts';
 import { removesItself } from '../../../domain/transaction/auto-remove.ts';
+import { imageOf } from '../../engine/image-configs.ts';
 import { type Needs, requirePermissions } from '../../engine/permissions.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { findPlacedFiles } from './placed-files.ts';
@@ -143,15 +144,16 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
   const ahead = preparing.ahead?.get(planned.container.id);
   if (ahead?.kind === 'failed') throw ahead.error;
   const container = await unchanged(outside, planned.container, signal);
-  const oldImage = ahead?.oldImage ?? (await outside.engine.inspectImage(container.imageId, signal));
+  const oldImage = ahead?.oldImage ?? (await imageOf(outside, container, signal));
   const reference = tryParseImageReference(planned.reference);
   const tag = reference !== undefined && reference.digest === undefined ? engineReference(reference) : undefined;
   if (planned.digest !== undefined && ahead === undefined) onPull(container.name);
-  const image =
+  const platform = foreignPlatform(container, oldImage, info);
+  const fetched =
     planned.cause === 'linked'
       ? oldImage
-      : ((await stillHeld(outside, ahead)) ??
-        (await fetchImage(preparing, planned, foreignPlatform(container, oldImage, info))));
+      : ((await stillHeld(outside, ahead)) ?? (await fetchImage(preparing, planned, platform)));
+  const image = fetched && (await completeNew(preparing, planned, fetched, platform ?? info.platform));
   if (image === undefined) {
     throw new ServiceError('not-found', `Cannot re-create "${container.name}": its image is no longer in the engine`, {
       remedy: `pull "${planned.reference}" again`,
@@ -160,7 +162,7 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
   if (image.isConfigUnknown) {
     throw new ServiceError(
       'invalid-input',
-      `Cannot update "${container.name}": the engine does not know the configuration of the new image, because it has a layer of it from another image, in another compression`,
+      `Cannot update "${container.name}": the engine does not know the configuration of the new image, because it has a layer of it from another image, in another compression${image.configFault === undefined ? '' : `, and it cannot be read from the registry: ${image.configFault}`}`,
       { remedy: 'remove images that nobody uses (docker image prune -a), or wait for the next version' },
     );
   }
@@ -203,6 +205,18 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
     laterEndpoints: recipe.laterEndpoints,
     endpoints: endpointsOf(recipe),
   };
+}
+
+/** The engine's choice from an index is compared after the creation: it shows it since API 1.48. */
+async function completeNew(
+  { outside: { configs }, info, signal }: Preparing,
+  { reference, cause }: PlannedMember,
+  image: Image,
+  platform: Platform,
+): Promise<Image> {
+  if (configs === undefined || cause === 'linked') return image;
+  const use = { references: [reference], manifestDigest: undefined };
+  return configs.complete(image, supportsApi(info.apiVersion, '1.48') ? { ...use, platform } : use, signal);
 }
 
 /** The image that was pulled ahead. After a while it is looked for again, because a prune may have removed it. */

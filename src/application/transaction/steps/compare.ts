@@ -22,7 +22,11 @@ export async function compareCreated(
     return { kind: 'unknown', message: 'it is gone' };
   const isAutoRemoveReplica = transaction.autoRemoveReplicas.get(member.oldId) === id;
   if (!isAutoRemoveReplica && runsOther(created, parts))
-    return { kind: 'refused', status: 0, message: 'the engine created it from another image than the verified one' };
+    return {
+      kind: 'refused',
+      status: 0,
+      message: 'the engine created it from another image than the one that was checked',
+    };
   const found = differences(
     withAutoRemove(parts.planned.container, !isAutoRemoveReplica && member.autoRemoves),
     created,
@@ -43,6 +47,7 @@ export async function compareCreated(
 
 /** Somebody may move the tag, or pull more of an index, between the proof of the image and the creation. */
 function runsOther({ imageId, manifestDigest }: Container, { image, planned: { verified } }: PreparedMember): boolean {
+  if (image.configManifest !== undefined && (manifestDigest ?? imageId) !== image.configManifest) return true;
   if (verified === undefined) return false;
   return imageId !== image.id || (manifestDigest !== undefined && manifestDigest !== verified.manifestDigest);
 }
