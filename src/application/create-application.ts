@@ -8,7 +8,7 @@ import type { ServiceSettings } from '../domain/settings/service-settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
 import { recoverWithHelper, watchHelper, finishUpdate, createSelfUpdateState } from './recovery/self-update.ts';
-import { type CheckReport, createJudge, type Judge } from './check/check.ts';
+import { type CheckReport, createJudge, type HoldParts, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select/select-containers.ts';
 import type { InRun } from './check/part-of-run.ts';
 import { createProve } from './check/prove.ts';
@@ -68,7 +68,11 @@ export function createApplication(
   const decisionStore = createDecisionStore(memory.decisions);
   const holdBack = createHoldRules(settings);
   const tags = createTagSightings({ clock, store: memory.seenTags });
-  const judge = notingChecks(createJudge(outside, settings, { holdBack, decisions: decisionStore, tags }));
+  const planner = createPlanner(outside, settings);
+  const planStale: HoldParts['plan'] = (containers, listing, signal) =>
+    planner(staleIn({ containers }, settings), listing, signal);
+  const known = { holdBack, decisions: decisionStore, tags, plan: planStale };
+  const judge = notingChecks(createJudge(outside, settings, known));
   const reconsider = () => checks.reconsider((one) => holdBack.again(one, decisionStore.known(), clock.nowMs()));
   const decisionService = createDecisionService({
     ...outside,
@@ -76,7 +80,6 @@ export function createApplication(
     candidateOf: checks.candidateOf,
     onChange: reconsider,
   });
-  const planner = createPlanner(outside, settings);
   const closing = new AbortController();
   const repairsAside = createBackgroundRepairs(world);
   const background = follow.isService === true ? { repairs: repairsAside, onEnd: tellRepaired } : undefined;
@@ -222,7 +225,7 @@ export function createApplication(
     const exceptions = { retryFailed, ignoreWindows, ignoreWaves, asApproved };
     const order = { runId, applyCooldown: true, isDryRun: true, ...exceptions, part: request.part };
     const report = await judge(selected, order, signal);
-    const { plan: made } = await planner(staleIn(report, settings), selected.listing, signal);
+    const { plan: made } = report.made ?? (await planner(staleIn(report, settings), selected.listing, signal));
     const services = planServices(report, selected.listing, world.instance);
     return { report, plan: { ...made, ...(services.length > 0 && { services }) } };
   }

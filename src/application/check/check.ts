@@ -2,6 +2,7 @@ import { type FailedVersion, obsoleteFailures } from '../../domain/check/failed-
 import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter } from '../../domain/check/filters.ts';
+import type { MadePlan } from '../../domain/plan/update-plan.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { isContainer } from '../../domain/run/session.ts';
@@ -49,6 +50,8 @@ export type Judge = (selected: SelectedContainers, order: JudgeOrder, signal?: A
 export type JudgedReport = CheckReport & {
   /** The verdicts of a scheduled run on the same containers, without the exceptions of this order. */
   readonly asScheduled: readonly CheckedContainer[];
+  /** The plan that updates its stale containers. Absent: it could not be made, or nobody has asked for it. */
+  readonly made?: MadePlan;
 };
 
 /**
@@ -59,7 +62,16 @@ export type HoldParts = {
   readonly holdBack: HoldRules;
   readonly decisions: DecisionStore;
   readonly tags: TagSightings;
+  /** Absent: the verdicts do not show which stale containers an update would leave as they are. */
+  readonly plan?: PlanStale | undefined;
 };
+
+/** The plan that updates the stale ones among checked containers. */
+type PlanStale = (
+  containers: readonly CheckedContainer[],
+  listing: SelectedContainers['listing'],
+  signal?: AbortSignal,
+) => Promise<MadePlan>;
 
 /** Asks the registries about selected containers. */
 export function createJudge(
@@ -69,6 +81,7 @@ export function createJudge(
     holdBack = createHoldRules(settings),
     decisions = createDecisionStore(),
     tags = createTagSightings({ clock: world.clock, store: undefined }),
+    plan,
   }: Partial<HoldParts> = {},
 ): Judge {
   const { clock } = world;
@@ -99,11 +112,15 @@ export function createJudge(
     const limit = settings.checkConcurrency;
     await askRegistries(watched.flatMap(questionsOf), { outside, images, tags, find, limit, signal });
     tags.keep();
-    const settled = watched.map((one) => verdicts.of(one) ?? verdicts.settle(one, unanswered(one, images, signal)));
+    const judged = watched.map((one) => verdicts.of(one) ?? verdicts.settle(one, unanswered(one, images, signal)));
+    const made = await planOf(judged.map((one) => one.checked));
+    const refused = new Map(made?.plan.refused.map(({ id, reason }) => [id, reason]));
+    const settled = judged.map((one) => verdicts.conclude(one, refused.get(one.checked.id)));
     const checked = settled.map(({ checked: one }) => one);
     return {
       containers: checked,
       asScheduled: settled.map(({ asScheduled }) => asScheduled),
+      ...(made && { made }),
       unmatched: selected.unmatched,
       unfinished: selected.unfinished.map((update) => describeUnfinished(update, references.get(update.container.id))),
       unwatched: selected.unwatched,
@@ -111,6 +128,16 @@ export function createJudge(
       startedAtMs: begunAt.wallMs,
       durationMs: clock.monotonicMs() - begunAt.monotonicMs,
     };
+
+    /** A plan that cannot be made is no failure of the check. An update makes it again, and reports the reason. */
+    async function planOf(found: readonly CheckedContainer[]): Promise<MadePlan | undefined> {
+      const isStale = found.some((one) => one.status === 'stale' && isContainer(one));
+      if (plan === undefined || !isStale || signal?.aborted) return undefined;
+      return plan(found, listing, signal).catch((error: unknown) => {
+        world.log.debug('An update could not be planned', { error });
+        return undefined;
+      });
+    }
   };
 }
 

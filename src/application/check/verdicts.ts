@@ -17,8 +17,13 @@ import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 
 /** The verdicts of one check. */
 export type Verdicts = {
-  /** Adds to a verdict the reasons to wait, and announces it. */
+  /** Adds to a verdict the reasons to wait. Announces it, unless it is `stale`. */
   readonly settle: (watched: WatchedContainer, verdict: Verdict) => Settled;
+  /**
+   * Announces a stale container. With the reason why the plan of its update refuses it, it is held back, so that no list
+   * promises what an update refuses.
+   */
+  readonly conclude: (settled: Settled, refusal: string | undefined) => Settled;
   /** The settled verdict on a container. */
   readonly of: (watched: WatchedContainer) => Settled | undefined;
   /** The digest to apply in place of the newest one, which waits for engines of earlier waves. */
@@ -86,6 +91,12 @@ export function createVerdicts(
     publish({ kind: 'container_checked', runId: order.runId, ...said, checked: checkedFacts(told) });
   }
 
+  /** The end of a dry run tells nothing about its containers. */
+  function tell({ checked, asScheduled }: Settled): void {
+    const isUnasked = order.isDryRun === true && signal?.aborted === true && asScheduled.status === 'unknown';
+    if (!isUnasked) announce(order.isDryRun === true ? asScheduled : checked);
+  }
+
   return {
     serviceOf,
     of: ({ container }) => settledOf.get(container.id),
@@ -107,12 +118,26 @@ export function createVerdicts(
       const asScheduled = holdBack.judge(usual, { approval, window }, decided, nowMs);
       const settled = { checked, asScheduled };
       settledOf.set(checked.id, settled);
-      // The end of a dry run tells nothing about its containers.
-      const isUnasked = order.isDryRun === true && signal?.aborted === true && asScheduled.status === 'unknown';
-      if (!isUnasked) announce(order.isDryRun === true ? asScheduled : checked);
+      if (checked.status !== 'stale') tell(settled);
       return settled;
     },
+    conclude(settled, refusal) {
+      if (settled.checked.status !== 'stale') return settled;
+      const concluded =
+        refusal === undefined
+          ? settled
+          : { checked: refused(settled.checked, refusal), asScheduled: refused(settled.asScheduled, refusal) };
+      tell(concluded);
+      return concluded;
+    },
   };
+}
+
+/** A decision or a window would not change it, so it is not judged again before the next check. */
+function refused(checked: CheckedContainer, reason: string): CheckedContainer {
+  if (checked.status !== 'stale') return checked;
+  const { unrestrained: _, ...rest } = checked;
+  return { ...rest, status: 'held', hold: 'not-replaceable', reason };
 }
 
 /** The status that a scheduled run would give to a version that this order finds ready. */

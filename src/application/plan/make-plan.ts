@@ -8,19 +8,16 @@ import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import { whyOptedOut } from '../../domain/check/selection.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
 import { ownWays } from '../../domain/self-update/own-ways.ts';
-import { planUpdate, type RefusedContainer, type UpdatePlan } from '../../domain/plan/update-plan.ts';
+import { type MadePlan, planUpdate, type RefusedContainer } from '../../domain/plan/update-plan.ts';
 import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
 import type { CheckReport } from '../check/check.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import { createGraphReader } from './read-graph.ts';
 
-export type MadePlan = {
-  readonly plan: UpdatePlan;
-  /** Ids of all containers there are, in listing order. */
-  readonly listing: readonly string[];
-};
-
-export function staleIn({ containers }: CheckReport, settings: ServiceSettings): readonly StaleContainer[] {
+export function staleIn(
+  { containers }: Pick<CheckReport, 'containers'>,
+  settings: ServiceSettings,
+): readonly StaleContainer[] {
   const failedElsewhere = failedInAnother(containers, settings);
   return containers
     .filter((one) => one.status === 'stale' && isContainer(one))

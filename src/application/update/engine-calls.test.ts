@@ -42,14 +42,16 @@ async function tenContainers() {
 }
 
 describe('engine calls of ten containers', () => {
-  test('a check lists containers and images once, and nothing else', async () => {
+  test('a check lists containers and images once, and inspects what an update would touch', async () => {
     const { application, publish, counted } = await tenContainers();
     const check = () => application.check({ images: [], containers: [] });
     expect((await counted(check)).calls).toEqual({ listContainers: 1, listImages: 1 });
     publish('app3');
     // The platform of the engine and of the image; the engine is asked for forbidden calls once in an hour.
     const asked = { listContainers: 1, listImages: 1, info: 1, inspectImage: 1, forbiddenCalls: 1 };
-    expect((await counted(check)).calls).toEqual(asked);
+    expect((await counted(check)).calls).toEqual({ ...asked, inspectContainer: 10 });
+    // Each container is inspected once in its life, and then only the stale one.
+    expect((await counted(check)).calls).toMatchObject({ listContainers: 1, listImages: 1, inspectContainer: 1 });
   });
 
   test('a run without anything stale lists containers and images once, and nothing else', async () => {

@@ -1,10 +1,9 @@
 import { defined } from '../../domain/text/defined.ts';
 import type { ContainerOutcome, OutcomeKind, Outcomes } from '../../domain/run/session.ts';
-import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
+import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
 import type { CheckReport } from '../check/check.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
-import type { MadePlan } from '../plan/make-plan.ts';
 import { untouched } from './run-plan.ts';
 import { versionsBetween } from '../../domain/container/image-labels.ts';
 import { type ImageIndex, versionFactsOf } from '../../domain/container/image-index.ts';
@@ -45,6 +44,7 @@ function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): Cont
     ...untouched(container, isDeferred ? 'deferred' : outcomeOf[status], refused?.reason ?? error ?? container.reason),
     oldDigest: digest,
     newDigest: latestDigest,
+    ...(status !== 'fresh' && status !== 'stale' && { verdict: status }),
   };
 }
 

@@ -4,14 +4,14 @@ import { refuseUnmatched } from '../../domain/check/filters.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { Session, Trigger, Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { CheckReport, Judge } from '../check/check.ts';
+import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
+import type { CheckReport, Judge, JudgedReport } from '../check/check.ts';
 import type { SelectContainers } from '../check/select/select-containers.ts';
 import type { InRun } from '../check/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { FinalHoldCheck } from '../check/hold-back.ts';
 import { runPostCheckHooks, runPreCheckHooks } from '../health/check-hooks.ts';
-import { type MadePlan, type Planner, staleIn } from '../plan/make-plan.ts';
+import { type Planner, staleIn } from '../plan/make-plan.ts';
 import type { ListRepaired } from './repair-first.ts';
 import { cancelledBeforeTurn, type PlanRun, runPlan } from './run-plan.ts';
 import { runSession } from './run-session.ts';
@@ -163,6 +163,7 @@ export function createUpdate(parts: UpdateParts): Update {
 
   async function planUnlessStopped({ report, listing }: Checked, signal: AbortSignal | undefined): Promise<MadePlan> {
     try {
+      if (report.made !== undefined) return report.made;
       if (!signal?.aborted) return await parts.plan(staleIn(report, settings), listing, signal);
     } catch (error) {
       if (!signal?.aborted) throw error;
@@ -174,7 +175,7 @@ export function createUpdate(parts: UpdateParts): Update {
 }
 
 type Checked = {
-  readonly report: CheckReport;
+  readonly report: JudgedReport;
   readonly listing: Listing;
   readonly runId: string;
   /** Called when this engine of a run has pulled its images. */

@@ -8,7 +8,8 @@ import { type ApprovalFrom, type CandidateKind, needsApproval } from './approval
 /**
  * Why a newer image waits. `failed`: this version was rolled back in this container. `approval`: it waits for a person.
  * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it. `own-way`: the
- * engine cannot be reached without this container. `unreadable`: the decisions of people cannot be read, so that nobody
+ * engine cannot be reached without this container. `not-replaceable`: an update would leave this container as it is, for
+ * example one with `--rm`. `unreadable`: the decisions of people cannot be read, so that nobody
  * knows whether it is skipped.
  */
 export const heldBecause = [
@@ -22,6 +23,7 @@ export const heldBecause = [
   'window',
   'wave',
   'own-way',
+  'not-replaceable',
   'unreadable',
 ] as const;
 

@@ -24,6 +24,12 @@ export type UpdatePlan = {
   readonly restarts: readonly PlannedRestart[];
 };
 
+export type MadePlan = {
+  readonly plan: UpdatePlan;
+  /** Ids of all containers there are, in listing order. */
+  readonly listing: readonly string[];
+};
+
 /** A stale container that is not updated. `isDeferred`: only for now, and no setting forbids its update. */
 export type RefusedContainer = {
   readonly name: string;

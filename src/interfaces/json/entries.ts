@@ -113,6 +113,7 @@ export function outcomeEntry(container: ContainerOutcome) {
     name: container.name,
     image: container.image,
     outcome: container.outcome,
+    verdict: container.verdict,
     reason: container.reason,
     old_image_id: container.oldImageId,
     new_image_id: container.newImageId,

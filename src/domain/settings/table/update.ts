@@ -11,6 +11,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     default: true,
     meaning: 'Update in the order of depends_on in compose files',
     example: 'false',
+    usedBy: 'check',
   },
   pullTimeoutMs: {
     kind: 'duration',
@@ -57,6 +58,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     meaning:
       'Update containers with --rm too. If an update fails, the old version runs as a copy without --rm until the next update',
     label: { name: 'update-auto-remove', value: booleanValue, fromImage: 'ignored', effect: 'overrides' },
+    usedBy: 'check',
   },
   noRestart: {
     kind: 'boolean',
@@ -69,7 +71,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
       effect: 'restrains',
       meaning: 'Leave the new container stopped, without a health check',
     },
-    usedBy: 'update',
+    usedBy: 'check',
   },
   rollingRestart: {
     kind: 'boolean',

@@ -56,7 +56,8 @@ function nextRepair(unfinished: CheckReport['unfinished']): string {
 
 /** A failed check may hide an update, so it does not count as "nothing to do". */
 function exitCodeOf({ containers, engines = [] }: CheckReport): number {
-  if (containers.some(({ updateAvailable }) => updateAvailable)) return exitCodes.updatesAvailable;
+  if (containers.some(({ updateAvailable, hold }) => updateAvailable && hold !== 'not-replaceable'))
+    return exitCodes.updatesAvailable;
   if (engines.some(({ result }) => result !== 'ran')) return exitCodes.failed;
   return containers.some(({ status }) => status === 'unknown') ? exitCodes.failed : exitCodes.done;
 }

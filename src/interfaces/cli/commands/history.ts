@@ -57,10 +57,10 @@ function rowOf({
 }
 
 /** `web updated 1.27.3 → 1.27.4`, and a reason if there is one. */
-function sayContainer({ name, engine, outcome, reason, ...versions }: PastOutcome): string {
+function sayContainer({ name, engine, outcome, verdict, reason, ...versions }: PastOutcome): string {
   const what = [
     printable(shownName({ name, engine }), 300),
-    wordingOfOutcome(outcome).text,
+    wordingOfOutcome(outcome, verdict).text,
     versionCell(versions).text,
   ];
   const why = reason === '' ? '' : `: ${printable(reason, 2000)}`;

@@ -98,6 +98,7 @@ function readOutcome(entry: JsonObject): PastOutcome {
     name: rawTextOf(entry, 'name'),
     ...engineOf(entry),
     outcome: rawTextOf(entry, 'outcome'),
+    verdict: rawTextOf(entry, 'verdict'),
     reason: rawTextOf(entry, 'reason'),
     from: rawTextOf(entry, 'from'),
     to: rawTextOf(entry, 'to'),

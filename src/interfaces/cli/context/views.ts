@@ -81,6 +81,8 @@ export type PastOutcome = {
   /** Present with several engines. */
   readonly engine?: string;
   readonly outcome: OutcomeKind | (string & {});
+  /** The verdict of its check; empty if it does not matter. */
+  readonly verdict: string;
   readonly reason: string;
   readonly from?: string;
   readonly to?: string;

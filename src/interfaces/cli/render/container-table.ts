@@ -5,10 +5,11 @@ import { type ContainerOutcome, shownName } from '../../../domain/run/session.ts
 import type { CheckedContainer, UnfinishedContainer } from '../context/context.ts';
 import {
   mostUrgentFirst,
-  outcomeWording,
+  runWording,
   statusWording,
   unfinishedWording,
   type Wording,
+  wordOf,
   formatDowntime,
 } from '../words/wording.ts';
 import type { Table } from '../terminal/table.ts';
@@ -71,10 +72,10 @@ export function withoutUnfinished(
 
 export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
   return containerTable(
-    mostUrgentFirst(containers, outcomeWording, ({ outcome }) => outcome).map((container) => ({
+    mostUrgentFirst(containers, runWording, wordOf).map((container) => ({
       name: shownName(container),
       image: imageChange(container.tagChange?.from ?? container.image, container.tagChange?.to),
-      state: outcomeWording[container.outcome],
+      state: runWording[wordOf(container)],
       version: versionCell({ from: container.from, to: container.to }),
       age: unknownVersion.age,
       reason: sayWhy(container),

@@ -5,7 +5,16 @@ import { shortDigest } from '../../../domain/reference/digest.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Log, LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { countOf, outcomeWording, formatDowntime, formatTasks, startWord, wordingOfStatus } from '../words/wording.ts';
+import {
+  countOf,
+  outcomeWording,
+  formatDowntime,
+  formatTasks,
+  runWording,
+  startWord,
+  wordingOfStatus,
+  wordOf,
+} from '../words/wording.ts';
 
 /** An event as a line for people, and as data for machines. */
 export type EventDescription = {
@@ -52,14 +61,17 @@ function createSkippedLines(log: Pick<Log, 'info'>): (event: ServiceEvent) => vo
     if (event.kind === 'container_checked' && event.status !== 'stale') said.add(`${event.container} ${event.reason}`);
     if ('outcome' in event) said.add(`${event.outcome.name} ${event.outcome.reason}`);
     if (event.kind !== 'scan_completed') return;
-    for (const { name: bare, engine, outcome, reason } of event.session?.containers ?? []) {
+    for (const { name: bare, engine, outcome, reason, ...one } of event.session?.containers ?? []) {
       const name = shownName({ name: bare, engine });
       const isSkipped = (outcome === 'skipped' || outcome === 'deferred') && reason !== '';
       if (!isSkipped) told.delete(name);
       else if (told.get(name) !== reason && !said.has(`${bare} ${reason}`)) {
         if (told.size >= mostTold) told.clear();
         told.set(name, reason);
-        const what = printable(`${name}: ${withReason(outcomeWording[outcome].text, reason)}`, longestMessage);
+        const what = printable(
+          `${name}: ${withReason(runWording[wordOf({ outcome, ...one })].text, reason)}`,
+          longestMessage,
+        );
         log.info(what, { event: 'update_skipped', container: bare, ...(engine !== undefined && { engine }), reason });
       }
     }

@@ -11,7 +11,8 @@ import { imageChange, versionCell } from '../words/version-cell.ts';
 /** Steps of an update, in order and with the reasons. */
 export function planLines({ report, plan }: PlanReport, style: Style): readonly string[] {
   const checked = new Map(report.containers.map((container) => [container.id, container]));
-  const { transactions, refused, restarts, services = [] } = plan;
+  const { transactions, restarts, services = [] } = plan;
+  const refused = plan.refused.filter(({ id }) => checked.get(id)?.status !== 'held');
   const unknown = report.containers.filter(({ status }) => status === 'unknown');
   const held = report.containers.filter(({ status }) => status === 'held');
   const groups = transactions.length === 1 ? 'one group' : `${transactions.length} groups`;

@@ -6,7 +6,7 @@ import { sessionDocument } from '../context/documents.ts';
 import { engineLines } from './engine-lines.ts';
 import { printDocument, printLines, styleFor, printTable } from './print.ts';
 import type { Style } from '../terminal/style.ts';
-import { countsOf, outcomeWording, formatRoughly } from '../words/wording.ts';
+import { countsOf, formatRoughly, runWording, wordOf } from '../words/wording.ts';
 
 /** Outcome of each container: a table and its counts, or one JSON document. */
 export async function showSession({ settings, terminal }: CommandContext, session: Session): Promise<void> {
@@ -18,10 +18,7 @@ export async function showSession({ settings, terminal }: CommandContext, sessio
 
 /** Lines below the table of a session: the last log lines of failed versions, and the counts. */
 export function sessionLines({ containers, durationMs, engines }: Session, style: Style): readonly string[] {
-  const counts = countsOf(
-    containers.map(({ outcome }) => outcome),
-    outcomeWording,
-  );
+  const counts = countsOf(containers.map(wordOf), runWording);
   return [
     ...containers.flatMap((container) => lastWords(container, style)),
     ...(containers.length === 0 ? [] : ['']),

@@ -34,14 +34,36 @@ export const unfinishedWording: Readonly<Record<UnfinishedUpdate['state'], Wordi
   'in progress': { text: 'updating', style: 'cyan' },
 };
 
+/** What became of a container in a run: with the word of `upkeep check` if the run had no reason to change it. */
+export function wordOf({ outcome, verdict }: RunResult): RunWord {
+  if (outcome === 'skipped' || outcome === 'deferred') return verdict === 'held' ? 'held' : outcome;
+  return outcome === 'fresh' && (verdict === 'pinned' || verdict === 'local') ? verdict : outcome;
+}
+
+type RunResult = { readonly outcome: OutcomeKind; readonly verdict?: string | undefined };
+
+const { fresh, ...changed } = outcomeWording;
+
+/** The wordings of a run, in the order of its table. */
+export const runWording = {
+  ...changed,
+  held: statusWording.held,
+  pinned: statusWording.pinned,
+  local: statusWording.local,
+  fresh,
+} as const satisfies Readonly<Record<string, Wording>>;
+
+export type RunWord = keyof typeof runWording;
+
 /** The wording of a status in an event. */
 export function wordingOfStatus(status: string): Wording {
   return isStaleness(status) ? statusWording[status] : { text: printable(status, 40), style: 'plain' };
 }
 
 /** The wording of an outcome in an answer of a service. */
-export function wordingOfOutcome(outcome: string): Wording {
-  return isOutcome(outcome) ? outcomeWording[outcome] : { text: printable(outcome, 40), style: 'plain' };
+export function wordingOfOutcome(outcome: string, verdict: string): Wording {
+  if (!isOutcome(outcome)) return { text: printable(outcome, 40), style: 'plain' };
+  return runWording[wordOf({ outcome, verdict })];
 }
 
 /** Sorts items by a table of wordings. Items of one kind keep their order. */

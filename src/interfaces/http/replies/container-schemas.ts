@@ -55,6 +55,10 @@ export const outcomeFields: Fields = {
   down_ms: integer('Part of the downtime without a process; absent if unknown'),
   phases_ms: map(integer('How long this phase of the update took; absent if the update did not begin')),
   log: text('The last log lines of a new version that failed, without known secrets'),
+  verdict: oneOf(
+    ['pinned', 'held', 'local', 'unknown'],
+    'The verdict of its check, if there was nothing to do for another reason than that it is up to date',
+  ),
   from: text('Version before the update, when known'),
   to: text('Version after it, or the intended one, when known'),
   from_image: text('Reference before an update to another tag; absent if the tag stays'),

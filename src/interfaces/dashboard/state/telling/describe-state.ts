@@ -150,6 +150,8 @@ function tellHeld(one: WatchedContainer, nowMs: number): DescribedState {
       return held('eye', 'Monitored only');
     case 'own-way':
       return { ...held('eye', 'Updated only by hand'), why: sentence(one) };
+    case 'not-replaceable':
+      return { ...held('eye', 'Not replaced by an update'), why: sentence(one) };
     case 'no-pull':
       return held('eye', 'No registry is asked');
     default:
