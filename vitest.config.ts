@@ -32,6 +32,7 @@ export default defineConfig({
       { test: { name: 'fuzz', include: ['test/fuzz/**/*.fuzz.ts'], ...inLab } },
       { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...inLab } },
       { test: { name: 'screenshots', include: ['test/browser/screenshots.ts'], ...inLab } },
+      { test: { name: 'proxies', include: ['test/proxies/**/*.test.ts'], ...inLab } },
       { test: { name: 'notify', include: ['test/notify/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
       { test: { name: 'failures', include: ['test/failures/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },

@@ -1,4 +1,4 @@
-// Builds the dashboard: one script, one style sheet, the document and its icon. `node scripts/page.mjs FOLDER`.
+// Builds the dashboard: the script of the page and of its worker, one style sheet, the document and its icon. `node scripts/page.mjs FOLDER`.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,8 +11,16 @@ export async function buildPage(folder) {
   mkdirSync(folder, { recursive: true });
   for (const file of ['index.html', 'icon.svg']) copyFileSync(join(source, file), join(folder, file));
   writeFileSync(join(folder, 'page.css'), styleSheet());
+  const modules = await Promise.all([
+    bundle('main.ts', join(folder, 'page.js')),
+    bundle('worker.ts', join(folder, 'worker.js')),
+  ]);
+  return [...new Set(modules.flat())];
+}
+
+async function bundle(entry, file) {
   const build = await rolldown({
-    input: join(source, 'main.ts'),
+    input: join(source, entry),
     platform: 'browser',
     tsconfig: false,
     onLog: (level, { code, message }) => {
@@ -20,13 +28,7 @@ export async function buildPage(folder) {
     },
   });
   try {
-    const { output } = await build.write({
-      file: join(folder, 'page.js'),
-      format: 'iife',
-      codeSplitting: false,
-      comments: false,
-      minify: true,
-    });
+    const { output } = await build.write({ file, format: 'iife', codeSplitting: false, comments: false, minify: true });
     return output.flatMap(({ moduleIds = [] }) => moduleIds);
   } finally {
     await build.close();

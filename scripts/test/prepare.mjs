@@ -1,13 +1,20 @@
 // Installs the needs of the suites for scripts/test/run.mjs, in a worker because installing blocks the thread.
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { installImage } from '../../test/image/rig/install.mjs';
-import { installBrowser, installLab, installPodman, installReceivers } from '../../test/lab/install.mjs';
+import {
+  installBrowser,
+  installLab,
+  installPodman,
+  installProxies,
+  installReceivers,
+} from '../../test/lab/install.mjs';
 
 const installers = {
   lab: installLab,
   podman: installPodman,
   browser: installBrowser,
   receivers: installReceivers,
+  proxies: installProxies,
   image: installImage,
 };
 

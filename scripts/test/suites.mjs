@@ -23,6 +23,7 @@ export const suites = [
   { name: 'contract', folder: 'test/contract', lab: true },
   { name: 'image', folder: 'test/image', lab: true, image: true },
   { name: 'browser', folder: 'test/browser', browser: true, share: 1 / 2 },
+  { name: 'proxies', folder: 'test/proxies', proxies: true },
   { name: 'unit', folder: 'src' },
   { name: 'notify', folder: 'test/notify', receivers: true },
   { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },

@@ -59,7 +59,7 @@ export function apiOf(
     log.info('listening', { address, groups: groupWords(http.groups) });
     return {
       address,
-      page: pageOf(address, http.groups),
+      page: pageOf(address + http.basePath, http.groups),
       tokens: { api: tokensOf(http.token)[0] ?? '', events: tokensOf(http.eventsToken)[0] ?? '' },
       stop: async () => {
         await stop();
@@ -74,8 +74,8 @@ function groupWords(groups: HttpSettings['groups']): string {
   return endpointGroups.every((group) => groups.includes(group)) ? 'all' : groups.join(',');
 }
 
-function pageOf(address: string, groups: readonly string[]): string {
-  return groups.includes('dashboard') ? `${address}/` : `${address}/swagger/index.html`;
+function pageOf(base: string, groups: readonly string[]): string {
+  return groups.includes('dashboard') ? `${base}/` : `${base}/swagger/index.html`;
 }
 
 type ApiParts = Pick<ProcessContext, 'clock' | 'log' | 'program'> & {

@@ -15,8 +15,8 @@ function describeWithoutBrowser() {
   return describe.skip;
 }
 
-/** An own browser, which sends requests to the page's server only. */
-export async function openBrowser(): Promise<{
+/** An own browser, which sends requests to the page's server only. `more`: flags of Chromium. */
+export async function openBrowser(more: readonly string[] = []): Promise<{
   readonly context: BrowserContext;
   readonly close: () => Promise<void>;
 }> {
@@ -32,6 +32,7 @@ export async function openBrowser(): Promise<{
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   });
   return {

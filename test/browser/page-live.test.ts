@@ -2,7 +2,7 @@ import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from './browser.ts';
 import { home } from './home.ts';
-import { type OpenPage, row, type Stage, startStage } from './stage.ts';
+import { type OpenPage, row, type Stage, startStage, withoutSharedWorker } from './stage.ts';
 
 describeInBrowser('the page while things happen', () => {
   let stage: Stage;
@@ -82,6 +82,7 @@ describeInBrowser('the page without its service', () => {
   test('says from when the data is, switches actions off, and comes back by itself', async () => {
     const stage = await startStage(home.slice(0, 6), { service: { gateWindowMs: 2000 } });
     await stage.service.ask('/v1/check', { method: 'POST' });
+    await stage.context.addInitScript(withoutSharedWorker);
     const page = await stage.open();
     await page.locator('#live[data-state="live"]').waitFor();
     await stage.service.ask('/v1/update?async=true&container=immich-server', { method: 'POST' });
@@ -104,6 +105,7 @@ describeInBrowser('the page without its service', () => {
   test('says that the history and the options are being read, or why they cannot be, and reads them again', async () => {
     const stage = await startStage(home.slice(0, 2));
     const held: Route[] = [];
+    await stage.context.addInitScript(withoutSharedWorker);
     await stage.context.route(/\/v1\/(history|config)$/, (route) => void held.push(route));
     const page = await stage.open({ at: '#/history' });
     await page.locator('#live[data-state="live"]').waitFor();

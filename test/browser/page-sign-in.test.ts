@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiToken, eventsToken } from '../support/http/http-scene.ts';
 import { describeInBrowser, watchPage } from './browser.ts';
 import { home, startHome } from './home.ts';
-import { openPage, row, signIn, type Stage, startStage } from './stage.ts';
+import { openPage, row, signIn, type Stage, startStage, withoutSharedWorker } from './stage.ts';
 
 const few = home.filter(({ name }) => ['traefik', 'vaultwarden', 'loki'].includes(name));
 
@@ -75,6 +75,56 @@ describeInBrowser('signing in to the page', () => {
     await page.locator('#live[data-state="live"]').waitFor();
     expect(await page.locator('#live').textContent()).toBe('Live');
     expect(page.complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+describeInBrowser('many tabs', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await startStage(few);
+    await stage.service.ask('/v1/check', { method: 'POST' });
+  });
+  afterAll(() => stage.close());
+
+  test('are all live over one stream, although the browser opens six connections', async () => {
+    const pages = [];
+    for (let each = 0; each < 8; each += 1) pages.push(await stage.open());
+    for (const page of pages) await page.locator('#live[data-state="live"]').waitFor();
+    expect(stage.service.http.streams.count()).toBe(1);
+    const [first, ...others] = pages;
+    await first?.close();
+    stage.service.publish('traefik:v3', '3.2.9');
+    await stage.service.ask('/v1/check', { method: 'POST' });
+    for (const page of others) {
+      await row(page, 'traefik').getByText('3.2.9').waitFor();
+      expect(page.complaints).toEqual([]);
+      await page.close();
+    }
+  });
+
+  test('without shared workers each reads for itself', async () => {
+    const page = await stage.context.newPage();
+    await page.addInitScript(withoutSharedWorker);
+    await page.goto(stage.service.url);
+    await signIn(page, apiToken, eventsToken);
+    await row(page, 'traefik').waitFor();
+    await page.locator('#live[data-state="live"]').waitFor();
+    await page.close();
+  });
+
+  test('a worker that cannot be loaded is done without', async () => {
+    const page = await stage.context.newPage();
+    await page.addInitScript(`{
+      const { SharedWorker } = window;
+      window.SharedWorker = function (url, options) {
+        return new SharedWorker(trustedTypes.createPolicy('none', { createScriptURL: () => 'dashboard/none.js' }).createScriptURL(''), options);
+      };
+    }`);
+    await page.goto(stage.service.url);
+    await signIn(page, apiToken, eventsToken);
+    await row(page, 'traefik').waitFor();
+    await page.locator('#live[data-state="live"]').waitFor();
     await page.close();
   });
 });

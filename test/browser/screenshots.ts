@@ -5,7 +5,7 @@ import { afterAll, beforeAll, test } from 'vitest';
 import { readSchedule } from '../../src/config/schedule/schedule.ts';
 import { describeInBrowser } from './browser.ts';
 import { home, type HomeContainer, publishNewer } from './home.ts';
-import { type OpenOptions, type OpenPage, row, type Stage, startStage } from './stage.ts';
+import { type OpenOptions, type OpenPage, row, type Stage, startStage, withoutSharedWorker } from './stage.ts';
 
 /** `npm run screenshots`: every scene of the page, from the whole service, into docs/screenshots. */
 const folder = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
@@ -174,6 +174,7 @@ describeInBrowser('other fleets', () => {
 
   test('loading', async () => {
     const stage = await startStage(fine);
+    await stage.context.addInitScript(withoutSharedWorker);
     const page = await stage.open({ colorScheme: 'light' });
     await page.route('**/v1/**', () => undefined);
     await page.reload();

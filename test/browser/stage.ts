@@ -72,6 +72,9 @@ export async function signIn(page: Page, token: string, events: string): Promise
   await page.locator('#signin-button').click();
 }
 
+/** Requests of a shared worker cannot be intercepted: each tab then sends its own. */
+export const withoutSharedWorker = 'delete window.SharedWorker';
+
 /** The row of a container. */
 export function row(page: Page, name: string) {
   return page.locator(`tr.row[data-name="${name}"]`);

@@ -46,6 +46,16 @@ const receiverNeeds = [
   ['/usr/lib/dovecot/submission-login', 'dovecot-submissiond'],
 ];
 
+/** Reverse proxies in front of the page. */
+const proxyNeeds = [
+  ...browserNeeds,
+  ['nginx', 'nginx-light'],
+  ['caddy', 'caddy'],
+  ['haproxy', 'haproxy'],
+  ['apache2', 'apache2'],
+  ['openssl', 'openssl'],
+];
+
 const benchNeeds = [['wrk', 'wrk']];
 
 /** Programs that the examples configure, or use. */
@@ -89,6 +99,12 @@ export function installBrowser({ log = () => {} } = {}) {
 /** The same for the tests that send mails and MQTT. */
 export function installReceivers({ log = () => {} } = {}) {
   return install(receiverNeeds, log);
+}
+
+/** The same for the tests behind reverse proxies. */
+export function installProxies({ log = () => {} } = {}) {
+  if (process.platform !== 'linux') return 'reverse proxies are looked for on Linux only';
+  return install(proxyNeeds, log);
 }
 
 /** The same for a client that is faster than the servers. */

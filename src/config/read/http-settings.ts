@@ -37,8 +37,15 @@ export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
     proxyHeader: values.httpProxyHeader,
     corsOrigins: values.httpCorsOrigins,
     watchtowerCompat: values.httpWatchtowerCompat,
+    basePath: normalBasePath(values.httpBasePath),
     containerMetrics: values.httpContainerMetrics,
   };
+}
+
+/** `upkeep/` is `/upkeep`, and `/` is nothing. */
+function normalBasePath(text = ''): string {
+  const path = text.replaceAll(/^\/+|\/+$/g, '');
+  return path === '' ? '' : `/${path}`;
 }
 
 const defaultRateLimit = 60;

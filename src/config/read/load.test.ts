@@ -114,6 +114,7 @@ const effects: Readonly<
   httpTlsKey: ['key.pem', true, () => true],
   httpTrustedProxies: ['10.0.0.0/8 ::1', ['10.0.0.0/8', '::1'], (s) => s.http.trustedProxies],
   httpProxyHeader: ['X-Real-IP', 'X-Real-IP', (s) => s.http.proxyHeader],
+  httpBasePath: ['tools/upkeep/', '/tools/upkeep', (s) => s.http.basePath],
   httpCorsOrigins: ['https://a.test,*', ['https://a.test', '*'], (s) => s.http.corsOrigins],
   httpPeriodicPolls: ['true', true, (s) => s.run.periodicPolls],
   httpWatchtowerCompat: ['true', true, (s) => s.http.watchtowerCompat],

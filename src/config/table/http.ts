@@ -125,6 +125,20 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     meaning: "Header with the client's address from a trusted proxy",
     example: 'X-Real-IP',
   },
+  httpBasePath: {
+    kind: 'text',
+    flag: 'http-api-base-path',
+    placeholder: 'PATH',
+    defaultMeaning: 'none: /',
+    // https://www.rfc-editor.org/rfc/rfc3986#section-3.3
+    accepts: {
+      test: (text) => text.length <= 200 && /^\/?(?:[\w~-][\w.~-]*(?:\/[\w~-][\w.~-]*)*\/?)?$/.test(text),
+      expected: 'a path such as /upkeep',
+    },
+    meaning:
+      'Path of the page and the API behind a reverse proxy that does not remove it. Requests without it are answered too',
+    example: '/upkeep',
+  },
   httpCorsOrigins: {
     kind: 'list',
     separators: 'comma or space',

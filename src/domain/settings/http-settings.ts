@@ -40,6 +40,8 @@ export type HttpSettings = {
   readonly corsOrigins: readonly string[];
   /** True if `GET /v1/update` acts like POST. */
   readonly watchtowerCompat: boolean;
+  /** The path in front of all others, such as `/upkeep`, which a request may have or not. Empty: none. */
+  readonly basePath: string;
   /** Whether each container has metrics of its own. */
   readonly containerMetrics: boolean;
 };

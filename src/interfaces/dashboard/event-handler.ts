@@ -14,6 +14,7 @@ export type EventHandlerParts = {
   readonly table: Table;
   readonly reader: Reader;
   readonly onRefused: () => void;
+  readonly onIntercepted: () => void;
   readonly paintAnswerSoon: () => void;
   readonly paintOpen: () => void;
   readonly paintRun: () => void;
@@ -101,6 +102,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
       timer = undefined;
       void reader.read().then((answer) => {
         if (answer === 'refused') parts.onRefused();
+        if (answer === 'away' && reader.isIntercepted()) parts.onIntercepted();
       });
     }, refreshMs);
   }

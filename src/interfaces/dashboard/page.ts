@@ -7,8 +7,9 @@ import { duration } from './state/words/numbers.ts';
 import { createClient } from './transport/client.ts';
 import { type Connection, type ConnectionState, startConnection } from './transport/connection.ts';
 import { createReader } from './transport/reader.ts';
+import { openSharedReader } from './transport/shared-reader.ts';
 import { createServiceClock } from './transport/service-clock.ts';
-import { createTokens } from './transport/tokens.ts';
+import { createTokens, fitsHeader } from './transport/tokens.ts';
 import { paintSummary } from './view/summary/summary.ts';
 import { pressCounts } from './view/summary/counts.ts';
 import { paintConnectionState } from './view/summary/connection-state.ts';
@@ -28,7 +29,8 @@ export function startPage(): void {
   const isOn = readEndpointGroups();
   const tokens = createTokens();
   const { nowMs, hear: hearDate } = createServiceClock();
-  const ask = createClient(tokens, hearDate);
+  const shared = openSharedReader();
+  const ask = createClient(tokens, shared.get, hearDate);
   const fleet = createContainerStore();
   let address = readAddress(location.hash);
   let state: ConnectionState = 'connecting';
@@ -61,6 +63,7 @@ export function startPage(): void {
     table,
     reader,
     onRefused: refused,
+    onIntercepted: () => link?.lost(),
     paintAnswerSoon,
     paintOpen: () => paintDrawer(context),
     paintRun,
@@ -83,7 +86,8 @@ export function startPage(): void {
     showSignIn(false);
     show(false);
     link = startConnection({
-      tokens,
+      follow: async (signal, listener) =>
+        fitsHeader(tokens.events()) ? shared.follow(tokens.events(), signal, listener) : 'refused',
       mayFollow: () => isOn('events') && (tokens.hasOwnEvents() || fleet.status().readsEvents),
       read: reader.read,
       retryAfterMs: reader.retryAfterMs,
@@ -106,7 +110,8 @@ export function startPage(): void {
       return '';
     }
     tokens.forget();
-    return answer === 'refused' ? 'That token was not accepted.' : reader.awayWhy();
+    if (answer === 'refused') return 'That token was not accepted.';
+    return reader.isIntercepted() ? `${reader.awayWhy()} Reload this page.` : reader.awayWhy();
   }
 
   function refused(): void {

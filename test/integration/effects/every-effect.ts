@@ -235,6 +235,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   httpTlsKey: reach,
   httpTrustedProxies: reach,
   httpProxyHeader: reach,
+  httpBasePath: reach,
   httpCorsOrigins: reach,
   httpPeriodicPolls: httpOnAnEngine('the schedule counts besides the API where it is told so'),
   httpWatchtowerCompat: token,

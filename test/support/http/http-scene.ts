@@ -58,6 +58,7 @@ export const testSettings: HttpSettings = {
   trustedProxies: [],
   proxyHeader: 'X-Forwarded-For',
   corsOrigins: [],
+  basePath: '',
   watchtowerCompat: false,
   containerMetrics: true,
 };

@@ -1,7 +1,10 @@
 import { uncapitalized } from '../state/words/sentences.ts';
 import { fitsHeader, type Tokens } from './tokens.ts';
 
-/** A reply of the API; `document` is undefined without a body. */
+/**
+ * A reply of the API; `document` is undefined without a body. `intercepted`: a proxy answered in its place with a
+ * redirect or a page, because it wants a sign-in of its own.
+ */
 export type Reply =
   | { readonly kind: 'ok'; readonly document: unknown }
   | {
@@ -10,7 +13,11 @@ export type Reply =
       readonly why: string;
       readonly retryAfterMs: number | undefined;
     }
+  | { readonly kind: 'intercepted' }
   | { readonly kind: 'away' };
+
+/** A reply and its date; null for a reply that has not just arrived. */
+export type DatedReply = { readonly reply: Reply; readonly date: string | null };
 
 export type SendRequest = (path: string, options?: RequestOptions) => Promise<Reply>;
 
@@ -20,41 +27,94 @@ export type RequestOptions = {
   readonly body?: unknown;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** For GET: a reply to another tab is good enough if its request is not older. */
+  readonly maxAgeMs?: number;
 };
 
+/** Sends a GET request, unless the reply to another tab will do. */
+export type ReadShared = (
+  request: { readonly path: string; readonly token: string; readonly maxAgeMs: number },
+  signal?: AbortSignal,
+) => Promise<DatedReply>;
+
 /**
- * Sends requests to the API of this page. The token is in a header, because proxies log URLs. `onDate` gets the date of
- * each reply.
+ * Sends requests to the API of this page. GET requests are shared by all tabs. `onDate` gets the date of each reply that
+ * has just arrived.
  */
-export function createClient(tokens: Tokens, onDate: (date: string | null) => void = () => undefined): SendRequest {
-  return async (path, { method = 'GET', body, timeoutMs = 30_000, signal } = {}) => {
-    if (!fitsHeader(tokens.api())) return unusableToken;
-    const limit = AbortSignal.timeout(timeoutMs);
-    try {
-      const response = await fetch(path, {
-        method,
-        headers: {
-          Authorization: `Bearer ${tokens.api()}`,
-          ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        cache: 'no-store',
-        credentials: 'omit',
-        redirect: 'error',
-        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      });
-      onDate(response.headers.get('date'));
-      const text = await response.text();
-      if (response.ok) return { kind: 'ok', document: text === '' ? undefined : JSON.parse(text) };
-      return {
-        kind: 'refused',
-        status: response.status,
-        why: errorIn(text) || `the answer was ${response.status}`,
-        retryAfterMs: retryAfter(response),
-      };
-    } catch {
-      return { kind: 'away' };
-    }
+export function createClient(
+  tokens: Tokens,
+  readShared: ReadShared,
+  onDate: (date: string | null) => void = () => undefined,
+): SendRequest {
+  return async (path, options = {}) => {
+    const token = tokens.api();
+    if (!fitsHeader(token)) return unusableToken;
+    const { method = 'GET', maxAgeMs = togetherMs, signal } = options;
+    const { reply, date } =
+      method === 'GET'
+        ? await readShared({ path, token, maxAgeMs }, signal)
+        : await fetchReply(addressOf(path), token, options);
+    onDate(date);
+    return reply;
+  };
+}
+
+/** Without the user and password that the page's own address may have: `fetch` refuses them. */
+export function addressOf(path: string): string {
+  const url = new URL(path, document.baseURI);
+  url.username = '';
+  url.password = '';
+  return url.href;
+}
+
+/** Less than the time between an event and the reading that it causes, so a shared request began after the event. */
+const togetherMs = 200;
+
+/**
+ * Sends one request, and reads the reply. The token is in a header, because proxies log URLs, and not in `Authorization`,
+ * which may be the proxy's. Cookies are sent for a proxy that knows people by them.
+ */
+export async function fetchReply(
+  url: string,
+  token: string,
+  { method = 'GET', body, timeoutMs = 30_000, signal }: RequestOptions,
+): Promise<DatedReply> {
+  const limit = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: { ...tokenHeader(token), ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      cache: 'no-store',
+      credentials: 'same-origin',
+      redirect: 'manual',
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+    });
+    return { reply: replyOf(response, await response.text()), date: response.headers.get('date') };
+  } catch {
+    return { reply: { kind: 'away' }, date: null };
+  }
+}
+
+export function tokenHeader(token: string): Readonly<Record<string, string>> {
+  return token === '' ? {} : { 'X-Upkeep-Token': token };
+}
+
+/** Whether a proxy answered: with a redirect, or with a page that says that somebody has to sign in. */
+export function isIntercepted({ type, status, headers }: Response, expected: string): boolean {
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) return true;
+  const isOurs = [expected, 'application/json'].some((own) => headers.get('content-type')?.startsWith(own));
+  return !isOurs && (status === 200 || status === 401 || status === 403);
+}
+
+function replyOf(response: Response, text: string): Reply {
+  if (isIntercepted(response, 'application/json')) return { kind: 'intercepted' };
+  if (response.ok) return { kind: 'ok', document: text === '' ? undefined : JSON.parse(text) };
+  return {
+    kind: 'refused',
+    status: response.status,
+    why: errorIn(text) || `the answer was ${response.status}`,
+    retryAfterMs: retryAfter(response),
   };
 }
 
@@ -68,6 +128,9 @@ const unusableToken: Reply = {
 /** The reason why a request had no effect, as text after "Cannot …: ". */
 export function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string {
   if (reply.kind === 'away') return 'Upkeep does not answer';
+  if (reply.kind === 'intercepted') return 'your proxy wants you to sign in: reload this page';
+  if (reply.status === 504 && reply.why.startsWith('the answer'))
+    return 'your proxy did not wait for the answer; the result appears here when it is known';
   return reply.status === 429 && reply.why.startsWith('the answer')
     ? 'too many requests: try again in a minute'
     : uncapitalized(reply.why);

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startConnection } from './connection.ts';
-import { createTokens } from './tokens.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -14,7 +13,7 @@ test.each([
   let readings = 0;
   const nothing = () => undefined;
   const connection = startConnection({
-    tokens: createTokens(),
+    follow: async () => 'ended',
     mayFollow: () => false,
     read: async () => {
       readings += 1;

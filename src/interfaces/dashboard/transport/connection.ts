@@ -1,12 +1,11 @@
 import type { Reader } from './reader.ts';
-import { followEvents } from './stream.ts';
-import type { Tokens } from './tokens.ts';
+import type { StreamEnd, StreamListener } from './stream.ts';
 
 /** The way in which the page gets changes. */
 export type ConnectionState = 'connecting' | 'live' | 'polling' | 'reconnecting' | 'offline';
 
 export type ConnectionParts = {
-  readonly tokens: Tokens;
+  readonly follow: (signal: AbortSignal, listener: StreamListener) => Promise<StreamEnd>;
   /** Whether the service allows this page to follow events. A refused request would leave an error in the console. */
   readonly mayFollow: () => boolean;
   /** Reads everything again. `refused`: the session is no longer signed in. */
@@ -20,6 +19,8 @@ export type ConnectionParts = {
 export type Connection = {
   /** Reads now instead of at the next interval. */
   readonly tryNow: () => void;
+  /** Gives the stream up, because a reading beside it had no answer, and reads everything again. */
+  readonly lost: () => void;
   readonly stop: () => void;
 };
 
@@ -31,12 +32,15 @@ export function startConnection(parts: ConnectionParts): Connection {
   const stopped = new AbortController();
   const { signal } = stopped;
   let wake = (): void => undefined;
+  let giveUp = (): void => undefined;
   let isHurried = false;
   let isRefused = false;
   let failures = 0;
+  let maxAgeMs = 0;
   void run();
   return {
     tryNow,
+    lost: () => giveUp(),
     stop: () => {
       stopped.abort();
       tryNow();
@@ -50,7 +54,8 @@ export function startConnection(parts: ConnectionParts): Connection {
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      const answer = await parts.read(signal);
+      const answer = await parts.read({ signal, maxAgeMs });
+      maxAgeMs = 0;
       if (signal.aborted) return;
       if (answer === 'refused') return parts.onRefused();
       if (answer === 'away') {
@@ -60,7 +65,7 @@ export function startConnection(parts: ConnectionParts): Connection {
       if (isRefused || !parts.mayFollow()) {
         failures = 0;
         parts.onState('polling');
-        await pause(pollMs);
+        if (await pause(pollMs)) maxAgeMs = pollMs * sharedPart;
         continue;
       }
       await follow();
@@ -69,11 +74,10 @@ export function startConnection(parts: ConnectionParts): Connection {
 
   async function follow(): Promise<void> {
     const over = new AbortController();
+    giveUp = () => over.abort();
     const openedAt = performance.now();
     const refresh = setInterval(() => void readWhileLive(over), refreshMs);
-    const end = await followEvents({
-      tokens: parts.tokens,
-      signal: AbortSignal.any([signal, over.signal]),
+    const end = await parts.follow(AbortSignal.any([signal, over.signal]), {
       onOpen: () => parts.onState('live'),
       onEvent: parts.onEvent,
     });
@@ -90,7 +94,7 @@ export function startConnection(parts: ConnectionParts): Connection {
   /** A container may start or stop without an event. */
   async function readWhileLive(over: AbortController): Promise<void> {
     if (document.hidden) return;
-    const answer = await parts.read(over.signal);
+    const answer = await parts.read({ signal: over.signal, maxAgeMs: refreshMs * sharedPart });
     if (answer !== 'ok') over.abort();
   }
 
@@ -102,8 +106,8 @@ export function startConnection(parts: ConnectionParts): Connection {
     await pause(waitMs);
   }
 
-  /** `tryNow` ends it early. */
-  async function pause(ms: number): Promise<void> {
+  /** `tryNow` ends it early. False then. */
+  async function pause(ms: number): Promise<boolean> {
     if (!isHurried) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
@@ -113,7 +117,9 @@ export function startConnection(parts: ConnectionParts): Connection {
         };
       });
     }
+    const isWhole = !isHurried;
     isHurried = false;
+    return isWhole;
   }
 }
 
@@ -121,5 +127,7 @@ const waitsMs = [1000, 2000, 5000, 10_000, 30_000];
 const mostWaitMs = 300_000;
 const pollMs = 10_000;
 const refreshMs = 30_000;
+/** Of an interval: so old may be what another tab has read, so that all tabs together read once in it. */
+const sharedPart = 0.9;
 /** A stream of this length counts as a success, so the waits begin at the first step again. */
 const steadyMs = 20_000;

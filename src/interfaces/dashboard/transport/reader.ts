@@ -5,12 +5,12 @@ import { type PastRun, readHistory } from '../state/documents/history.ts';
 import { type EngineAway, noStatus, readEnginesAway, readStatus } from '../state/documents/status.ts';
 import type { ContainerStore, StoreChanges } from '../state/containers/container-store.ts';
 import { duration } from '../state/words/numbers.ts';
-import { type SendRequest, type Reply, reasonOf } from './client.ts';
+import { type RequestOptions, type SendRequest, type Reply, reasonOf } from './client.ts';
 
 /** Reads the documents of the API, and keeps the time and result of the last reading. */
 export type Reader = {
   /** Reads containers and status. `away`: Upkeep is unreachable, or refuses for now. */
-  readonly read: (signal?: AbortSignal) => Promise<'ok' | 'away' | 'refused'>;
+  readonly read: (limits?: ReadLimits) => Promise<'ok' | 'away' | 'refused'>;
   readonly readRuns: () => Promise<boolean>;
   readonly readOptions: () => Promise<boolean>;
   readonly readAtMs: () => number;
@@ -20,12 +20,16 @@ export type Reader = {
   readonly enginesAway: () => readonly EngineAway[];
   /** The reason why the last reading failed, as a sentence. */
   readonly awayWhy: () => string;
+  /** Whether a proxy answered in the place of Upkeep: it wants a sign-in, which only a reload can begin. */
+  readonly isIntercepted: () => boolean;
   /** The time that Upkeep asks to wait before the next reading. 0 after a success. */
   readonly retryAfterMs: () => number;
   readonly runs: () => readonly PastRun[];
   readonly options: () => readonly ShownOption[];
   readonly gapOf: (document: 'runs' | 'options') => Gap | undefined;
 };
+
+type ReadLimits = Pick<RequestOptions, 'signal' | 'maxAgeMs'>;
 
 /** The state of a document that was never read: its reading has not ended, or has failed for a reason. */
 export type Gap = 'reading' | { readonly why: string };
@@ -54,19 +58,21 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
   let newest = 0;
   let lastRunAtMs: number | undefined;
   let retryAfterMs = 0;
+  let isIntercepted = false;
   const gaps: Record<'runs' | 'options', Gap | undefined> = { runs: 'reading', options: 'reading' };
 
-  async function read(signal?: AbortSignal): Promise<'ok' | 'away' | 'refused'> {
+  async function read(limits: ReadLimits = {}): Promise<'ok' | 'away' | 'refused'> {
     begun += 1;
     const place = begun;
-    const limits = signal === undefined ? {} : { signal };
     const nothing: Reply = { kind: 'ok', document: undefined };
     const [details, status, decided] = await Promise.all([
       ask('v1/containers/details', limits),
       isOn('metrics') ? ask('v1/status?extra=true', limits) : nothing,
       isOn('decisions') ? ask('v1/decisions', limits) : nothing,
     ]);
-    if (signal?.aborted === true) return 'away';
+    if (limits.signal?.aborted === true) return 'away';
+    isIntercepted = details.kind === 'intercepted';
+    if (details.kind === 'intercepted') return away('Your proxy wants you to sign in.');
     if (details.kind === 'away') return away(noAnswer);
     if (details.kind === 'refused') {
       if (details.status === 401) return 'refused';
@@ -145,6 +151,7 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
     engineError: () => engineError,
     enginesAway: () => enginesAway,
     awayWhy: () => awayWhy,
+    isIntercepted: () => isIntercepted,
     retryAfterMs: () => retryAfterMs,
     runs: () => runs,
     options: () => options,

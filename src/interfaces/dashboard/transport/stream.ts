@@ -1,35 +1,39 @@
-import { fitsHeader, type Tokens } from './tokens.ts';
+import { isIntercepted, tokenHeader } from './client.ts';
 
 /** The kind of a stream's end. `refused` is permanent, `ended` is not. */
 export type StreamEnd = 'refused' | 'ended';
 
-export type StreamParts = {
-  readonly tokens: Tokens;
-  readonly signal: AbortSignal;
+export type StreamListener = {
   readonly onOpen: () => void;
   readonly onEvent: (text: string) => void;
+  /** Called for each sign of life. */
+  readonly onSign?: () => void;
 };
 
 /**
  * Follows `GET /v1/events` with its steps until it ends. The token is in a header. The service sends a sign of life
  * every 15 s; after three missing signs the stream counts as dead.
  */
-export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamParts): Promise<StreamEnd> {
-  if (!fitsHeader(tokens.events())) return 'refused';
+export async function followEvents(
+  { url, token, signal }: { readonly url: string; readonly token: string; readonly signal: AbortSignal },
+  { onOpen, onEvent, onSign }: StreamListener,
+): Promise<StreamEnd> {
   const silence = new AbortController();
-  let timer = setTimeout(() => silence.abort(), longestSilenceMs);
+  let timer = setTimeout(() => silence.abort(), maxSilenceMs);
   const alive = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), longestSilenceMs);
+    timer = setTimeout(() => silence.abort(), maxSilenceMs);
+    onSign?.();
   };
   try {
-    const response = await fetch('v1/events?extra=true', {
-      headers: { Authorization: `Bearer ${tokens.events()}`, Accept: 'text/event-stream' },
+    const response = await fetch(url, {
+      headers: { ...tokenHeader(token), Accept: 'text/event-stream' },
       cache: 'no-store',
-      credentials: 'omit',
-      redirect: 'error',
+      credentials: 'same-origin',
+      redirect: 'manual',
       signal: AbortSignal.any([signal, silence.signal]),
     });
+    if (isIntercepted(response, 'text/event-stream')) return 'ended';
     if (!response.ok || response.body === null) return isFinal(response.status) ? 'refused' : 'ended';
     onOpen();
     const read = createFrameReader();
@@ -47,7 +51,7 @@ export async function followEvents({ tokens, signal, onOpen, onEvent }: StreamPa
   }
 }
 
-const longestSilenceMs = 45_000;
+export const maxSilenceMs = 45_000;
 
 /** The token or the group is missing, so another attempt would fail too. */
 function isFinal(status: number): boolean {

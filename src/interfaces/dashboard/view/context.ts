@@ -4,7 +4,10 @@ import type { ConnectionState } from '../transport/connection.ts';
 import type { Reader } from '../transport/reader.ts';
 
 /** The functions and data that every part of the page can use. */
-export type PageContext = Pick<Reader, 'readAtMs' | 'engineError' | 'enginesAway' | 'runs' | 'options' | 'gapOf'> & {
+export type PageContext = Pick<
+  Reader,
+  'readAtMs' | 'isIntercepted' | 'engineError' | 'enginesAway' | 'runs' | 'options' | 'gapOf'
+> & {
   readonly fleet: ContainerStore;
   readonly nowMs: () => number;
   readonly address: () => Address;

@@ -11,15 +11,19 @@ import { watchFiles } from './watched-file.ts';
 export type Authenticate = (request: IncomingMessage, query: RawQuery) => string | undefined;
 
 /**
- * Compares in constant time. `Bearer` is optional, because documentation pages send the bare value. With `inQuery`
- * the token may also be sent as `access_token`, for an `EventSource`, which cannot set headers.
+ * Compares in constant time. `Bearer` is optional, because documentation pages send the bare value. A request whose
+ * `Authorization` is of another scheme, which is for its proxy, or absent may have the token in `X-Upkeep-Token`. With
+ * `inQuery` the token may also be sent as `access_token`, for an `EventSource`, which cannot set headers.
  */
 export function createAuthentication(tokens: KnownTokens, { inQuery }: { readonly inQuery: boolean }): Authenticate {
-  return ({ headers: { authorization } }, query) => {
+  return ({ headers: { authorization = '', 'x-upkeep-token': second } }, query) => {
     const find = tokens();
     // Node decodes headers with one character for each byte.
-    const inHeader = authorization === undefined ? undefined : find(bearerOf(authorization), 'latin1');
+    const inHeader = authorization === '' ? undefined : find(bearerOf(authorization), 'latin1');
     if (inHeader !== undefined) return inHeader.name;
+    const isForProxy = authorization === '' || otherScheme.test(authorization);
+    const inSecond = isForProxy && typeof second === 'string' ? find(second.trim(), 'latin1') : undefined;
+    if (inSecond !== undefined) return inSecond.name;
     const { access_token: inUrl } = query;
     const found = inQuery && typeof inUrl === 'string' ? find(inUrl, 'utf8') : undefined;
     if (found !== undefined) return found.name;
@@ -79,6 +83,9 @@ function createTokenTest(text: string): TokenTest {
 
 /** In bytes; longer than any token in use. */
 const leastComparedBytes = 256;
+
+/** Credentials for somebody else, such as `Basic YW5uYTo=`: https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
+const otherScheme = /^(?!bearer )[\w!#$%&'*+.^`|~-]+ +\S/i;
 
 /** https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */
 function bearerOf(authorization: string): string {

@@ -6,6 +6,7 @@ import {
   parseIpAddress,
   parseIpRange,
 } from '../../../domain/settings/ip-range.ts';
+import type { Log } from '../../../domain/outside/outside.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 
 /** Client of a request, direct or behind trusted proxies. */
@@ -35,6 +36,37 @@ export function createClientReader(
     };
   };
 }
+
+/**
+ * Warns of a proxy that is not trusted, once for each: its clients share one rate limit, and the scheme is not known.
+ * Anybody can send these headers, so the number of warnings is bounded.
+ */
+export function createProxyWarning(
+  settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,
+  log: Log,
+): (request: IncomingMessage) => void {
+  const trusted = settings.trustedProxies.flatMap((text) => parseIpRange(text) ?? []);
+  const headers = [settings.proxyHeader.toLowerCase(), ...proxyHeaders];
+  const told = new Set<string>();
+  return (request) => {
+    if (told.size >= maxWarnings) return;
+    const header = headers.find((name) => request.headers[name] !== undefined);
+    if (header === undefined) return;
+    const peer = peerOf(request);
+    if (peer === '' || told.has(peer) || isTrusted(peer, trusted)) return;
+    told.add(peer);
+    log.warn('Requests come through a proxy that is not trusted: all its clients share one rate limit', {
+      proxy: peer,
+      header,
+      remedy: `--http-api-trusted-proxies ${[...settings.trustedProxies, peer].join(',')}`,
+    });
+  };
+}
+
+const maxWarnings = 10;
+
+/** https://www.rfc-editor.org/rfc/rfc7239, and the headers that it was made from. */
+const proxyHeaders = ['x-forwarded-for', 'x-real-ip', 'forwarded', 'x-forwarded-host', 'x-forwarded-proto'];
 
 function peerOf({ socket }: IncomingMessage): string {
   const { remoteAddress = '' } = socket;

@@ -43,11 +43,12 @@ export function dashboardRoutes({ settings, dashboardFolder }: HttpParts): reado
   ];
 }
 
-type File = { readonly type: string; readonly body: Buffer; readonly tag: string };
+type File = { readonly type: string; readonly body: Buffer; readonly tag: string; readonly policy: string };
 
 const types: ReadonlyMap<string, string> = new Map([
   ['index.html', 'text/html; charset=utf-8'],
   ['page.js', 'text/javascript; charset=utf-8'],
+  ['worker.js', 'text/javascript; charset=utf-8'],
   ['page.css', 'text/css; charset=utf-8'],
   ['icon.svg', 'image/svg+xml'],
 ]);
@@ -58,25 +59,35 @@ function readFile(path: string, type: string, groups: readonly string[]): File {
     return `name="upkeep-groups" content="${groups.join(' ')}"`;
   });
   const body = Buffer.from(text);
-  return { type, body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
+  return { type, body, tag: `"${sha256(body).toString('base64url')}"`, policy: policyFor(text) };
+}
+
+function sha256(content: string | Buffer): Buffer {
+  return createHash('sha256').update(content).digest();
 }
 
 function send(file: File | undefined, { raw }: RouteRequest, reply: RouteReply): RouteReply {
   if (file === undefined) throw new HttpError(404, 'not found');
-  reply.headers({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache', ETag: file.tag });
+  reply.headers({ 'Content-Security-Policy': file.policy, 'Cache-Control': 'no-cache', ETag: file.tag });
   if (hasTag(raw.headers['if-none-match'], file.tag)) return reply.code(304).send();
   return reply.header('Content-Type', file.type).send(file.body);
 }
 
-/** All content comes from this server. Markup from strings is forbidden: https://w3c.github.io/trusted-types/dist/spec/ */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ');
+/**
+ * All content comes from this server. Markup from strings is forbidden: https://w3c.github.io/trusted-types/dist/spec/
+ * The script in the document is named by its hash: it has to work before any other file of the page can be found.
+ */
+function policyFor(text: string): string {
+  const inline = [...text.matchAll(/<script>([^<]*)<\/script>/g)].map(([, script = '']) => sha256(script));
+  return [
+    "default-src 'none'",
+    ["script-src 'self'", ...inline.map((hash) => `'sha256-${hash.toString('base64')}'`)].join(' '),
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; ');
+}

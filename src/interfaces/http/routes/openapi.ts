@@ -4,11 +4,11 @@ import type { Route } from '../service/route.ts';
 import { errorSchema, type JsonSchema } from '../replies/schemas.ts';
 
 /** The description of the enabled endpoints: https://swagger.io/specification/v2/ */
-export function describeApi(routes: readonly Route[], version: string, scheme: Client['scheme']): object {
+export function describeApi(routes: readonly Route[], { version, scheme, basePath }: Served): object {
   return {
     swagger: '2.0',
     info: { title: 'Upkeep', version, description: 'Checks for updates, updates containers, and streams events.' },
-    basePath: '/',
+    basePath: basePath || '/',
     schemes: [scheme],
     consumes: [],
     produces: ['application/json'],
@@ -21,6 +21,12 @@ export function describeApi(routes: readonly Route[], version: string, scheme: C
     },
   };
 }
+
+type Served = {
+  readonly version: string;
+  readonly scheme: Client['scheme'];
+  readonly basePath: string;
+};
 
 /** Several routes may share a path, with different methods. */
 function mergedPaths(paths: readonly (readonly [string, object])[]): Readonly<Record<string, object>> {

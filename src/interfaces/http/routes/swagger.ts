@@ -40,7 +40,11 @@ export function swaggerRoute({ settings, version, assetsFolder }: HttpParts, ena
       const name = request.rest;
       if (name === '') return reply.redirect('./index.html', 302);
       if (name === 'doc.json' || name === 'doc.yaml') {
-        const description = describeApi(enabled(), version, callerOf(request.raw).scheme);
+        const description = describeApi(enabled(), {
+          version,
+          scheme: callerOf(request.raw).scheme,
+          basePath: settings.basePath,
+        });
         return name === 'doc.json'
           ? reply.header('Content-Type', jsonType).send(JSON.stringify(description))
           : reply.header('Content-Type', 'application/yaml; charset=utf-8').send(toYaml(description));
@@ -115,7 +119,17 @@ const ownAssets: Readonly<Record<string, Asset>> = {
     body: `// The token is kept over a reload, in this tab only. Swagger UI itself would keep it for ever.
 try { localStorage.removeItem('authorized'); } catch {}
 Object.defineProperty(window, 'localStorage', { configurable: true, get: () => window.sessionStorage });
+// Behind a proxy, the API is beside this page, at an address that the service need not know.
+const folder = new URL('..', location.href).pathname;
+const besideThisPage = (description) => ({
+  ...description,
+  schemes: [location.protocol.slice(0, -1)],
+  basePath: folder === '/' ? folder : folder.slice(0, -1),
+});
 SwaggerUIBundle({
+  plugins: [
+    { statePlugins: { spec: { wrapActions: { updateJsonSpec: (update) => (json) => update(besideThisPage(json)) } } } },
+  ],
   url: 'doc.json',
   dom_id: '#swagger-ui',
   deepLinking: true,

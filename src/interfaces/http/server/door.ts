@@ -5,7 +5,7 @@ import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { AccessLog } from '../guards/access-log.ts';
 import { passBody } from '../guards/body-limit.ts';
 import { type Authenticate, createAuthentication, type KnownTokens } from '../guards/auth.ts';
-import { createClientReader } from '../guards/client-address.ts';
+import { createClientReader, createProxyWarning } from '../guards/client-address.ts';
 import type { Cors } from '../guards/cors.ts';
 import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
 import { HttpError, internalError, problemOf, writeProblem } from '../replies/errors.ts';
@@ -44,6 +44,7 @@ export type Door = (request: IncomingMessage, response: HttpResponse) => void;
 export function createDoor(parts: DoorParts): Door {
   const { settings, routes, clock, accessLog, cors, connections } = parts;
   const readCaller = createClientReader(settings);
+  const warnOfProxy = createProxyWarning(settings, parts.log);
   const limiter = createRateLimiter({ limit: settings.rateLimit, windowMs: 60_000, monotonicMs: clock.monotonicMs });
   const ignoredInput = createIgnoredInput(parts.log);
   const answer = createAnswer(parts, ignoredInput);
@@ -54,6 +55,7 @@ export function createDoor(parts: DoorParts): Door {
     const isPreflight = cors.apply(request, response) === 'preflight';
     const { address } = readCaller(request);
     register(request, response, address);
+    warnOfProxy(request);
     if (isPreflight) return end(response, 204);
     if (!passesRateLimit(response, address)) return;
     const hostProblem = hostProblemOf(request);

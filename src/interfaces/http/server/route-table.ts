@@ -1,5 +1,5 @@
 import { notFound, type Problem } from '../replies/errors.ts';
-import { normalTarget, pathOf } from '../requests/request-target.ts';
+import { normalTarget, pathOf, queryOf } from '../requests/request-target.ts';
 import { methodsOf, type Route } from '../service/route.ts';
 
 /** `rest`: the path after the prefix of a route that ends with `*`, decoded; empty for other routes. */
@@ -15,7 +15,8 @@ export type Refused = {
 /** Finds the route of a method and a request's target; the problem is 404 for the path, else 405 for the method. */
 export type RouteTable = { readonly find: (method: string, target: string) => Found | Refused };
 
-export function createRouteTable(routes: readonly Route[]): RouteTable {
+/** `basePath`: see `HttpSettings`. */
+export function createRouteTable(routes: readonly Route[], basePath: string): RouteTable {
   const exact = new Map<string, Map<string, Route>>();
   for (const route of routes) {
     const entry = exact.get(route.path) ?? new Map<string, Route>();
@@ -35,13 +36,23 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
 
   return {
     find(method, target) {
-      const found = at(decoded(pathOf(normalTarget(target))));
+      const asked = pathOf(target);
+      if (basePath !== '' && asked === basePath) return toFolder(basePath, queryOf(target));
+      const own = asked.startsWith(`${basePath}/`) ? asked.slice(basePath.length) : asked;
+      const found = at(decoded(normalTarget(own)));
       if (found === undefined) return { kind: 'problem', problem: notFound };
       const { entry, rest } = found;
       const route = entry.get(method);
       return route === undefined ? methodNotAllowed(entry, method) : { kind: 'route', route, rest };
     },
   };
+}
+
+/** The page names its files relative to its folder. */
+function toFolder(basePath: string, query: string): Refused {
+  const location = `${basePath}/${query === '' ? '' : `?${query}`}`;
+  const problem = { status: 308, message: 'the page has a slash at its end', headers: { Location: location } };
+  return { kind: 'problem', problem };
 }
 
 /** The routes of one path, by method. */

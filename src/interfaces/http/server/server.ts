@@ -57,6 +57,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
       runs,
       readinessTimeoutMs: limits.readinessTimeoutMs,
     }),
+    settings.basePath,
   );
   const shared = { routes, clock, connections: () => connections };
   const door = createDoor({ ...shared, settings, tokens, log, accessLog, cors });

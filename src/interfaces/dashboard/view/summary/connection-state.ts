@@ -32,7 +32,9 @@ export function paintConnectionState(
           : ` What you see is from ${clock(readAt)}. An update that was under way goes on without this page.`;
       return [
         h('span', {}, h('strong', {}, awayWhy), from),
-        button({ class: 'text-button' }, context.act.tryNow, 'Try now'),
+        context.isIntercepted()
+          ? button({ class: 'text-button' }, () => location.reload(), 'Reload')
+          : button({ class: 'text-button' }, context.act.tryNow, 'Try now'),
       ];
     }
     if (error === undefined) return unreachable.length === 0 ? [] : [unreachableNode(unreachable)];
