@@ -1,7 +1,8 @@
 import { createTabServer } from './transport/shared-reader.ts';
 
 const serve = createTabServer();
-// The types of this folder are those of a page. https://html.spec.whatwg.org/multipage/workers.html#handler-sharedworkerglobalscope-onconnect
-(globalThis as { onconnect?: (event: MessageEvent) => void }).onconnect = ({ ports: [port] }) => {
+// Each tab has a port: https://html.spec.whatwg.org/multipage/workers.html#event-workerglobalscope-connect
+addEventListener('connect', (event) => {
+  const [port] = event instanceof MessageEvent ? event.ports : [];
   if (port !== undefined) serve(port);
-};
+});

@@ -25,7 +25,8 @@ export function openSharedReader(): SharedReader {
   let isBroken = false;
   const send = (message: Message): void => port.postMessage(message);
   worker.addEventListener('error', fail);
-  port.onmessage = ({ data }: MessageEvent<Answer>) => waiting.get(data.id)?.(data);
+  port.addEventListener('message', ({ data }: MessageEvent<Answer>) => waiting.get(data.id)?.(data));
+  port.start();
   // A page that the browser keeps for its Back button must not hold a stream open.
   addEventListener('pagehide', () => send({ kind: 'bye' }));
   addEventListener('pageshow', ({ persisted }) => persisted && answerAll({ kind: 'end', end: 'ended' }));
@@ -179,7 +180,7 @@ export function createTabServer(): (port: MessagePort) => void {
   return (port) => {
     const follows = new Map<number, AbortController>();
     const answer = (each: Answer): void => port.postMessage(each);
-    port.onmessage = ({ data }: MessageEvent<Message>) => {
+    port.addEventListener('message', ({ data }: MessageEvent<Message>) => {
       switch (data.kind) {
         case 'get':
           return void reader.get(data).then((dated) => answer({ kind: 'reply', id: data.id, dated }));
@@ -192,7 +193,8 @@ export function createTabServer(): (port: MessagePort) => void {
         case 'bye':
           return follows.forEach((over) => over.abort());
       }
-    };
+    });
+    port.start();
 
     async function follow({ id, url, token }: Extract<Message, { readonly kind: 'follow' }>): Promise<void> {
       const over = new AbortController();
