@@ -86,12 +86,26 @@ async function conclude(
   const signed = await requireSignature(outside, subject, own, signal).catch((error: unknown) =>
     judgeFailure(subject, error),
   );
+  if (own.status === 'unknown' && subject.inForce.tagPolicy.kind !== 'digest') {
+    // Its own tag is not in the registry, so nothing has shown yet that its image is.
+    const refused = await refuseStranger(subject, options).catch((error: unknown) => judgeFailure(subject, error));
+    if (refused !== undefined) return refused;
+  }
   // A service of a swarm stays with its tag.
   const isOfService = platform !== undefined;
   const newest = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, signal });
   const digest = instead?.(newest);
   const verdict = digest === undefined ? newest : await judgeProven(subject, newest, digest, { ...options, signal });
   return signal?.aborted ? undefined : verdict;
+}
+
+async function refuseStranger(
+  subject: CheckSubject,
+  { platformOf, images, ...once }: AskOptions & { readonly platformOf: PlatformReader },
+): Promise<Verdict | undefined> {
+  if (strangeDigests(subject, images).length === 0) return undefined;
+  const world = { platform: await platformOf(subject.imageId), describe: createDescriber(subject.reference, once) };
+  return (await isStranger(subject, images, world)) ? judgeStranger(subject) : undefined;
 }
 
 async function judgeProven(
@@ -157,7 +171,7 @@ async function judgeWhole(
   describe: Describer,
 ): Promise<Verdict> {
   const verdict = judgeContent(subject, content, images);
-  if (verdict.status !== 'fresh' && (await isStranger(subject, content.platform, describe)))
+  if (verdict.status !== 'fresh' && (await isStranger(subject, images, { platform: content.platform, describe })))
     return judgeStranger(subject);
   const digest = ownDigest(subject);
   if (verdict.latestDigest === undefined || verdict.status === 'fresh' || digest === undefined) return verdict;
@@ -169,9 +183,13 @@ async function judgeWhole(
   }
 }
 
-/** Whether the image came from another repository and this one does not know it. Asked only about a newer image. */
-async function isStranger(subject: CheckSubject, platform: Platform, describe: Describer): Promise<boolean> {
-  const digests = strangeDigests(subject).slice(0, maxStrange);
+/** Whether nothing shows that the image is from its repository, and that does not know it. Asked only about a newer image. */
+async function isStranger(
+  subject: CheckSubject,
+  images: ImageIndex,
+  { platform, describe }: { readonly platform: Platform; readonly describe: Describer },
+): Promise<boolean> {
+  const digests = strangeDigests(subject, images).slice(0, maxStrange);
   for (const digest of digests) {
     try {
       await describe(digest, platform);

@@ -3,10 +3,12 @@ import { failedVersionsIn } from '../../domain/check/failed-version.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import { type CheckSubject, unknownVerdict, type Verdict } from '../../domain/check/verdict.ts';
 import type { ImageSummary } from '../../domain/container/container.ts';
-import type { ImageIndex } from '../../domain/container/image-index.ts';
+import { type ImageIndex, labelsOfImage } from '../../domain/container/image-index.ts';
+import { sameRepository, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { quoted } from '../../domain/text/printable.ts';
+import { ownJournal } from '../../domain/transaction/journal.ts';
 import { stopCode } from '../async/stopped.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { ContainerReferences } from './select/container-references.ts';
@@ -21,6 +23,7 @@ export function subjectOf(
   const image = images.byId(imageId);
   const read = references.get(id);
   const inForce = effectiveSettings(settings, wishes);
+  const isFromRegistry = wishes.fromRegistry ?? (wasPulled(container, images, read) || undefined);
   const fault = faultOfLabels(wishes, inForce);
   if (fault !== undefined) return unknownVerdict(fault, { image });
   // Its own settings may forbid the update, and cannot be distinguished from the image's.
@@ -33,6 +36,7 @@ export function subjectOf(
         reference: read.reference,
         isNamedByLabel: read.isNamedByLabel === true,
         inForce,
+        ...(isFromRegistry !== undefined && { isFromRegistry }),
         ...(!settings.applyCooldown && { ignoresCooldown: true }),
         failedVersions: failedVersionsIn(failedVersions, name),
         retryFailed: settings.retryFailed,
@@ -44,6 +48,18 @@ export function subjectOf(
     case undefined:
       return unknownVerdict('The check failed', { image });
   }
+}
+
+/** Whether an update of ours has pulled the image that runs from the repository of the container's reference. */
+function wasPulled(
+  { labels, imageId }: WatchedContainer['container'],
+  images: ImageIndex,
+  read: ReturnType<ContainerReferences['get']>,
+): boolean {
+  const journal = ownJournal(labels, labelsOfImage(images.byId(imageId)));
+  if (read?.kind !== 'known' || journal?.isPulled !== true || journal.newImageId !== imageId) return false;
+  const reference = tryParseImageReference(journal.reference);
+  return reference !== undefined && sameRepository(reference, read.reference);
 }
 
 function unknownConfig({ configFault }: ImageSummary): string {

@@ -21,7 +21,9 @@ export function judgeWithoutRegistry(subject: CheckSubject, images: ImageIndex):
   const { digest } = subject.reference;
   if (digest !== undefined) return verdict('pinned', `Pinned to the digest ${shortDigest(digest)}`, subject);
   if (subject.inForce.noPull) return judgeByLocalTag(subject, images);
-  return isBuiltLocally(subject, images) ? verdict('local', 'Built locally: no registry has it', subject) : undefined;
+  if (subject.isFromRegistry === false) return verdict('local', 'Built here, as its label from-registry says', subject);
+  const isLocal = subject.isFromRegistry !== true && isBuiltLocally(subject, images);
+  return isLocal ? verdict('local', 'Built locally: no registry has it', subject) : undefined;
 }
 
 /** The verdict from the tag's digest. Undefined if the content must be read too. */
@@ -100,23 +102,33 @@ export function ownDigest({ imageId, image }: CheckSubject): Digest | undefined 
 }
 
 /**
- * The digests of an image that came from another repository and was tagged with this name. Empty if nothing shows that.
- * In Docker's containerd image store every name of an image has a digest, the image's id, so that one proves nothing.
+ * The digests of an image that may not be from the repository of its name. Empty if that is proven, or nothing speaks
+ * against it. In Docker's containerd image store every name of an image has a digest, the image's id, also that of an
+ * image that was built or loaded here, so that it proves nothing. After a pull of the name, the name is that of another
+ * image.
  */
-export function strangeDigests({ imageId, image, reference }: CheckSubject): readonly Digest[] {
-  if (image === undefined) return [];
+export function strangeDigests(subject: CheckSubject, images: ImageIndex): readonly Digest[] {
+  const { imageId, image, reference, isFromRegistry } = subject;
+  if (image === undefined || isFromRegistry === true) return [];
   const own = digestOfRepository(image.digests, reference);
   if (own.some((digest) => digest !== imageId)) return [];
-  return image.digests.length > own.length ? digestsOf(image) : [];
+  const isOfOther = image.digests.length > own.length;
+  return isOfOther || (own.length > 0 && images.byTag(reference)?.id === imageId) ? digestsOf(image) : [];
 }
 
-/** The verdict on an image of another repository whose digest the registry does not know. */
+/** The verdict on an image that may not be from the repository of its name, and whose digest the registry does not know. */
 export function judgeStranger(subject: CheckSubject): Verdict {
   const { reference, image } = subject;
   const own = digestOfRepository(image?.digests ?? [], reference);
   const other = image?.digests.find((text) => !own.some((digest) => text === `${repositoryName(reference)}@${digest}`));
-  const from = quoted((other ?? '').replace(/@.*$/, ''), 300);
   const name = quoted(familiarReference(reference));
+  if (other === undefined)
+    return verdict(
+      'local',
+      `The registry of ${name} does not have its image, which was built or loaded here, or removed there. If it is from there, "docker pull" of that name or the label upkeep.from-registry=true makes it updatable`,
+      subject,
+    );
+  const from = quoted(other.replace(/@.*$/, ''), 300);
   return verdict(
     'local',
     `Its image is from ${from} and only tagged ${name}: the registry of that name does not have it`,

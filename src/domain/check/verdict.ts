@@ -85,6 +85,8 @@ export type CheckSubject = {
   readonly inForce: Pick<ServiceSettings, CheckSettings>;
   /** A label names the image's reference, for this container and its successor. */
   readonly isNamedByLabel?: boolean;
+  /** Whether its image is from the repository of the reference, by a label or a journal. Absent: nothing says so. */
+  readonly isFromRegistry?: boolean;
   /** New versions that failed in the container. */
   readonly failedVersions: readonly FailedVersion[];
   /** Whether they are tried again. */

@@ -99,6 +99,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
   },
   health: { text: 'Ignore', expected: 'ignore', of: (wishes) => wishes.health, bad: 'none' },
   canary: { text: 'true', expected: true, of: (wishes) => wishes.canary, bad: 'first' },
+  'from-registry': { text: 'true', expected: true, of: (wishes) => wishes.fromRegistry, bad: 'perhaps' },
   notify: { text: 'ops, mail', expected: ['ops', 'mail'], of: (wishes) => wishes.notify, bad: '' },
   'lifecycle.pre-check': { ...command, of: ({ hooks }) => hooks.preCheck?.command },
   'lifecycle.pre-update': { ...command, of: ({ hooks }) => hooks.preUpdate?.command },

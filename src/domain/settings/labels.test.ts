@@ -21,6 +21,7 @@ const nothing: LabelValues = {
   stopSignal: undefined,
   health: undefined,
   canary: undefined,
+  fromRegistry: undefined,
   stopTimeoutMs: undefined,
   approve: undefined,
   window: undefined,
@@ -130,6 +131,7 @@ describe('readLabels()', () => {
   test.each([
     ['enable', ''],
     ['canary', 'first'],
+    ['from-registry', 'docker.io'],
     ['depends-on', 'a b'],
     ['depends-on', '-db'],
     ['depends-on', Array.from({ length: 101 }, (_, n) => `c${n}`).join(',')],

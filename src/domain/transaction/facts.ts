@@ -32,6 +32,8 @@ export type JournaledMember = {
   readonly taggedBefore: string;
   /** Image of the successor; empty if unknown. */
   readonly newImageId: string;
+  /** It was pulled from the repository of `reference`, and is no image that was tagged with that name here. */
+  readonly isPulled?: true;
   /** The engine removes the successor as soon as it stops. */
   readonly autoRemoves: boolean;
   readonly wasRunning: boolean;

@@ -12,6 +12,7 @@ export type Effect =
 const choosing = testsOf('integration/effects/choosing.test.ts');
 const restraint = testsOf('integration/effects/waiting/restraint.test.ts');
 const starting = testsOf('integration/effects/starting.test.ts');
+const strangers = testsOf('integration/tags/strangers.test.ts');
 const startFirst = testsOf('integration/effects/start-first.test.ts');
 const canaries = testsOf('integration/effects/canary.test.ts');
 const healthTimes = testsOf('integration/effects/waiting/health-times.test.ts');
@@ -271,6 +272,7 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'depends-on': oneByOne,
   scope: scopes,
   canary: canaryFirst,
+  'from-registry': strangers('set-up image by a stranger: the label from-registry decides in both directions'),
   health: healthTimes('the label health=ignore makes the HEALTHCHECK of a container count for nothing'),
   'stop-signal': starting('the label stop-signal is heard where the engine can be told a signal; else that is said'),
   'stop-timeout': starting('the label stop-timeout decides when a container is killed'),

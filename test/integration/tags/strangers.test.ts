@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
+import { httpRequest } from '../../lab/http.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { pushImage } from '../../lab/registry/push.ts';
 import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
@@ -42,6 +43,91 @@ describeInLab('an image of the same name by a stranger', (lab) => {
     await engine.run('web', `${at('own')}:stable`, { StopTimeout: 1 });
     await engine.call('POST', `/images/${encodeURIComponent(`${at('own')}:stable`)}/tag?repo=backup&tag=1`);
     await pushImage(registry, 'strangers/own', 'stable', catalogue['plain-v2']);
+    expect((await upkeep.update()).outcomes['web']).toMatchObject({ outcome: 'updated' });
+  });
+
+  const local = { status: 'local', update_available: false };
+
+  /** An image that was made from a container here, with a name whose repository has another image of that tag. */
+  async function build(repository: string, tag: string, Labels = {}): Promise<void> {
+    await pushImage(registry, 'strangers/base', 'first', catalogue['plain-v1']);
+    await engine.pull(`${at('base')}:first`);
+    await engine.create('maker', `${at('base')}:first`);
+    const repo = encodeURIComponent(at(repository));
+    await engine.call('POST', `/commit?container=maker&repo=${repo}&tag=${tag}`, { Labels: { made: 'here' } });
+    await engine.call('DELETE', '/containers/maker?force=true');
+    await engine.run('web', `${at(repository)}:${tag}`, { StopTimeout: 1, Labels });
+  }
+
+  /** The image of the container leaves the engine, and comes back from a file. */
+  async function reload(image: string): Promise<void> {
+    const name = encodeURIComponent(image);
+    const base = { socketPath: engine.socket, url: `http://engine/images/${name}/get` };
+    const { body } = await httpRequest(base);
+    await engine.call('DELETE', '/containers/web?force=true');
+    await engine.call('DELETE', `/images/${name}?force=true`);
+    const headers = { 'content-type': 'application/x-tar' };
+    const loaded = await httpRequest({ ...base, method: 'POST', url: 'http://engine/images/load', headers, body });
+    expect(loaded.status, loaded.body.toString()).toBe(200);
+    await engine.run('web', image, { StopTimeout: 1 });
+  }
+
+  async function staysAsItIs(...args: string[]): Promise<void> {
+    const before = (await engine.inspect('web'))!.Id;
+    expect((await upkeep.check(...args))['web']).toMatchObject(local);
+    await upkeep.update(...args);
+    expect((await engine.inspect('web'))!.Id).toBe(before);
+  }
+
+  test.each(['stable', '1.27-alpine'])(
+    'set-up image by a stranger: one that was built here is not replaced (%s)',
+    async (tag) => {
+      await build('built', tag);
+      await pushImage(registry, 'strangers/built', tag, catalogue['plain-v2']);
+      await staysAsItIs();
+    },
+  );
+
+  test('set-up image by a stranger: one that was built here moves to no higher tag either', async () => {
+    await build('numbered', '1.0.0');
+    const created = new Date(Date.now() + 60_000).toISOString();
+    await pushImage(registry, 'strangers/numbered', '1.1.0', { ...catalogue['plain-v2'], created });
+    const before = (await engine.inspect('web'))!.Id;
+    await upkeep.update('--policy', 'minor');
+    expect((await engine.inspect('web'))!.Id).toBe(before);
+  });
+
+  test('set-up image by a stranger: one that was loaded is not replaced before a pull of its name', async () => {
+    await build('loaded', 'stable');
+    await reload(`${at('loaded')}:stable`);
+    await pushImage(registry, 'strangers/loaded', 'stable', catalogue['plain-v2']);
+    await staysAsItIs();
+    await engine.pull(`${at('loaded')}:stable`);
+    expect((await upkeep.update()).outcomes['web']).toMatchObject({ outcome: 'updated' });
+  });
+
+  test('set-up image by a stranger: the label from-registry decides in both directions', async () => {
+    await build('labelled', 'stable', { 'upkeep.from-registry': 'true' });
+    await pushImage(registry, 'strangers/labelled', 'stable', catalogue['plain-v2']);
+    expect((await upkeep.update()).outcomes['web']).toMatchObject({ outcome: 'updated' });
+    await engine.call('DELETE', '/containers/web?force=true');
+    await engine.run('web', `${at('labelled')}:stable`, {
+      StopTimeout: 1,
+      Labels: { 'upkeep.from-registry': 'false' },
+    });
+    await pushImage(registry, 'strangers/labelled', 'stable', catalogue['plain-v1']);
+    await staysAsItIs();
+  });
+
+  test('set-up image by a stranger: one that an update has pulled is updated, though its registry has forgotten it', async () => {
+    await pushImage(registry, 'strangers/forgetful', 'stable', catalogue['plain-v1']);
+    await engine.pull(`${at('forgetful')}:stable`);
+    await engine.run('web', `${at('forgetful')}:stable`, { StopTimeout: 1 });
+    const second = await pushImage(registry, 'strangers/forgetful', 'stable', catalogue['plain-v2']);
+    expect((await upkeep.update()).outcomes['web']).toMatchObject({ outcome: 'updated' });
+    const url = `${registry.url}/v2/strangers/forgetful/manifests/${second.digest}`;
+    expect((await httpRequest({ method: 'DELETE', url })).status).toBe(202);
+    await pushImage(registry, 'strangers/forgetful', 'stable', catalogue.v1);
     expect((await upkeep.update()).outcomes['web']).toMatchObject({ outcome: 'updated' });
   });
 });

@@ -33,6 +33,7 @@ export function memberFromPlan(
     taggedBefore: formerReference === undefined ? container.imageId : '',
     targetImageId: image.id,
     newImageId: image.id,
+    ...(planned.digest !== undefined && planned.imageId === undefined && { isPulled: true }),
     needsAutoRemoveReplica: removesItself(container) && isRunning,
     autoRemoves: hasSelfRemovingSuccessor(container),
     laterNetworks: laterEndpoints,

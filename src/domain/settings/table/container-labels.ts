@@ -50,6 +50,14 @@ export const containerLabels = {
       'Update this container before the others that get the same new image, and the others only if its health check passes',
     example: 'true',
   },
+  fromRegistry: {
+    name: 'from-registry',
+    value: kinds.booleanValue,
+    fromImage: 'ignored',
+    meaning:
+      'true: its image is from the repository of its name, also where nothing else shows that; false: it was built here, and no registry is asked about it',
+    example: 'true',
+  },
   /** Names of the targets that get messages; empty: none. */
   notify: {
     name: 'notify',
