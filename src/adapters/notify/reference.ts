@@ -14,13 +14,15 @@ const introduction = `# Where notifications go
 
 <!-- Written by scripts/docs.mjs from src/adapters/notify/services/: change it there. -->
 
-A target is a URL in the form of Watchtower and Shoutrrr. Separate several targets by white space or commas, or repeat the option. To keep secrets out of the environment, give the path of a file: each line is a target, and \`#\` begins a comment.
+A target is a URL in the form of Watchtower and Shoutrrr. Separate several targets by white space or commas, or repeat the option. To keep secrets out of the environment, give the path of a file: each line is one target, which may contain spaces, and a line that begins with \`#\` is a comment.
 
 - \`ops=discord://…\` gives a target a name. The default name is the service: \`discord\`, \`discord-2\`.
-- Keys of the query are case-insensitive. The first value of a key counts. Upkeep warns about an unknown key.
+- Keys of the query are case-insensitive. The first value of a key counts. Upkeep warns about an unknown key, and about a value that it cannot read, whose default then counts. Only a key that names a recipient, a login or the protection of the connection must be right.
 - Escape in user names, passwords and tokens: \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`, a comma before a URL in a value as \`%2C\`. A \`+\` in the query is a space.
-- yes or no: \`yes\`, \`true\`, \`1\`, \`y\`, \`no\`, \`false\`, \`0\`, \`n\`. Colours: \`ffc441\`, \`0xffc441\` or \`%23ffc441\`.
+- yes or no: \`yes\`, \`true\`, \`1\`, \`y\`, \`no\`, \`false\`, \`0\`, \`n\`. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, a decimal number of seven or eight digits, \`good\`, \`warning\`, \`danger\`, or a name of CSS such as \`red\`.
 - Plain \`https://\` webhook addresses of Discord, Slack, Teams and Google Chat are recognised; any other \`https://\` address gets the plain text.
+
+A message in Upkeep's own wording has its outcome in the title: \`nas: web failed and was rolled back\`. Services with priorities get one by the outcome, unless the URL has one: high for a failure, low if nothing has changed, else their default. A version that failed is told with the lines of its log that say why. Times are those of \`TZ\`. In the text of Upkeep, other words than its own have no formatting and mention nobody; the text of your own template is sent as it is.
 
 Each attempt to deliver a message has a deadline of 10 seconds. HTTP uses the proxies of \`HTTP_PROXY\` and \`HTTPS_PROXY\`, except for the hosts of \`NO_PROXY\`. Redirects are followed within the same host only. A text beyond the limit of a service is split at line ends into at most ten messages (three for SMS); the last one counts the omitted lines: \`… 34 more lines\`. Upkeep never logs a URL, token or password. It shows a target by its name and the parts of its URL that are not secret.`;
 

@@ -84,6 +84,23 @@ describe('parseTargets()', () => {
       ['discord', 'discord'],
       ['logger', 'logger'],
     ]);
+    writeFileSync(
+      file,
+      [
+        'mail=smtp://h/?from=a@b.c&to=d@e.f, g@h.i&fromname=My own NAS&subject=See https://nas.example/x, please',
+        'https://hooks.example.com/a b?title=two words',
+        'discord://t@1?username=Up keep, of the house discord://t@2,logger://',
+      ].join('\n'),
+    );
+    const several = parsed(file);
+    expect([several.problems, several.warnings]).toEqual([[], []]);
+    expect(named(several)).toEqual([
+      ['mail', 'smtp'],
+      ['generic', 'generic'],
+      ['discord', 'discord'],
+      ['discord-2', 'discord'],
+      ['logger', 'logger'],
+    ]);
     writeFileSync(file, 'x'.repeat(2_000_000));
     expect(parsed(file).problems).toEqual([expect.stringMatching(/^Cannot read the file of notification targets: /)]);
   });
@@ -111,6 +128,54 @@ describe('parseTargets()', () => {
   test('names no key that may be a secret', () => {
     for (const query of ['sEcret', 's3cret=1', 'a=1&sEcret'])
       expect(parsed(`discord://t@1?${query}`).warnings).toEqual([expect.stringContaining('some keys in its URL')]);
+  });
+
+  test.each([
+    ['slack://hook:T0123ABCD-B0123ABCD-abcdefghijklmnopqrstuvwx@webhook?color=', ['good', 'red', '16711680', '']],
+    ['discord://t@1?color=', ['good', 'RED', '16711680', '%2316711680', '']],
+    ['notifiarr://key-1?color=', ['danger', 'blue', '16777215', '']],
+    ['apprises://apprise.example.com/key?', ['tags=ops', 'tag=ops', 'TAGS=a,b']],
+    ['opsgenie://api.opsgenie.com/key?', ['description=x', 'DESCRIPTION=x%20y']],
+    ['generic://hooks.example.com?', ['method=GET', 'method=delete', 'template=', 'template=JSON']],
+    ['gotify://h/token1?', ['priority=', 'date=', 'extras=']],
+  ])('is not lost, and not warned of, because of a decoration: %s', (url, ends) => {
+    for (const end of ends) {
+      const { targets, problems, warnings } = parsed(url + end);
+      expect([targets.length, problems, warnings]).toEqual([1, [], end.includes('%23167') ? [expect.anything()] : []]);
+    }
+  });
+
+  test.each([
+    ['discord://t@1?color=ugly', 'color'],
+    ['slack://hook:T0123ABCD-B0123ABCD-abcdefghijklmnopqrstuvwx@webhook?color=99999999', 'color'],
+    ['gotify://h/token1?priority=12', 'priority'],
+    ['gotify://h/token1?date=soon', 'date'],
+    ['gotify://h/token1?extras=[]', 'extras'],
+    ['ntfy://h/t?priority=urgently', 'priority'],
+    ['telegram://1:abcdefgh@telegram?chats=1&parsemode=bbcode', 'parsemode'],
+    ['generic://h?template=xml', 'template'],
+    ['generic://h?method=GE%20T', 'method'],
+    ['pagerduty://7b3f9a1c5e8d4f6092a4b6c8d0e1f2a3?contexts=x', 'contexts'],
+    ['smtp://h/?from=a@b.c&to=d@e.f&timeout=soon', 'timeout'],
+    ['bark://:k@h?badge=many', 'badge'],
+  ])('is warned of, and used, with a wrong decoration: %s', (url, key) => {
+    const { targets, problems, warnings } = parsed(url);
+    expect([targets.length, problems]).toEqual([1, []]);
+    expect(warnings).toEqual([
+      expect.stringMatching(new RegExp(`the key "${key}" .*in its URL, so its default counts$`)),
+    ]);
+  });
+
+  test.each([
+    'smtp://h/?from=a@b.c&to=d@e.f&requirestarttls=perhaps',
+    'smtp://h/?from=a@b.c&to=d@e.f&encryption=some',
+    'smtp://h/?from=a@b.c&to=d@e.f&auth=trust-me',
+    'zulip://b%40c:k1234567@h?stream=s&type=secret',
+    'pushover://x:azGDORePK8gMaC0Q@uQiRzpo4DXghDmr9/?key=12',
+    'notifiarr://key-1?channel=ops',
+  ])('is refused where the wrong value decides who reads a message, or its protection: %s', (url) => {
+    const { targets, problems } = parsed(url);
+    expect([targets.length, problems.length]).toEqual([0, 1]);
   });
 
   test('says how to escape what cannot be read, and what has become of the connectors of Teams', () => {
@@ -238,11 +303,15 @@ describe('a malformed URL', () => {
 
   test('names the field and no value, for each key of each service', () => {
     for (const service of services)
-      for (const [key, { kind }] of Object.entries(service.parameters)) {
-        if (kind === 'text' || kind.startsWith('list')) continue;
-        const { problems } = parsed(`${service.example.replace(/[?#].*$/, '')}?${key}=n0nsense-Value`);
-        expect(problems).toEqual([expect.stringMatching(new RegExp(`the key "${key}" .*the form is `))]);
-        expect(problems.join()).not.toContain('n0nsense');
+      for (const [key, { kind, isEssential }] of Object.entries(service.parameters)) {
+        if (kind === 'text' || kind.startsWith('list,')) continue;
+        const [address = '', query = ''] = service.example.split('?');
+        const rest = query.split('&').filter((pair) => pair !== '' && !pair.toLowerCase().startsWith(`${key}=`));
+        const { targets, problems, warnings } = parsed(`${address}?${[`${key}=n0nsense-Value`, ...rest].join('&')}`);
+        const told = isEssential ? problems : warnings;
+        expect(told).toEqual([expect.stringContaining(`the key "${key}" `)]);
+        expect(targets).toHaveLength(isEssential ? 0 : 1);
+        expect(told.join()).not.toContain('n0nsense');
       }
   });
 });

@@ -57,6 +57,7 @@ export function parseTargets(values: readonly string[], deps: NotifyDeps): Parse
     names.add(name);
     if (read.unknownKeys.length > 0)
       warnings.push(unknownKeys(`${scheme} "${name}"`, read.unknownKeys, service.parameters));
+    warnings.push(...read.faults.map((fault) => wrongValue(`${scheme} "${name}"`, fault)));
     const naming = { name, service: scheme, wantsRunStart: service.wantsRunStart === true };
     targets.push(openTarget(read, naming, exchange, deps));
   }
@@ -118,6 +119,10 @@ function unknownService(scheme: string): string {
 /** A text that is not a plain word may be a misplaced secret. */
 function shownScheme(scheme: string): string {
   return /^[a-z]{1,20}$/.test(scheme) ? `"${scheme}"` : 'its scheme';
+}
+
+function wrongValue(what: string, fault: string): string {
+  return `Notification target ${what}: ${fault} in its URL, so its default counts`;
 }
 
 function unknownKeys(what: string, keys: readonly string[], parameters: ParameterTable): string {

@@ -6,13 +6,16 @@ export function exampleRun(endedAtMs: number): RunFacts {
   const containers: readonly ContainerOutcome[] = [
     outcome('web', 'nginx:1.27', 'updated', '', { downtimeMs: 2100 }),
     outcome('db', 'postgres:16', 'fresh', ''),
-    outcome('api', 'acme/api:2', 'rolled_back', 'The new version did not become healthy', { log: 'cannot open /data' }),
+    outcome('api', 'acme/api:2', 'rolled_back', 'The new version did not become healthy', {
+      log: 'starting\nfatal: cannot open /data/app.db\n',
+    }),
     outcome('worker', 'acme/worker:2', 'failed', 'The image could not be pulled: no space left on device'),
     outcome(
       'metrics',
       'prom/prometheus:v3',
       'skipped',
       'A newer image of "prom/prometheus:v3" is available; monitored only',
+      { from: '3.1.0', to: '3.2.0', sourceUrl: 'https://github.com/prometheus/prometheus' },
     ),
     outcome('tool', 'acme/tool:1', 'unknown', 'The registry denies access'),
   ];

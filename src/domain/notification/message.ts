@@ -13,6 +13,9 @@ export function mostSevereLevel(lines: readonly { readonly level: MessageLevel }
   return messageLevels.findLast((level) => levels.includes(level)) ?? 'info';
 }
 
+/** `high`: a failure. `low`: nothing has changed. */
+export type Urgency = 'high' | 'low';
+
 /** One message for one target. Its texts are UTF-8 of any length: the service splits or cuts them to its own limit. */
 export type Message = {
   /** Stays the same over retries and restarts; services with an idempotency key get it. */
@@ -26,6 +29,10 @@ export type Message = {
   /** The text comes from a user's own template, so its markup is intended. Markup in any other text is foreign. */
   readonly isFromTemplate?: true;
   readonly level: MessageLevel;
+  /** How much it deserves the attention of a person: services have priorities for it. Undefined: as usual. */
+  readonly urgency?: Urgency;
+  /** The begin of the title before its outcome, for a message that is sent together with others. */
+  readonly origin?: string;
   /**
    * The lines of the text with their levels and times, for services that colour each line (Discord embeds). Empty where
    * unknown.

@@ -66,7 +66,10 @@ export type StartFacts = {
 export type RepairFacts = { readonly transactions: readonly RecoveredTransaction[]; readonly atMs: number };
 
 /** A message without the fields that the sender adds. */
-export type Draft = Pick<Message, 'title' | 'text' | 'markdown' | 'isFromTemplate' | 'level' | 'lines' | 'sections'>;
+export type Draft = Pick<
+  Message,
+  'title' | 'text' | 'markdown' | 'isFromTemplate' | 'level' | 'urgency' | 'origin' | 'lines' | 'sections'
+>;
 
 /** Writes messages in one style. Undefined: nothing to report at that level. */
 export type Composer = {

@@ -19,6 +19,17 @@ export function splitUrls(text: string): readonly string[] {
   return urls.map((url) => url.replace(/,+$/, '')).filter((url) => url !== '');
 }
 
+/**
+ * The URLs in one line of a file, which may contain spaces: usually one. Lines of Watchtower's files have several, each
+ * with another scheme than that of the web.
+ */
+export function splitLine(line: string): readonly string[] {
+  return line
+    .split(/[\s,]+(?=(?:[\w.-]+=)?(?!https?:)[a-z][a-z0-9.+-]*:\/\/)/i)
+    .map((url) => url.trim().replace(/,+$/, ''))
+    .filter((url) => url !== '');
+}
+
 function beginsUrl(piece: string, before: string): boolean {
   const [, scheme] = /^(?:[\w.-]+=)?([a-z][a-z0-9.+-]*):\/\//i.exec(piece) ?? [];
   const isWeb = scheme !== undefined && /^https?$/i.test(scheme);

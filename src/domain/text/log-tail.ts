@@ -14,6 +14,27 @@ export function logTail(log: string, env: readonly string[]): string {
     .join('');
 }
 
+/**
+ * The lines of such an end that tell why the process ended, at most two: the last one with a word of failure, and the
+ * very last one. Each has at most 300 characters.
+ */
+export function telltaleLines(tail: string): readonly string[] {
+  const lines = tail.split('\n').filter((line) => line.trim() !== '');
+  const last = lines.at(-1);
+  if (last === undefined) return [];
+  const found = lines.findLast((line) => finalWords.test(line)) ?? lines.findLast((line) => failureWords.test(line));
+  return [...new Set([found ?? last, last])].map((line) => cutTo(line.trim(), longestTelltale));
+}
+
+function cutTo(line: string, max: number): string {
+  return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+const longestTelltale = 300;
+const finalWords = /\b(?:fatal|panic|emerg|critical|segfault|out of memory)/i;
+const failureWords =
+  /\b(?:error|err|exception|traceback|abort|cannot|can't|could not|couldn't|unable|failed|failure|denied|refused|not found|no such|invalid|missing|killed)\b|error:/i;
+
 /** The text with possible secrets hidden; `env` is the environment of its container. */
 export function hideSecrets(text: string, env: readonly string[]): string {
   let shown = text;

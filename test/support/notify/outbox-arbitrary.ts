@@ -38,6 +38,7 @@ const anyPlainMessage = fc.record({
 const anyMessage = fc.oneof(
   anyPlainMessage,
   anyPlainMessage.map((message) => ({ ...message, isFromTemplate: true as const })),
+  anyPlainMessage.map((message) => ({ ...message, urgency: 'high' as const, origin: 'nas' })),
   fc.tuple(anyPlainMessage, anySections).map(([message, sections]) => ({ ...message, sections })),
 );
 

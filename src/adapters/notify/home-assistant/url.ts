@@ -1,4 +1,4 @@
-import { flag, text } from '../url/parameters.ts';
+import { essential, flag, text } from '../url/parameters.ts';
 import type { UrlParts } from '../url/parts.ts';
 import { redactedUrl } from '../url/redacted-url.ts';
 import { InvalidUrlError } from '../url/invalid-url-error.ts';
@@ -32,8 +32,8 @@ export const homeAssistantParameters = {
   node: text(
     'name of this Upkeep in topics and ids; the host name by default. Several on one host need different names',
   ),
-  install: flag('buttons may update containers', false),
-  disabletlsverification: flag('accept any certificate', false),
+  install: essential(flag('buttons may update containers', false)),
+  disabletlsverification: essential(flag('accept any certificate', false)),
 };
 
 /** Throws an `InvalidUrlError`. */

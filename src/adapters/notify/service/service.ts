@@ -82,6 +82,8 @@ export type ReadTarget = {
   readonly shown: string;
   /** Keys that the service does not know. An empty text stands for a key that may be a secret. */
   readonly unknownKeys: readonly string[];
+  /** What is wrong with values that are ignored, without the values. */
+  readonly faults: readonly string[];
   readonly open: (deps: NotifyDeps) => Delivery;
 };
 
@@ -101,6 +103,7 @@ export function defineService<Table extends ParameterTable, Address>(
         secrets,
         shown: redactedUrl({ ...parts, query: pairs }, [...secrets, ...(hiddenOf?.(given) ?? [])]),
         unknownKeys: otherKeys === 'reported' ? unknownKeysOf(query) : [],
+        faults: query.faults,
         open: (deps) => open(given, deps),
       };
     },

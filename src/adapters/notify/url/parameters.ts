@@ -8,6 +8,8 @@ export type Parameter<Value> = {
   readonly aliases: readonly string[];
   readonly isRequired: boolean;
   readonly isSecret: boolean;
+  /** Whether a wrong value makes the target unusable: it decides where a message goes, or how it is protected. */
+  readonly isEssential: boolean;
   readonly fallback: Value;
   readonly read: (text: string) => Value;
   /** The text that `read` parses to the value. A method, because parameters of all types must fit into one table. */
@@ -25,6 +27,7 @@ type Options<Value> = {
   readonly aliases?: readonly string[];
   readonly isRequired?: true;
   readonly isSecret?: true;
+  readonly isEssential?: true;
 };
 
 export function text(about: string, options: Options<string> = {}): Parameter<string> {
@@ -38,9 +41,15 @@ export function flag(about: string, fallback: boolean, aliases: readonly string[
   );
 }
 
-export function integer(about: string, bounds: { fallback: number; min: number; max: number }): Parameter<number> {
-  const { fallback, min, max } = bounds;
-  return define({
+/** Without a fallback, its meaning has the default. */
+export function integer<Fallback extends number | undefined = undefined>(
+  about: string,
+  bounds: { fallback?: Fallback; min: number; max: number },
+): Parameter<number | Fallback> {
+  const { min, max } = bounds;
+  // An absent fallback has the type `undefined`.
+  const fallback = bounds.fallback as Fallback;
+  return define<number | Fallback>({
     kind: `number, ${min} to ${max}`,
     about,
     fallback,
@@ -53,7 +62,12 @@ export function integer(about: string, bounds: { fallback: number; min: number; 
   });
 }
 
-/** 24 bits, with or without `#` or `0x`; undefined: none. */
+/** The parameter, whose wrong value makes the target unusable. */
+export function essential<Value>(parameter: Parameter<Value>): Parameter<Value> {
+  return { ...parameter, isEssential: true };
+}
+
+/** 24 bits in hexadecimal with or without `#` or `0x`, or in decimal, or a name; undefined: none. */
 export function colour(about: string, fallback?: number): Parameter<number | undefined> {
   return define<number | undefined>({
     kind: 'colour',
@@ -61,12 +75,26 @@ export function colour(about: string, fallback?: number): Parameter<number | und
     fallback,
     print: (value) => (value === undefined ? '' : `0x${hexColour(value)}`),
     read(given) {
-      const [, digits] = /^(?:#|0x)?([0-9a-f]{1,6})$/i.exec(given.trim()) ?? [];
-      if (digits === undefined) throw new Error('is not a colour such as %23ffc441');
-      return Number.parseInt(digits, 16);
+      const word = given.trim().toLowerCase();
+      const [, digits] = /^(?:#|0x)?([0-9a-f]{1,6})$/.exec(word) ?? [];
+      // Six digits are hexadecimal, as with Discord. More can only be decimal.
+      const value = digits === undefined && /^\d{7,8}$/.test(word) ? Number(word) : Number.parseInt(digits ?? '', 16);
+      const named = Object.hasOwn(colourNames, word) ? colourNames[word] : undefined;
+      const found = named ?? value;
+      if (found <= 0xffffff) return found;
+      throw new Error('is not a colour such as %23ffc441');
     },
   });
 }
+
+/** The words of Slack, https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments, and of CSS. */
+const colourNames: Readonly<Record<string, number>> = {
+  ...{ good: 0x2eb886, warning: 0xdaa038, danger: 0xa30200, attention: 0xa30200, accent: 0x2488ff },
+  ...{ black: 0x000000, white: 0xffffff, gray: 0x808080, grey: 0x808080, silver: 0xc0c0c0, brown: 0xa52a2a },
+  ...{ red: 0xff0000, orange: 0xffa500, yellow: 0xffff00, green: 0x008000, blue: 0x0000ff, purple: 0x800080 },
+  ...{ pink: 0xffc0cb, magenta: 0xff00ff, cyan: 0x00ffff, aqua: 0x00ffff, lime: 0x00ff00, teal: 0x008080 },
+  ...{ navy: 0x000080, maroon: 0x800000, olive: 0x808000, gold: 0xffd700, violet: 0xee82ee, indigo: 0x4b0082 },
+};
 
 export function hexColour(value: number): string {
   return value.toString(16).padStart(6, '0');
@@ -94,18 +122,18 @@ export function list(
   );
 }
 
-/** Names are matched in any case, aliases exactly. Both map to the choice. */
-export function choice<Name extends string>(
+/** Names are matched in any case, aliases exactly. Both map to the choice. Without a fallback, its meaning has the default. */
+export function choice<const Name extends string, Fallback extends Name | undefined>(
   about: string,
   names: readonly Name[],
-  fallback: Name,
+  fallback: Fallback,
   synonyms: Readonly<Record<string, Name>> = {},
-): Parameter<Name> {
-  return define<Name>({
+): Parameter<Name | Fallback> {
+  return define<Name | Fallback>({
     kind: names.join(', '),
     about,
     fallback,
-    print: same,
+    print: (value) => value ?? '',
     read(given) {
       const wanted = given.trim();
       const found = names.find((name) => name.toLowerCase() === wanted.toLowerCase());
@@ -133,11 +161,12 @@ export function jsonObject(about: string): Parameter<object | undefined> {
 
 /** A parameter of a kind that the functions above do not have. */
 export function define<Value>(
-  kind: Omit<Parameter<Value>, 'aliases' | 'isRequired' | 'isSecret'>,
+  kind: Omit<Parameter<Value>, 'aliases' | 'isRequired' | 'isSecret' | 'isEssential'>,
   options: Options<Value> = {},
 ): Parameter<Value> {
   const { fallback = kind.fallback, aliases = [], isRequired = false, isSecret = false } = options;
-  return { ...kind, fallback, aliases, isRequired, isSecret };
+  const isEssential = isRequired || isSecret || options.isEssential === true;
+  return { ...kind, fallback, aliases, isRequired, isSecret, isEssential };
 }
 
 function same<Text extends string>(value: Text): Text {

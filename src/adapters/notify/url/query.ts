@@ -7,6 +7,8 @@ export type Query<Table extends ParameterTable> = {
   readonly values: ValuesOf<Table>;
   /** Keys of the table that the URL has. */
   readonly given: ReadonlySet<string>;
+  /** What is wrong with values that are ignored: `the key "color" …`, without the values. */
+  readonly faults: readonly string[];
   /** The other keys as written. A leading `__`, which forces a key into this list, is removed. */
   readonly others: UrlParts['query'];
 };
@@ -16,10 +18,11 @@ export function readQuery<Table extends ParameterTable>(table: Table, query: Url
   const keys = keysOf(table);
   const values: Record<string, unknown> = {};
   const others: (readonly [string, string])[] = [];
+  const faults: string[] = [];
   for (const [written, value] of query) {
     const key = keys.get(written.toLowerCase());
     if (key === undefined) others.push([unescaped(written, keys), value]);
-    else if (!Object.hasOwn(values, key)) values[key] = readValue(table, key, value);
+    else if (!Object.hasOwn(values, key)) readInto(values, key, value);
   }
   const given = new Set(Object.keys(values));
   for (const [key, { isRequired, fallback }] of Object.entries(table)) {
@@ -28,7 +31,19 @@ export function readQuery<Table extends ParameterTable>(table: Table, query: Url
     values[key] = fallback;
   }
   // Every key of the table was read by its own parameter, or has its default.
-  return { values: values as ValuesOf<Table>, given, others };
+  return { values: values as ValuesOf<Table>, given, faults, others };
+
+  /** A decoration never costs the target: with a wrong value, its default counts. */
+  function readInto(found: Record<string, unknown>, key: string, value: string): void {
+    const parameter = table[key];
+    try {
+      found[key] = parameter?.read(value);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : 'cannot be read';
+      if (parameter?.isEssential !== false) throw new InvalidUrlError(`the key "${key}"`, why);
+      if (value.trim() !== '') faults.push(`the key "${key}" ${why}`);
+    }
+  }
 }
 
 /** The reverse: pairs that parse to the same values, without the other keys. */
@@ -49,14 +64,6 @@ function keysOf(table: ParameterTable): ReadonlyMap<string, string> {
 function unescaped(written: string, keys: ReadonlyMap<string, string>): string {
   const name = written.replace(/^__/, '');
   return name !== written && keys.has(name.toLowerCase()) ? name : written;
-}
-
-function readValue(table: ParameterTable, key: string, value: string): unknown {
-  try {
-    return table[key]?.read(value);
-  } catch (error) {
-    throw new InvalidUrlError(`the key "${key}"`, error instanceof Error ? error.message : 'cannot be read');
-  }
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,20 +1,17 @@
 import { readFileSync, statSync } from 'node:fs';
-import { splitUrls } from '../../../domain/notification/split-urls.ts';
+import { splitLine, splitUrls } from '../../../domain/notification/split-urls.ts';
 
 /** One URL as the user wrote it, with its name. */
 export type NamedUrl = { readonly name: string | undefined; readonly url: string };
 
 /**
- * The URLs in a value of an option: see `splitUrls`. A value that names a file is replaced by its lines, where `#`
- * begins a comment. Throws the file's error.
+ * The URLs in a value of an option: see `splitUrls`. A value that names a file is replaced by its lines, each with a
+ * target, where `#` begins a comment. Throws the file's error.
  */
 export function splitTargetUrls(value: string): readonly NamedUrl[] {
   const path = value.trim();
-  return isFile(path) ? linesOf(path).flatMap(inOneText) : inOneText(value);
-}
-
-function inOneText(value: string): readonly NamedUrl[] {
-  return splitUrls(value).map(named);
+  const urls = isFile(path) ? linesOf(path).flatMap(splitLine) : splitUrls(value);
+  return urls.map(named);
 }
 
 function named(text: string): NamedUrl {

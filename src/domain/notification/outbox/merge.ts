@@ -8,6 +8,7 @@ import {
   type MessageLine,
 } from '../message.ts';
 import type { Draft } from '../run-facts.ts';
+import { titled } from '../upkeep/headline.ts';
 import type { OutboxEntry } from './outbox.ts';
 import type { OutboxRecord } from './record.ts';
 
@@ -19,7 +20,7 @@ export function merge(entries: readonly OutboxEntry[], nowMs: number): readonly 
   const last = entries.at(-1);
   if (last === undefined) return [];
   const { target } = last;
-  const { sections: _, ...alone } = last.message;
+  const { sections: _, origin: __, ...alone } = last.message;
   const message: Message = { ...(entries.length === 1 ? alone : merged(entries, last)), id: `${last.message.id}-due` };
   const ends = entries.map(({ message: { id } }): OutboxRecord => ({ kind: 'end', target, id, end: 'merged' }));
   return [{ kind: 'put', target, message, dueAtMs: nowMs }, ...ends];
@@ -29,7 +30,9 @@ function merged(entries: readonly OutboxEntry[], { hold, message: last }: Outbox
   const messages = entries.map(({ message }) => message);
   const distinct = [...new Map(messages.map((message) => [message.text, message])).values()];
   const occasion = hold === 'quiet' ? 'In quiet hours' : 'Since the last digest';
-  const draft = boundedDraft({ title: last.title, ...(digestOf(messages, occasion) ?? joined(distinct)) });
+  const digest = digestOf(messages, occasion);
+  const title = digest === undefined || last.origin === undefined ? last.title : titled(last.origin, digest.counts);
+  const draft = boundedDraft({ title, ...(digest?.draft ?? joined(distinct)), ...urgencyOf(messages) });
   return { ...draft, createdAtMs: last.createdAtMs };
 }
 
@@ -37,7 +40,10 @@ function merged(entries: readonly OutboxEntry[], { hold, message: last }: Outbox
  * Combines several messages in Upkeep's own wording, oldest first. Each heading and each item appears once. Undefined
  * if one of them has no sections.
  */
-function digestOf(messages: readonly Message[], occasion: string): Omit<Draft, 'title'> | undefined {
+function digestOf(
+  messages: readonly Message[],
+  occasion: string,
+): { readonly counts: string; readonly draft: Omit<Draft, 'title'> } | undefined {
   const sectionLists = messages.map(({ sections }) => sections);
   if (sectionLists.includes(undefined)) return undefined;
   const all = sectionLists.flatMap((sections = [], index) =>
@@ -58,7 +64,7 @@ function digestOf(messages: readonly Message[], occasion: string): Omit<Draft, '
   const lines = sections.flatMap(({ items }) =>
     items.map(({ level, text, atMs }): MessageLine => ({ level, text, atMs })),
   );
-  return {
+  const draft = {
     text: print(
       (heading) => ['', `${heading}:`],
       ({ text }) => text,
@@ -68,8 +74,16 @@ function digestOf(messages: readonly Message[], occasion: string): Omit<Draft, '
       ({ markdown }) => markdown,
     ),
     level: mostSevereLevel(messages),
-    lines: [{ level: 'info', text: summary, atMs: messages.at(-1)?.createdAtMs ?? 0 }, ...lines],
+    lines: [{ level: 'info', text: summary, atMs: messages.at(-1)?.createdAtMs ?? 0 } as const, ...lines],
   };
+  return { counts: counts.length === 0 ? 'nothing new' : counts.join(', '), draft };
+}
+
+/** A failure makes the whole urgent. */
+function urgencyOf(messages: readonly Message[]): Pick<Message, 'urgency'> {
+  const all = messages.map(({ urgency }) => urgency);
+  if (all.includes('high')) return { urgency: 'high' };
+  return all.every((urgency) => urgency === 'low') ? { urgency: 'low' } : {};
 }
 
 /** True until something else is known about the same container. */

@@ -202,6 +202,27 @@ Started:
     expect(merge(entries.slice(0, 1), 100)[0]).toMatchObject({ message: { id: '1-due', text: 'text 1' } });
   });
 
+  test('has a title with its counts, and is as urgent as the most urgent one', () => {
+    const of = (heading: Heading) => [
+      { heading, items: [{ about: heading, level: 'info', text: 'w', markdown: 'w', atMs: 1 } as const] },
+    ];
+    const mergedOf = (...records: readonly OutboxRecord[]) =>
+      merge([...applyRecords(emptyOutbox, records).entries.values()], 100)[0];
+    const updated = held('1', { title: 'nas: web was updated', origin: '[home] nas', sections: of('Updated') });
+    const waiting = { title: 'nas: tv has an update', origin: '[home] nas', sections: of('Not updated') };
+    const low = held('2', { ...waiting, urgency: 'low' });
+    const title = '[home] nas: 1 updated, 1 not updated';
+    expect(mergedOf(updated, low)).toMatchObject({ message: { title } });
+    expect(mergedOf(updated, low)).not.toHaveProperty('message.urgency');
+    expect(mergedOf(low, held('3', { ...waiting, urgency: 'low' }))).toMatchObject({ message: { urgency: 'low' } });
+    expect(mergedOf(low, held('3', { ...waiting, urgency: 'high' }))).toMatchObject({ message: { urgency: 'high' } });
+    expect(mergedOf(updated, low)).not.toHaveProperty('message.origin');
+    expect(mergedOf(held('1', { sections: of('Updated') }), low)).toMatchObject({ message: { title } });
+    expect(mergedOf(updated, held('2', { title: 'T', sections: of('Updated') }))).toMatchObject({
+      message: { title: 'T' },
+    });
+  });
+
   test('is from a template, whose markup is meant, only if all of them are', () => {
     const [template, own] = [held('1', { isFromTemplate: true }), held('2')];
     const isFromTemplate = (...records: OutboxRecord[]) => {

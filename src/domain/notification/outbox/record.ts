@@ -94,6 +94,8 @@ function readMessage(value: unknown): Message | undefined {
     ...message,
     ...(typeof markdown === 'string' && { markdown }),
     ...(value['isFromTemplate'] === true && { isFromTemplate: true }),
+    ...((value['urgency'] === 'high' || value['urgency'] === 'low') && { urgency: value['urgency'] }),
+    ...(typeof value['origin'] === 'string' && { origin: value['origin'] }),
     ...(run && { run }),
     ...(event && { event }),
     ...(sections && { sections }),

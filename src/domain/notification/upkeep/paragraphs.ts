@@ -6,6 +6,9 @@ import type { Heading, MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { linksOf } from '../../container/image-source.ts';
 import { versionOf } from '../../container/image-labels.ts';
+import { telltaleLines } from '../../text/log-tail.ts';
+import { formatMoment } from '../template/time/format.ts';
+import { Moment } from '../template/time/moment.ts';
 import { shortId } from '../../container/container.ts';
 
 /** The text about one container: a line, then links and a helpful command. */
@@ -15,6 +18,8 @@ export type Paragraph = {
   readonly name: string;
   /** The text after the name. */
   readonly text: string;
+  /** The lines of its log that tell why it failed. */
+  readonly log: readonly string[];
   readonly links: readonly { readonly label: string; readonly address: string }[];
   /** `label: command`, ready to be copied; undefined: no command helps. */
   readonly command: { readonly label: string; readonly line: string } | undefined;
@@ -43,27 +48,29 @@ const levels: Readonly<Record<OutcomeKind, MessageLevel>> = {
 };
 
 /** The sections with news. Containers that need attention come first. */
-export function sectionsOf({ containers, news, imageLabels }: RunFacts): readonly Section[] {
+export function sectionsOf({ containers, news, imageLabels }: RunFacts, timeZone: string): readonly Section[] {
   const reported = containers.filter((one) => news.has(entryKeyOf(one)));
   return kindsOf.flatMap(([heading, kinds]) => {
     const paragraphs = reported
       .filter(({ outcome }) => kinds.includes(outcome))
-      .map((container) => paragraphOf(container, imageLabels));
+      .map((container) => paragraphOf(container, imageLabels, timeZone));
     return paragraphs.length === 0 ? [] : [{ heading, paragraphs }];
   });
 }
 
-function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabels']): Paragraph {
+function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabels'], timeZone: string): Paragraph {
   const { outcome, name, image, kind } = container;
-  const details = [detailOf(container, imageLabels), downtimeOf(container)].filter((part) => part !== '');
+  const details = [inLocalTime(detailOf(container, imageLabels), timeZone), downtimeOf(container)].filter(
+    (part) => part !== '',
+  );
   const text = ` (${kind === 'service' ? 'service, ' : ''}${imageOf(image)})${details.length === 0 ? '' : `: ${details.join('; ')}`}`;
-  const isUpdated = outcome === 'updated';
-  const { releases, page } = isUpdated ? linksOfUpdate(container, imageLabels) : noLinks;
+  const { releases, page } = tellsOfNewer(container) ? linksOfUpdate(container, imageLabels) : noLinks;
   return {
     about: entryKeyOf(container),
     level: levels[outcome],
     name: printable(name, 200),
     text,
+    log: telltaleLines(container.log ?? ''),
     links: [
       ...(releases === undefined ? [] : [{ label: 'Release notes', address: releases }]),
       ...(page === undefined ? [] : [{ label: 'About it', address: page }]),
@@ -74,6 +81,10 @@ function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLa
 
 function detailOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabels']): string {
   const reason = printable(container.reason, 600);
+  if (isWaiting(container)) {
+    const { from = '', to = '' } = container;
+    return from !== to && plainVersion.test(from) && plainVersion.test(to) ? `${from} → ${to}; ${reason}` : reason;
+  }
   if (container.outcome !== 'updated' && container.outcome !== 'rolled_back') return reason;
   const change = versionChange(container, imageLabels);
   if (reason === '' || change === '') return change + reason;
@@ -107,6 +118,22 @@ function linksOfUpdate(
   imageLabels: RunFacts['imageLabels'],
 ) {
   return linksOf({ labels: imageLabels.get(newImageId), image: tagChange?.to ?? image }, sourceUrl);
+}
+
+function isWaiting({ outcome }: ContainerOutcome): boolean {
+  return outcome === 'skipped' || outcome === 'deferred';
+}
+
+/** Whether somebody wants to read about the newer version. */
+function tellsOfNewer(container: ContainerOutcome): boolean {
+  return container.outcome === 'updated' || (isWaiting(container) && container.to !== undefined);
+}
+
+/** Reasons have times in UTC, as everywhere; a message has them as the reader's clock shows them. */
+function inLocalTime(text: string, timeZone: string): string {
+  return text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\dZ/g, (time) =>
+    formatMoment(new Moment(Date.parse(time), timeZone), '2006-01-02 15:04 MST'),
+  );
 }
 
 const noLinks = { releases: undefined, page: undefined };

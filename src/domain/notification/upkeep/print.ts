@@ -5,9 +5,10 @@ export function plainSection({ heading, paragraphs }: Section): readonly string[
   return ['', `${heading}:`, ...paragraphs.flatMap(plainParagraph)];
 }
 
-export function plainParagraph({ name, text, links, command }: Paragraph): readonly string[] {
+export function plainParagraph({ name, text, log, links, command }: Paragraph): readonly string[] {
   return [
     `- ${name}${text}`,
+    ...log.map((line) => `  Log: ${line}`),
     ...links.map(({ label, address }) => `  ${label}: ${address}`),
     ...(command === undefined ? [] : [`  ${command.label}: ${command.line}`]),
   ];
@@ -17,9 +18,10 @@ export function markdownSection({ heading, paragraphs }: Section): readonly stri
   return ['', `**${heading}**`, '', ...paragraphs.flatMap(markdownParagraph)];
 }
 
-function markdownParagraph({ name, text, links, command }: Paragraph): readonly string[] {
+function markdownParagraph({ name, text, log, links, command }: Paragraph): readonly string[] {
   return [
     `- **${escapeMarkdown(name)}**${escapeMarkdown(text)}`,
+    ...log.map((line) => `  - Log: ${escapeMarkdown(line)}`),
     ...links.map(({ label, address }) => `  - [${label}](${address})`),
     ...(command === undefined ? [] : [`  - ${command.label}: \`${command.line}\``]),
   ];

@@ -4,12 +4,13 @@ import { repairLevels, repairSentence } from '../repair-wording.ts';
 import type { Draft, RepairFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
+import { repairWords, titled } from './headline.ts';
 import { countsOf, escapeMarkdown } from './print.ts';
 
 /** A message about earlier updates: a line for each, failures first. Undefined if none has that level. */
 export function repairDraft(
   { transactions, atMs }: RepairFacts,
-  { title, timeZone }: { readonly title: string; readonly timeZone: string },
+  { origin, timeZone }: { readonly origin: string; readonly timeZone: string },
   least: MessageLevel,
 ): Draft | undefined {
   const reported = Object.keys(words).flatMap((kind) =>
@@ -25,7 +26,7 @@ export function repairDraft(
   }));
   const hint = reported.some(({ result }) => result === 'failed' || result === 'left');
   const next = hint ? ['', 'The next run tries again. To try at once: upkeep recover'] : [];
-  const when = formatMoment(new Moment(atMs, timeZone), 'Mon 2 Jan 15:04');
+  const when = formatMoment(new Moment(atMs, timeZone), 'Mon 2 Jan 15:04 MST');
   const items = reported.map((one) => {
     const text = `${repairSentence(one)}; ${when}`;
     const level = repairLevels[one.result];
@@ -33,7 +34,9 @@ export function repairDraft(
     return { about, level, text: `- ${text}`, markdown: `- ${escapeMarkdown(text)}`, atMs };
   });
   return {
-    title,
+    title: titled(origin, repairWords(reported)),
+    origin,
+    ...(results.includes('failed') && { urgency: 'high' }),
     text: [summary, '', ...lines.map(({ text }) => `- ${text}`), ...next].join('\n'),
     markdown: [escapeMarkdown(summary), '', ...lines.map(({ text }) => `- ${escapeMarkdown(text)}`), ...next]
       .join('\n')

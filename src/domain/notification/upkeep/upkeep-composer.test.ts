@@ -50,7 +50,8 @@ const street = [
 describe('a message about a run', () => {
   test('says what needs somebody, what was rolled back and why, what changed, and how to go back', () => {
     expect(composer.run(run(street), 'info')).toMatchObject({
-      title: 'Upkeep on nas',
+      title: 'nas: api failed and was rolled back, job failed, web was updated',
+      urgency: 'high',
       level: 'error',
       text: `1 failed, 1 rolled back, 1 updated, 1 restarted, 1 skipped, 1 up to date of 6 containers, in 42s
 
@@ -82,7 +83,11 @@ Not updated:
     expect(section).toMatchObject({
       heading: 'Updated',
       items: [
-        { about: 'web', level: 'info', text: expect.stringMatching(/^- web .*; down for 2\.1s; Sun 22 Nov 06:00\n/) },
+        {
+          about: 'web',
+          level: 'info',
+          text: expect.stringMatching(/^- web .*; down for 2\.1s; Sun 22 Nov 06:00 CET\n/),
+        },
       ],
     });
   });
@@ -156,7 +161,9 @@ describe('a message about earlier updates', () => {
 
   test('says what became of each, what needs somebody first, and what can be done', () => {
     expect(composer.repairs(facts, 'info')).toMatchObject({
-      title: 'Upkeep on nas',
+      title:
+        'nas: the update of my_api cannot be repaired, the update of tv was undone, the update of web and db was finished',
+      urgency: 'high',
       level: 'error',
       text: `Of earlier updates: 1 cannot be repaired, 1 undone, 1 finished
 
@@ -240,4 +247,108 @@ describe('the versions of an update', () => {
 
 test('escapeMarkdown() leaves no mark that could begin something', () => {
   expect(escapeMarkdown('- *a* [b](c) <d> `e`')).toBe('\\- \\*a\\* \\[b\\](c) \\<d\\> \\`e\\`');
+});
+
+describe('the title', () => {
+  const titleOf = (outcomes: readonly ContainerOutcome[], change: Partial<RunFacts> = {}) =>
+    composer.run(run(outcomes, change), 'info')?.title;
+  const available = { outcome: 'skipped', reason: 'monitored only', from: '1.2.0', to: '1.3.0' } as const;
+
+  test.each([
+    ['nas: web failed and was rolled back', [outcome('web', { outcome: 'rolled_back', reason: 'x' })]],
+    ['nas: web failed', [outcome('web', { outcome: 'failed', reason: 'x' })]],
+    ['nas: web and db were updated', [outcome('web', {}), outcome('db', {})]],
+    ['nas: 3 were updated', [outcome('web', {}), outcome('db', {}), outcome('tv', {})]],
+    ['nas: db failed, web was updated', [outcome('web', {}), outcome('db', { outcome: 'failed', reason: 'x' })]],
+    ['nas: web has an update', [outcome('web', available)]],
+    ['nas: web waits', [outcome('web', { outcome: 'deferred', reason: 'too young' })]],
+    ['nas: tool could not be checked', [outcome('tool', { outcome: 'unknown', reason: 'denied' })]],
+  ])('says the outcome: %s', (title, outcomes) => {
+    expect(titleOf(outcomes)).toBe(title);
+  });
+
+  test('says nothing of what the level leaves out, and that a run failed', () => {
+    const both = [outcome('web', {}), outcome('db', { outcome: 'failed', reason: 'x' })];
+    expect(composer.run(run(both), 'error')?.title).toBe('nas: db failed');
+    expect(titleOf([], { error: 'the engine does not answer' })).toBe('nas: the run failed');
+  });
+
+  test('has the tag and the host of the owner, or is left out', () => {
+    const of = (change: object) =>
+      createUpkeepComposer({ hostname: 'nas', titleTag: '', skipTitle: false, timeZone: 'UTC', ...change }).run(
+        run([outcome('web', {})]),
+        'info',
+      );
+    expect(of({ titleTag: 'home' })?.title).toBe('[home] nas: web was updated');
+    expect(of({ hostname: '' })?.title).toBe('Upkeep: web was updated');
+    expect(of({ skipTitle: true })).toMatchObject({ title: '', origin: '' });
+  });
+
+  test('and the urgency go by the outcome', () => {
+    const urgencyOf = (...outcomes: ContainerOutcome[]) => composer.run(run(outcomes), 'info')?.urgency;
+    const failed = outcome('db', { outcome: 'failed', reason: 'x' });
+    expect(urgencyOf(outcome('web', {}), failed)).toBe('high');
+    expect(urgencyOf(outcome('web', {}), outcome('tv', available))).toBeUndefined();
+    expect(urgencyOf(outcome('tv', available), outcome('db', { outcome: 'deferred', reason: 'x' }))).toBe('low');
+    expect(urgencyOf(outcome('tool', { outcome: 'unknown', reason: 'denied' }))).toBeUndefined();
+    expect(composer.run(run([], { error: 'x' }), 'error')?.urgency).toBe('high');
+  });
+});
+
+describe('a container that only has an update', () => {
+  const skipped = {
+    outcome: 'skipped',
+    reason: 'A newer image of "acme/tv:1" is available; monitored only',
+    image: 'acme/tv:1',
+    from: '1.2.0',
+    to: '1.3.0',
+    sourceUrl: 'https://github.com/acme/tv',
+  } as const;
+
+  test('is told with both versions and the link, as a check has them', () => {
+    const draft = composer.run(run([outcome('tv', skipped)], { imageLabels: new Map() }), 'info')!;
+    expect(draft.text).toContain(
+      '- tv (acme/tv:1): 1.2.0 → 1.3.0; A newer image of "acme/tv:1" is available; monitored only\n' +
+        '  Release notes: https://github.com/acme/tv/releases',
+    );
+    expect(draft.markdown).toContain('1.2.0 → 1.3.0');
+    expect(draft.sections?.[0]?.items[0]?.text).toContain('Release notes: https://github.com/acme/tv/releases');
+  });
+
+  test.each([
+    ['without a newer version', { to: '1.2.0' }],
+    ['with a version that is no plain word', { to: '<b>1.3</b>' }],
+  ])('is told without a change %s', (_, change) => {
+    const { text } = composer.run(run([outcome('tv', { ...skipped, ...change })]), 'info')!;
+    expect(text).toContain('- tv (acme/tv:1): A newer image');
+  });
+
+  test('is told in the time of the reader', () => {
+    const reason = 'but too young: not before 2026-11-27T04:05Z, and not on 2026-07-01T22:30Z';
+    const { text } = composer.run(run([outcome('tv', { outcome: 'deferred', reason })]), 'info')!;
+    expect(text).toContain('not before 2026-11-27 05:05 CET, and not on 2026-07-02 00:30');
+    expect(text).not.toContain('Z');
+  });
+});
+
+describe('a version that failed', () => {
+  const logged = (log: string) =>
+    composer.run(run([outcome('db', { outcome: 'rolled_back', reason: 'It exited with code 1', log })]), 'info')!;
+
+  test.each([
+    ['starting\nfatal: cannot open database\n', ['fatal: cannot open database']],
+    ['FATAL: no space left\nshutting down\nbye\n', ['FATAL: no space left', 'bye']],
+    ['Error: bind: address in use\n  at listen (net.js:1)\n', ['Error: bind: address in use', 'at listen (net.js:1)']],
+    ['panic: nil map\nerror: exit\n\n', ['panic: nil map', 'error: exit']],
+    ['hello\nworld\n', ['world']],
+    ['\n \n', []],
+  ])('is told with the line that killed it: %j', (log, lines) => {
+    expect(logged(log).text.match(/(?<=^ {2}Log: ).*$/gm) ?? []).toEqual(lines);
+  });
+
+  test('has its words escaped, and bounded', () => {
+    const { text, markdown } = logged(`fatal: [x](https://evil.example) *b* ${'y'.repeat(600)}\n`);
+    expect(markdown).toContain(String.raw`Log: fatal: \[x\](https://evil.example) \*b\* y`);
+    expect(/^ {2}Log: .*$/m.exec(text)?.[0].length).toBeLessThan(320);
+  });
 });

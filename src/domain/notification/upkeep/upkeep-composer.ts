@@ -5,31 +5,31 @@ import { mostSevereLevel, isAtLeast, type MessageLevel, type MessageLine } from 
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
-import { messageTitle, type TitleOptions } from '../watchtower/title.ts';
+import { type HeadlineOptions, originOf, outcomeWords, titled, urgencyOf } from './headline.ts';
 import { repairDraft } from './repairs.ts';
 import { type Section, sectionsOf } from './paragraphs.ts';
 import { countsOf, datedSection, escapeMarkdown, markdownSection, plainParagraph, plainSection } from './print.ts';
 
 /** `timeZone`: the IANA name of the time zone in messages. */
-export type UpkeepTextOptions = Omit<TitleOptions, 'product'> & { readonly timeZone: string };
+export type UpkeepTextOptions = HeadlineOptions & { readonly timeZone: string };
 
 /**
  * One message per run: failures that need attention, rollbacks with their reason, updates with their rollback command.
  */
 export function createUpkeepComposer(options: UpkeepTextOptions): Composer {
-  const title = messageTitle({ ...options, product: 'Upkeep' });
+  const origin = originOf(options);
   return {
-    start: (facts, least) => (isAtLeast('info', least) ? startDraft(facts, title, options.timeZone) : undefined),
+    start: (facts, least) => (isAtLeast('info', least) ? startDraft(facts, origin, options.timeZone) : undefined),
     run(facts, least) {
-      const sections = atLeast(sectionsOf(facts), least);
+      const sections = atLeast(sectionsOf(facts, options.timeZone), least);
       if (sections.length === 0 && facts.error === undefined) return undefined;
-      return runDraft(facts, sections, { ...options, title });
+      return runDraft(facts, sections, { ...options, origin });
     },
-    repairs: (facts, least) => repairDraft(facts, { ...options, title }, least),
+    repairs: (facts, least) => repairDraft(facts, { ...options, origin }, least),
   };
 }
 
-function startDraft({ version, schedule, nextRunAtMs, atMs }: StartFacts, title: string, timeZone: string): Draft {
+function startDraft({ version, schedule, nextRunAtMs, atMs }: StartFacts, origin: string, timeZone: string): Draft {
   const next =
     nextRunAtMs === undefined
       ? ''
@@ -38,7 +38,8 @@ function startDraft({ version, schedule, nextRunAtMs, atMs }: StartFacts, title:
   const markdown = escapeMarkdown(text);
   const item = { about: 'start', level: 'info', text: `- ${text}`, markdown: `- ${markdown}`, atMs } as const;
   return {
-    title,
+    title: titled(origin, 'Upkeep has started'),
+    origin,
     text,
     markdown,
     level: 'info',
@@ -57,18 +58,24 @@ function atLeast(sections: readonly Section[], least: MessageLevel): readonly Se
 function runDraft(
   facts: RunFacts,
   sections: readonly Section[],
-  { title, timeZone }: { readonly title: string; readonly timeZone: string },
+  { origin, timeZone }: { readonly origin: string; readonly timeZone: string },
 ): Draft {
   const error = facts.error === undefined ? undefined : `The run failed: ${printable(facts.error, 1000)}`;
+  // Of outcomes below the level, the title says nothing.
+  const shown = new Set(sections.flatMap(({ paragraphs }) => paragraphs.map(({ about }) => about)));
+  const told = { ...facts, news: new Set([...facts.news].filter((key) => shown.has(key))) };
+  const urgency = urgencyOf(told);
   const summary = error ?? summaryOf(facts);
   const atMs = facts.endedAtMs;
   const first: MessageLine = { level: error === undefined ? 'info' : 'error', text: summary, atMs };
   const lines = sections.flatMap(({ paragraphs }) =>
     paragraphs.map((one): MessageLine => ({ level: one.level, text: plainParagraph(one).join('\n'), atMs })),
   );
-  const when = formatMoment(new Moment(atMs, timeZone), 'Mon 2 Jan 15:04');
+  const when = formatMoment(new Moment(atMs, timeZone), 'Mon 2 Jan 15:04 MST');
   return {
-    title,
+    title: titled(origin, outcomeWords(told)),
+    origin,
+    ...(urgency && { urgency }),
     text: [summary, ...sections.flatMap(plainSection)].join('\n'),
     markdown: [escapeMarkdown(summary), ...sections.flatMap(markdownSection)].join('\n'),
     level: mostSevereLevel([first, ...lines]),

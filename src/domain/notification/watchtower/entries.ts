@@ -4,7 +4,7 @@ import type { MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { type Category, categoryOf, isCooling, latestOf } from './category.ts';
-import { cooldownFields, type RunTime } from './report.ts';
+import { cooldownFields, reasonWithLog, type RunTime } from './report.ts';
 
 /** One element of `.Entries` in templates of the Watchtower family. */
 export type Entry = {
@@ -50,7 +50,8 @@ function cooldownEntry(container: ContainerOutcome, category: Category, at: RunT
 }
 
 function entriesOfContainer(container: ContainerOutcome, facts: RunFacts): Entry[] {
-  const { name, image, reason } = container;
+  const { name, image } = container;
+  const reason = reasonWithLog(container);
   const { began, ended } = timesOf(container, facts);
   const id = shortId(container.containerId ?? '');
   const old = { container: name, ...(id !== '' && { id }) };

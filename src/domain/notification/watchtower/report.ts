@@ -1,6 +1,7 @@
 import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
 import type { ContainerOutcome } from '../../run/session.ts';
 import { shortId } from '../../container/container.ts';
+import { telltaleLines } from '../../text/log-tail.ts';
 import { formatDuration } from '../../text/duration.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { Moment, zeroUnixMs } from '../template/time/moment.ts';
@@ -43,7 +44,8 @@ export function reportOf(
 }
 
 function containerItem(outcome: ContainerOutcome, category: Category, at: RunTime): Struct {
-  const { name, reason, oldImageId, containerId = '', newContainerId = '' } = outcome;
+  const { name, oldImageId, containerId = '', newContainerId = '' } = outcome;
+  const reason = reasonWithLog(outcome);
   const isWell = category === 'Updated' || category === 'Restarted' || category === 'Fresh' || category === 'Stale';
   const [error, latest, imageName] = [isWell ? '' : reason, latestOf(outcome) || oldImageId, imageNameOf(outcome)];
   const fields = {
@@ -82,6 +84,11 @@ function containerItem(outcome: ContainerOutcome, category: Category, at: RunTim
     json: new Map(Object.entries(json)),
     porcelain: new Struct('container', porcelain),
   });
+}
+
+/** The reason, with the lines of the log that explain it. */
+export function reasonWithLog({ reason, log = '' }: ContainerOutcome): string {
+  return [reason, ...telltaleLines(log)].join(': ');
 }
 
 /** The fields of a container in a template. Without a cooldown they are empty, and the time is Go's zero time. */

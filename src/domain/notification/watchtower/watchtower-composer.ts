@@ -42,7 +42,9 @@ export function createWatchtowerComposer(options: WatchtowerTextOptions): Compos
       content.report !== undefined && content.report.failed > 0 ? 'error' : mostSevereLevel(content.entries);
     const hasLines = own === undefined && !options.report;
     const lines = hasLines ? linesOf(content.entries, options) : [];
-    return { title: messageTitle(options), text, ...(isOwn && { isFromTemplate: isOwn }), level, lines };
+    const urgency = level === 'error' ? 'high' : content.isCalm ? 'low' : undefined;
+    const title = messageTitle(options);
+    return { title, text, ...(isOwn && { isFromTemplate: isOwn }), level, ...(urgency && { urgency }), lines };
   }
 
   function renderText(content: MessageData): { readonly text: string; readonly isOwn: boolean } {
@@ -98,7 +100,13 @@ function readOwnTemplate(
   return render;
 }
 
-type MessageData = { readonly entries: readonly Entry[]; readonly report: Report | undefined; readonly atMs: number };
+type MessageData = {
+  readonly entries: readonly Entry[];
+  readonly report: Report | undefined;
+  /** Nothing has changed. */
+  readonly isCalm?: boolean;
+  readonly atMs: number;
+};
 
 function startData(facts: StartFacts, least: MessageLevel, { timeZone }: WatchtowerTextOptions): MessageData {
   return { entries: filtered(startEntries(facts, timeZone), least), report: undefined, atMs: facts.atMs };
@@ -107,7 +115,8 @@ function startData(facts: StartFacts, least: MessageLevel, { timeZone }: Watchto
 function runData(facts: RunFacts, least: MessageLevel, options: WatchtowerTextOptions): MessageData {
   const isReported = options.report && facts.purpose === 'update';
   const entries = filtered(entriesOf(facts, options.timeZone), least);
-  return { entries, report: isReported ? reportOf(facts, options.timeZone) : undefined, atMs: facts.endedAtMs };
+  const isCalm = !facts.containers.some(({ outcome }) => outcome === 'updated' || outcome === 'restarted');
+  return { entries, report: isReported ? reportOf(facts, options.timeZone) : undefined, isCalm, atMs: facts.endedAtMs };
 }
 
 /** The family has no line for repairs. */

@@ -14,7 +14,7 @@ import { titleOf } from '../../service/texts.ts';
 const parameters = {
   chats: list('numbers of chats, `@channel`, or `CHAT:TOPIC`', { aliases: ['channels'], isRequired: true }),
   preview: flag('previews of links', true),
-  notification: flag('a sound', true),
+  notification: flag('a sound; without it none if nothing has changed', true),
   parsemode: choice(
     'how the text of your own template is marked up',
     ['None', 'Markdown', 'HTML', 'MarkdownV2'],
@@ -35,29 +35,31 @@ export const telegram = defineService({
     return { token: requiredMatch(`${user}:${password}`, /^\d+:[\w-]+$/, 'the token (before the @)') };
   },
   secrets: ({ address: { token } }) => [token, token.replace(/^\d+:/, '')],
-  open({ address, values }) {
+  open({ address, values, given }) {
     const url = `https://api.telegram.org/bot${address.token}/sendMessage`;
     return {
       judge: expectField('ok', true),
       requests: (message) =>
         values.chats.flatMap((to) => {
           const [, chat = to, topic] = /^(.+?):(\d+)$/.exec(to) ?? [];
-          return textsOf(message).map((each) => part(to, chat, topic, each));
+          const isSilent = given.has('notification') ? !values.notification : message.urgency === 'low';
+          return textsOf(message).map((each) => part({ to, chat, topic, isSilent }, each));
         }),
     };
 
-    function part(to: string, chat: string, topic: string | undefined, { body, mode }: Marked): Part {
+    function part(receiver: Receiver, { body, mode }: Marked): Part {
+      const { to, chat, topic, isSilent } = receiver;
       const request = jsonPost(url, {
         chat_id: chat,
         text: body,
         parse_mode: mode === 'None' ? undefined : mode,
         message_thread_id: topic === undefined ? undefined : Number(topic),
         disable_web_page_preview: !values.preview,
-        disable_notification: !values.notification,
+        disable_notification: isSilent,
       });
       if (mode === 'None') return { ...request, to };
       const plain = (answer: HttpAnswer): Part | undefined =>
-        /can't parse entities/i.test(answerText(answer)) ? part(to, chat, topic, { body, mode: 'None' }) : undefined;
+        /can't parse entities/i.test(answerText(answer)) ? part(receiver, { body, mode: 'None' }) : undefined;
       return { ...request, to, otherwise: plain };
     }
 
@@ -75,6 +77,13 @@ export const telegram = defineService({
     }
   },
 });
+
+type Receiver = {
+  readonly to: string;
+  readonly chat: string;
+  readonly topic: string | undefined;
+  readonly isSilent: boolean;
+};
 
 type Marked = { readonly body: string; readonly mode: 'None' | 'Markdown' | 'HTML' | 'MarkdownV2' };
 

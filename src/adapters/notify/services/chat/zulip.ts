@@ -1,4 +1,4 @@
-import { choice, flag, list, text } from '../../url/parameters.ts';
+import { choice, essential, flag, list, text } from '../../url/parameters.ts';
 import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { formPost } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
@@ -15,7 +15,9 @@ const parameters = {
   stream: text('channel that gets the message'),
   topic: text('of the message; the title by default'),
   title: text('of the message'),
-  type: choice('to a channel or to people', ['channel', 'direct'], 'channel', { stream: 'channel', private: 'direct' }),
+  type: essential(
+    choice('to a channel or to people', ['channel', 'direct'], 'channel', { stream: 'channel', private: 'direct' }),
+  ),
   to: list('mail addresses or ids of people, for type=direct'),
   read_by_sender: flag('the message counts as read by the bot', false),
 };

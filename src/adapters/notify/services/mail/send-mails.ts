@@ -27,6 +27,7 @@ export type Mail = {
   readonly subject: string;
   readonly text: string;
   readonly html: string | undefined;
+  readonly priority: 'high' | 'low' | undefined;
   readonly atMs: number;
 };
 
@@ -129,7 +130,7 @@ async function toEach(connection: SMTPConnection, { mail, to: recipients, accept
 }
 
 /** Each attempt has the same `Message-ID`, so a mailbox recognises a repeat. */
-function compose({ id, from, subject, text, html, atMs }: Mail, to: string): Promise<Buffer> {
+function compose({ id, from, subject, text, html, priority, atMs }: Mail, to: string): Promise<Buffer> {
   const unique = createHash('sha256').update(`${id}\n${to}`).digest('hex').slice(0, 32);
   return new MailComposer({
     from: { name: headerLine(from.name), address: from.address },
@@ -139,12 +140,19 @@ function compose({ id, from, subject, text, html, atMs }: Mail, to: string): Pro
     messageId: `<${unique}@upkeep>`,
     text,
     ...(html === undefined ? {} : { html }),
+    ...(priority === undefined ? {} : { headers: priorityHeaders[priority] }),
     disableFileAccess: true,
     disableUrlAccess: true,
   })
     .compile()
     .build();
 }
+
+/** Mail programs read one or another of these. */
+const priorityHeaders = {
+  high: { 'X-Priority': '1 (Highest)', 'X-MSMail-Priority': 'High', Importance: 'High' },
+  low: { 'X-Priority': '5 (Lowest)', 'X-MSMail-Priority': 'Low', Importance: 'Low' },
+} as const;
 
 type Callback<Value> = (error?: Error | null, value?: Value) => void;
 

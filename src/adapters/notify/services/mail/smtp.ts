@@ -1,12 +1,11 @@
-import type { Message } from '../../../../domain/notification/message.ts';
-import { escapeHtml } from '../../../../domain/notification/template/format/escape.ts';
 import { parseDuration } from '../../../../domain/text/duration.ts';
-import { choice, define, flag, list, text, type Parameter } from '../../url/parameters.ts';
+import { choice, define, essential, flag, list, text, type Parameter } from '../../url/parameters.ts';
 import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { endpointOf, required } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { createAcceptedParts } from '../../wire/accepted-parts.ts';
 import { titleOf } from '../../service/texts.ts';
+import { htmlOf } from './mail-html.ts';
 import type { MailServer } from './send-mails.ts';
 
 const parameters = {
@@ -14,14 +13,18 @@ const parameters = {
   toaddresses: list('recipients; each gets a separate mail', { aliases: ['to'], isRequired: true }),
   fromname: text('name of the sender'),
   subject: text('for messages without a title', { aliases: ['title'], fallback: 'Upkeep' }),
-  auth: choice(
-    'login method; Unknown is Plain with a user, else None',
-    ['Unknown', 'None', 'Plain', 'Login', 'CRAMMD5', 'OAuth2'],
-    'Unknown',
+  auth: essential(
+    choice(
+      'login method; Unknown is Plain with a user, else None',
+      ['Unknown', 'None', 'Plain', 'Login', 'CRAMMD5', 'OAuth2'],
+      'Unknown',
+    ),
   ),
-  encryption: choice('Auto is ImplicitTLS on port 465', ['Auto', 'None', 'ExplicitTLS', 'ImplicitTLS'], 'Auto'),
+  encryption: essential(
+    choice('Auto is ImplicitTLS on port 465', ['Auto', 'None', 'ExplicitTLS', 'ImplicitTLS'], 'Auto'),
+  ),
   usestarttls: flag('upgrade to TLS if the server offers it', true, ['starttls']),
-  requirestarttls: flag('send nothing without TLS', false),
+  requirestarttls: essential(flag('send nothing without TLS', false)),
   skiptlsverify: flag('accept any certificate', false),
   usehtml: flag('also send the text as HTML', false),
   clienthost: text('name in EHLO; `auto` is the name of this machine', { fallback: 'localhost' }),
@@ -71,6 +74,7 @@ export const smtp = defineService({
           subject: titleOf(message, values.subject),
           text: message.text,
           html: values.usehtml ? htmlOf(message) : undefined,
+          priority: message.urgency,
           atMs: message.createdAtMs,
         };
         const job = { server, mail, to, accepted: progress.of(message.id), contextFor: deps.contextFor };
@@ -81,11 +85,6 @@ export const smtp = defineService({
     };
   },
 });
-
-/** The HTML of a user's own template stays as it is. */
-function htmlOf({ text, isFromTemplate }: Message): string {
-  return `<pre>${isFromTemplate === true ? text : escapeHtml(text)}</pre>`;
-}
 
 /** A `+` in the query means a space, but an address contains no space. */
 function withPlus(written: string): string {

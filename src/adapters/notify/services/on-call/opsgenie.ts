@@ -15,7 +15,11 @@ const parameters = {
   details: list('`key:value` pairs'),
   entity: text('the subject of the alert'),
   source: text('origin of the alert'),
-  priority: choice('of the alert', ['P1', 'P2', 'P3', 'P4', 'P5'], 'P3'),
+  priority: choice(
+    'by default P2 for a failure, P5 if nothing has changed, else that of the team',
+    ['P1', 'P2', 'P3', 'P4', 'P5'],
+    undefined,
+  ),
   note: text('added to the alert'),
   user: text('user that creates the alert'),
   title: text('the first line'),
@@ -31,7 +35,7 @@ export const opsgenie = defineService({
   parameters,
   readAddress: (parts) => ({ server: serverOf(parts, '443'), key: required(parts.segments[0], 'the API key') }),
   secrets: ({ address }) => [address.key],
-  open({ address: { server, key }, values, given }) {
+  open({ address: { server, key }, values }) {
     return {
       requests(message) {
         const { title, text: words } = writtenFor('opsgenie', message, values.title);
@@ -48,7 +52,7 @@ export const opsgenie = defineService({
           details: values.details.length === 0 ? undefined : Object.fromEntries(values.details.map(pair)),
           entity: orNone(values.entity),
           source: orNone(values.source),
-          priority: given.has('priority') ? values.priority : undefined,
+          priority: values.priority ?? { high: 'P2', low: 'P5', usual: undefined }[message.urgency ?? 'usual'],
           note: orNone(values.note),
           user: orNone(values.user),
         };

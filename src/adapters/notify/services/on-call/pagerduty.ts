@@ -1,6 +1,5 @@
-import { choice, jsonObject, text } from '../../url/parameters.ts';
+import { choice, define, jsonObject, text, type Parameter } from '../../url/parameters.ts';
 import { authorityOf } from '../../url/parts.ts';
-import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
 import { isJsonObject, parseJson } from '../../../../domain/text/json-value.ts';
@@ -9,12 +8,12 @@ import { defineService } from '../../service/service.ts';
 import { titledText } from '../../service/texts.ts';
 
 const parameters = {
-  severity: choice('of the event', ['critical', 'error', 'warning', 'info'], 'error'),
+  severity: choice('by default error for a failure, else info', ['critical', 'error', 'warning', 'info'], undefined),
   source: text('origin of the event', { fallback: 'default' }),
   action: choice('of the event', ['trigger', 'acknowledge', 'resolve'], 'trigger'),
   dedup_key: text('events with the same key are one alert; by default each message triggers its own'),
   details: jsonObject('of the event'),
-  contexts: text('`link:URL,image:URL`, or a list in JSON'),
+  contexts: contexts('`link:URL,image:URL`, or a list in JSON'),
   client: text('name of the monitoring client'),
   client_url: text('address of the monitoring client'),
 };
@@ -27,14 +26,14 @@ export const pagerduty = defineService({
   about: 'The key belongs to an "Events API V2" integration and has 32 hex digits.',
   example: 'pagerduty://events.pagerduty.com/7b3f9a1c5e8d4f6092a4b6c8d0e1f2a3?severity=warning',
   parameters,
-  readAddress(parts, { contexts }) {
+  readAddress(parts) {
     const isAlone = parts.segments.length === 0;
     const server = authorityOf({ host: isAlone || parts.host === '' ? usualHost : parts.host, port: parts.port });
     const key = requiredMatch(isAlone ? parts.host : parts.segments[0], /^[0-9a-f]{32}$/i, 'the integration key');
-    return { server, key, contexts: readContexts(contexts) };
+    return { server, key };
   },
   secrets: ({ address }) => [address.key],
-  open: ({ address: { server, key, contexts }, values }) => ({
+  open: ({ address: { server, key }, values }) => ({
     requests(message) {
       const whole = titledText(message);
       const summary = cutLine(whole, summaryLimit);
@@ -44,10 +43,15 @@ export const pagerduty = defineService({
       const body = {
         routing_key: key,
         event_action: values.action,
-        payload: { summary, severity: values.severity, source: values.source, custom_details: details },
+        payload: {
+          summary,
+          severity: values.severity ?? (message.urgency === 'high' ? 'error' : 'info'),
+          source: values.source,
+          custom_details: details,
+        },
         // The service takes an event that is sent again for the same alert. Other actions need the key of an alert.
         dedup_key: orNone(values.dedup_key === '' && values.action === 'trigger' ? message.id : values.dedup_key),
-        ...contexts,
+        ...readContexts(values.contexts),
         client: orNone(values.client),
         client_url: orNone(values.client_url),
       };
@@ -60,6 +64,14 @@ const usualHost = 'events.pagerduty.com';
 const summaryLimit = { max: 1024, unit: 'characters' } as const;
 /** An event may have 512 kB. */
 const detailsLimit = { max: 100_000, unit: 'bytes' } as const;
+
+function contexts(about: string): Parameter<string> {
+  const read = (given: string): string => {
+    readContexts(given);
+    return given;
+  };
+  return define({ kind: 'list', about, fallback: '', print: (value) => value, read });
+}
 
 /** Undefined fields are omitted. */
 type Contexts = { readonly links: readonly object[] | undefined; readonly images: readonly object[] | undefined };
@@ -77,7 +89,7 @@ function shortList(written: string): readonly Context[] {
   if (written === '') return [];
   return written.split(/,(?=(?:link|image):)/).map((each) => {
     const [, kind, address] = /^(link|image):(\S+)$/.exec(each.trim()) ?? [];
-    if (kind === undefined) throw new InvalidUrlError('the key "contexts"', 'is no list of link:URL and image:URL');
+    if (kind === undefined) throw new Error('is no list of link:URL and image:URL');
     return kind === 'link' ? { type: kind, href: address } : { type: 'image', src: address };
   });
 }
@@ -85,7 +97,7 @@ function shortList(written: string): readonly Context[] {
 function parsedList(written: string): readonly Context[] {
   const value = parseJson(written);
   if (Array.isArray(value) && value.every(isContext)) return value;
-  throw new InvalidUrlError('the key "contexts"', 'is no list of links and images in JSON');
+  throw new Error('is no list of links and images in JSON');
 }
 
 function isContext(value: unknown): value is Context {

@@ -1,6 +1,6 @@
 import type { Message } from '../../../../domain/notification/message.ts';
-import { flag, text } from '../../url/parameters.ts';
-import { InvalidUrlError } from '../../url/invalid-url-error.ts';
+import { choice, define, flag, text, type Parameter } from '../../url/parameters.ts';
+import { cutText } from '../../wire/split.ts';
 import { basicLogin } from '../../wire/headers.ts';
 import { serverOf } from '../../service/address.ts';
 import { defineService, type Part } from '../../service/service.ts';
@@ -15,19 +15,16 @@ export const generic = defineService({
     'Keys that are not in the table are forwarded; write `__title` to forward a `title`. `@Name=value` is a header, `$name=value` a further field of the JSON object. A plain `https://…` means `generic+https://…`.',
   example: 'generic+https://hooks.example.com/api/upkeep?template=json&@X-Api-Key=key-90210-abcdef&$node=vm1&room=7',
   parameters: {
-    template: text('empty: the text is the body; `json`: an object of all fields'),
+    template: choice('without it the text is the body; `json`: an object of all fields', ['json'], undefined),
     messagekey: text('field of the text', { fallback: 'message' }),
     titlekey: text('field of the title', { fallback: 'title' }),
     contenttype: text('used with a template', { fallback: 'application/json' }),
-    method: text('of the request', { fallback: 'POST' }),
+    method: method('of the request; with GET, the text is in the query, too'),
     disabletls: flag('plain http', false),
     title: text('no effect; kept for old URLs'),
   },
   otherKeys: 'forwarded',
-  readAddress(parts, values) {
-    if (!/^[a-z]{1,16}$/i.test(values.method)) throw new InvalidUrlError('the key "method"', 'is no method of HTTP');
-    if (!['', 'json'].includes(values.template.toLowerCase()))
-      throw new InvalidUrlError('the key "template"', 'is not json, the only template');
+  readAddress(parts) {
     return { server: serverOf(parts), user: parts.user, password: parts.password, path: parts.path };
   },
   secrets: ({ parts, others }) => [
@@ -43,7 +40,7 @@ export const generic = defineService({
     return { requests: (message) => [requestOf(message)] };
 
     function requestOf(message: Message): Part {
-      const isJson = values.template !== '';
+      const isJson = values.template === 'json';
       const type = isJson ? values.contenttype : 'text/plain';
       const headers = {
         'content-type': type,
@@ -51,9 +48,14 @@ export const generic = defineService({
         ...(user + password === '' ? {} : { authorization: basicLogin(user, password) }),
         ...Object.fromEntries(own),
       };
-      const method = values.method.toUpperCase();
+      const { method } = values;
       const body = isJson ? JSON.stringify(sorted(fieldsOf(message))) : message.text;
-      return method === 'GET' || method === 'HEAD' ? { method, url, headers } : { method, url, headers, body };
+      if (method !== 'GET' && method !== 'HEAD') return { method, url, headers, body };
+      // Shoutrrr sends a body with GET, which many servers do not read. HEAD has none.
+      const asked = new URL(url);
+      for (const [key, value] of Object.entries(fieldsOf(message)))
+        if (!asked.searchParams.has(key)) asked.searchParams.append(key, cutText(value, queryLimit));
+      return method === 'HEAD' ? { method, url: asked, headers } : { method, url: asked, headers, body };
     }
 
     function fieldsOf(message: Message): Readonly<Record<string, string>> {
@@ -63,6 +65,22 @@ export const generic = defineService({
     }
   },
 });
+
+/** Percent-encoding may triple it, and servers accept addresses of 8 kB. */
+const queryLimit = { max: 2000, unit: 'bytes' } as const;
+
+function method(about: string): Parameter<string> {
+  return define({
+    kind: 'method of HTTP',
+    about,
+    fallback: 'POST',
+    print: (value) => value,
+    read(given) {
+      if (/^[a-z]{1,16}$/i.test(given.trim())) return given.trim().toUpperCase();
+      throw new Error('is no method of HTTP');
+    },
+  });
+}
 
 /** `@acceptLanguage` becomes `accept-language`. A name with a dash is used as written. */
 function headerName(key: string): string {

@@ -38,6 +38,30 @@ describe('a webhook of your own gets', () => {
         ],
       },
       {
+        name: 'the text in the query too with GET, whose body many servers do not read',
+        url: 'generic://hooks.example.com/api/upkeep?method=get&room=7',
+        requests: [
+          {
+            method: 'GET',
+            url: `${url}?room=7&title=Updates+on+h1&message=web+was+updated`,
+            headers: { 'content-type': 'text/plain' },
+            text,
+          },
+        ],
+      },
+      {
+        name: 'an object and the same fields in the query with GET, but for those that the URL has',
+        url: 'generic://hooks.example.com/api/upkeep?method=GET&template=json&messagekey=msg&$node=vm1&__title=mine',
+        requests: [
+          {
+            method: 'GET',
+            url: `${url}?title=mine&node=vm1&msg=web+was+updated`,
+            headers: { accept: 'application/json' },
+            json: { msg: text, node: 'vm1', title },
+          },
+        ],
+      },
+      {
         name: 'the text at a plain address, with its login',
         url: 'https://me:pass@hooks.example.com/api/upkeep',
         requests: [{ url, headers: { 'content-type': 'text/plain', authorization: `Basic ${btoa('me:pass')}` }, text }],

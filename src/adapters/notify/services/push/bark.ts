@@ -23,6 +23,11 @@ export const bark = defineService({
     url: text('address that a tap opens'),
     category: text('reserved by the app'),
     copy: text('text to copy'),
+    level: choice(
+      'by default timeSensitive for a failure, passive if nothing has changed, else active',
+      ['active', 'timeSensitive', 'passive', 'critical'],
+      undefined,
+    ),
   },
   readAddress: (parts) => ({
     server: serverOf(parts),
@@ -44,6 +49,7 @@ export const bark = defineService({
         url: orNone(values.url),
         category: orNone(values.category),
         copy: orNone(values.copy),
+        level: values.level ?? { high: 'timeSensitive', low: 'passive', usual: undefined }[message.urgency ?? 'usual'],
       }),
     ],
   }),

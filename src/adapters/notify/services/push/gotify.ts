@@ -1,6 +1,6 @@
+import type { Message } from '../../../../domain/notification/message.ts';
 import { isJsonObject } from '../../../../domain/text/json-value.ts';
-import { flag, integer, jsonObject, text } from '../../url/parameters.ts';
-import { InvalidUrlError } from '../../url/invalid-url-error.ts';
+import { define, flag, integer, jsonObject, text, type Parameter } from '../../url/parameters.ts';
 import { formOf, jsonPost, orNone } from '../../wire/bodies.ts';
 import { expectJson } from '../../wire/check-answer.ts';
 import { required, pathOf, serverOf } from '../../service/address.ts';
@@ -17,20 +17,23 @@ export const gotify = defineService({
   example: 'gotify://push.example.com/AzyoeNS.D4iJLVa?priority=5',
   parameters: {
     title: text('of the message', { fallback: 'Upkeep' }),
-    priority: integer('of the message', { fallback: 0, min: -2, max: 10 }),
+    priority: integer('by default 8 for a failure, 2 if nothing has changed, else the default of the application', {
+      min: -2,
+      max: 10,
+    }),
     disabletls: flag('plain http', false),
     insecureskipverify: flag('accept any certificate', false),
     useheader: flag('send the token in a header, not in the query', false),
-    date: text('`2026-11-22T06:00:00Z`, or Unix seconds'),
+    date: date('`2026-11-22T06:00:00Z`, or Unix seconds'),
     extras: jsonObject('for Gotify clients, such as `{"client::display":{"contentType":"text/markdown"}}`'),
   },
-  readAddress(parts, values) {
+  readAddress(parts) {
     const path = [...parts.segments];
     const token = required(path.pop(), 'the token');
-    return { server: serverOf(parts), path: pathOf(path), token, date: isoDate(values.date) };
+    return { server: serverOf(parts), path: pathOf(path), token };
   },
   secrets: ({ address }) => [address.token],
-  open({ address: { server, path, token, date }, values }) {
+  open({ address: { server, path, token }, values }) {
     const query = values.useheader ? '' : `?${String(formOf({ token }))}`;
     const url = `${values.disabletls ? 'http' : 'https'}://${server}${path}/message${query}`;
     const headers = values.useheader ? { 'x-gotify-key': token } : {};
@@ -42,8 +45,8 @@ export const gotify = defineService({
         const body = {
           message: rendersMarkdown(extras) ? writtenFor('gotify', message).text : plainFor('gotify', message),
           title: titleOf(message, values.title),
-          priority: values.priority,
-          date: orNone(date),
+          priority: values.priority ?? priorityOf(message),
+          date: orNone(values.date),
           extras: Object.keys(extras).length === 0 ? undefined : extras,
         };
         return [{ ...jsonPost(url, body, headers), skipsVerification: values.insecureskipverify }];
@@ -52,12 +55,21 @@ export const gotify = defineService({
   },
 });
 
+/** Undefined: the application's own, which the server sets. A priority of 8 alarms, one below 4 makes no sound. */
+function priorityOf({ urgency }: Pick<Message, 'urgency'>): number | undefined {
+  return urgency === undefined ? undefined : { high: 8, low: 2 }[urgency];
+}
+
+function date(about: string): Parameter<string> {
+  return define({ kind: 'date', about, fallback: '', print: (value) => value, read: isoDate });
+}
+
 /** Gotify accepts RFC 3339 only. */
 function isoDate(written: string): string {
   if (written === '') return '';
   const isSeconds = /^\d{1,11}$/.test(written);
   const ms = isSeconds ? Number(written) * 1000 : Date.parse(written.replace(/^(\d{4}-\d\d-\d\d) /, '$1T'));
-  if (Number.isNaN(ms)) throw new InvalidUrlError('the key "date"', 'is no date');
+  if (Number.isNaN(ms)) throw new Error('is no date');
   return /T.*(?:Z|[+-]\d\d:\d\d)$/i.test(written) ? written : new Date(ms).toISOString();
 }
 

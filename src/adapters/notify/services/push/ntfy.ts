@@ -1,3 +1,4 @@
+import type { Message } from '../../../../domain/notification/message.ts';
 import { choice, flag, list, text } from '../../url/parameters.ts';
 import { basicLogin, headerText } from '../../wire/headers.ts';
 import { messagePieces } from '../../wire/split.ts';
@@ -16,14 +17,19 @@ export const ntfy = defineService({
   example: 'ntfy://:tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2@ntfy.example.com/upkeep?priority=high&tags=whale',
   parameters: {
     title: text('of the message'),
-    priority: choice('of the message', ['Min', 'Low', 'Default', 'High', 'Max'], 'Default', {
-      '1': 'Min',
-      '2': 'Low',
-      '3': 'Default',
-      '4': 'High',
-      '5': 'Max',
-      urgent: 'Max',
-    }),
+    priority: choice(
+      'by default High for a failure, Low if nothing has changed',
+      ['Min', 'Low', 'Default', 'High', 'Max'],
+      undefined,
+      {
+        '1': 'Min',
+        '2': 'Low',
+        '3': 'Default',
+        '4': 'High',
+        '5': 'Max',
+        urgent: 'Max',
+      },
+    ),
     tags: list('tags and emojis'),
     actions: list('buttons', { separator: ';' }),
     click: text('address that a click opens'),
@@ -58,7 +64,7 @@ export const ntfy = defineService({
         const headers = given({
           'content-type': `text/${values.markdown ? 'markdown' : 'plain; charset=utf-8'}`,
           title: headerText(titleOf(message, values.title)),
-          priority: values.priority === 'Default' ? '' : values.priority.toLowerCase(),
+          priority: priorityOf(values.priority, message),
           tags: headerText(values.tags.join(',')),
           delay: headerText(values.delay),
           actions: headerText(values.actions.join('; ')),
@@ -83,6 +89,10 @@ export const ntfy = defineService({
     };
   },
 });
+
+function priorityOf(given: string | undefined, { urgency }: Pick<Message, 'urgency'>): string {
+  return given === 'Default' ? '' : (given?.toLowerCase() ?? urgency ?? '');
+}
 
 /** For longer texts the server makes an attachment: https://docs.ntfy.sh/publish/#limitations */
 const textLimit = { max: 4096, unit: 'bytes' } as const;

@@ -19,7 +19,7 @@ export const pushover = defineService({
     'pushover://shoutrrr:azGDORePK8gMaC0QOYAMyEEuzJnyUi@uQiRzpo4DXghDmr9QzzfQu27cmVRsG/?devices=phone&priority=1',
   parameters: {
     devices: list('names of devices; all by default'),
-    priority: integer('of the message', { fallback: 0, min: -2, max: 2 }),
+    priority: integer('by default 1 for a failure, -1 if nothing has changed, else 0', { min: -2, max: 2 }),
     title: text('of the message'),
     encryptionkey: text('64 hex digits, for end-to-end encryption', { aliases: ['key'], isSecret: true }),
     retry: integer('seconds between two alarms of priority 2', { fallback: 60, min: 30, max: 10_800 }),
@@ -50,7 +50,7 @@ export const pushover = defineService({
             message: seal(piece === '' ? ' ' : piece),
             device: orNone(values.devices.join(',')),
             title: title === '' ? undefined : seal(title),
-            priority: values.priority === 0 ? undefined : String(values.priority),
+            priority: priorityOf(values.priority ?? { high: 1, low: -1, usual: 0 }[message.urgency ?? 'usual']),
             retry: isAlarm ? String(values.retry) : undefined,
             expire: isAlarm ? String(values.expire) : undefined,
             encrypted: key === undefined ? undefined : '1',
@@ -60,6 +60,11 @@ export const pushover = defineService({
     };
   },
 });
+
+/** Undefined: 0, which is the default. */
+function priorityOf(priority: number): string | undefined {
+  return priority === 0 ? undefined : String(priority);
+}
 
 /** https://pushover.net/api#limits */
 const textLimit = { max: 1024, unit: 'characters' } as const;

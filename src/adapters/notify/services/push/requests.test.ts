@@ -2,7 +2,7 @@ import { createDecipheriv, createHmac } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { describeRequests } from '../../../../../test/support/notify/notify-cases.ts';
-import { startRig } from '../../../../../test/support/notify/notify-rig.ts';
+import { startRig, type Received } from '../../../../../test/support/notify/notify-rig.ts';
 
 const [title, text] = ['Updates on h1', 'web was updated'];
 
@@ -30,7 +30,6 @@ describe('Gotify gets', () => {
             json: {
               message: text,
               title: 'mine',
-              priority: 0,
               date: '2026-11-22T07:00:13.000Z',
               extras: { a: { b: 1 } },
             },
@@ -47,7 +46,6 @@ describe('Gotify gets', () => {
             json: {
               message: '**web**',
               title,
-              priority: 0,
               extras: { 'client::display': { contentType: 'text/markdown' } },
             },
           },
@@ -108,7 +106,25 @@ describe('ntfy gets', () => {
         ],
       },
       {
-        name: 'Markdown',
+        name: 'plain text, unless its URL asks for Markdown',
+        url: 'ntfy://ntfy.example.com/upkeep',
+        message: { markdown: '**web**' },
+        requests: [{ url: 'https://ntfy.example.com/upkeep', headers: { ...plain, title }, text }],
+      },
+      {
+        name: 'the Markdown of a message, if its URL asks for it',
+        url: 'ntfy://ntfy.example.com/upkeep?markdown=yes',
+        message: { markdown: String.raw`- **web**: a\_b \<b\>` },
+        requests: [
+          {
+            url: 'https://ntfy.example.com/upkeep',
+            headers: { 'content-type': 'text/markdown', title },
+            text: String.raw`- **web**: a\_b \<b\>`.replace('<', '<\u200b'),
+          },
+        ],
+      },
+      {
+        name: 'the Markdown of an own template',
         url: 'ntfy://ntfy.example.com/upkeep?markdown=yes&title=mine',
         message: { title: '', text: '**web**', isFromTemplate: true },
         requests: [
@@ -314,3 +330,42 @@ function decrypted(sealed: string, hexKey: string): string {
   const cipher = createDecipheriv('aes-256-cbc', key, signed.subarray(0, 16));
   return gunzipSync(Buffer.concat([cipher.update(signed.subarray(16)), cipher.final()])).toString();
 }
+
+describe('the priority of a failure, of a message as usual, and of a check', () => {
+  const json = (body: string): unknown => JSON.parse(body);
+  const field = (name: string) => (request: Received) => Reflect.get(Object(json(request.body)), name) as unknown;
+  const form = (name: string) => (request: Received) => new URLSearchParams(request.body).get(name) ?? undefined;
+  const pagerduty = (request: Received) => Reflect.get(Object(field('payload')(request)), 'severity') as unknown;
+  const telegram = 'telegram://1:abcdefgh@telegram?chats=1';
+  const ofUrl: readonly (readonly [string, (request: Received) => unknown, readonly unknown[]])[] = [
+    ['gotify://push.example.com/Tok1', field('priority'), [8, undefined, 2]],
+    ['gotify://push.example.com/Tok1?priority=0', field('priority'), [0, 0, 0]],
+    ['gotify://push.example.com/Tok1?priority=5', field('priority'), [5, 5, 5]],
+    ['ntfy://ntfy.example.com/t', ({ headers }) => headers['priority'], ['high', undefined, 'low']],
+    [
+      'ntfy://ntfy.example.com/t?priority=default',
+      ({ headers }) => headers['priority'],
+      [undefined, undefined, undefined],
+    ],
+    ['ntfy://ntfy.example.com/t?priority=5', ({ headers }) => headers['priority'], ['max', 'max', 'max']],
+    ['pushover://x:azGDORePK8gMaC0Q@uQiRzpo4DXghDmr9', form('priority'), ['1', undefined, '-1']],
+    ['pushover://x:azGDORePK8gMaC0Q@uQiRzpo4DXghDmr9/?priority=0', form('priority'), [undefined, undefined, undefined]],
+    ['pushover://x:azGDORePK8gMaC0Q@uQiRzpo4DXghDmr9/?priority=2', form('priority'), ['2', '2', '2']],
+    ['opsgenie://api.opsgenie.com/key-1', field('priority'), ['P2', undefined, 'P5']],
+    ['opsgenie://api.opsgenie.com/key-1?priority=P3', field('priority'), ['P3', 'P3', 'P3']],
+    ['pagerduty://7b3f9a1c5e8d4f6092a4b6c8d0e1f2a3', pagerduty, ['error', 'info', 'info']],
+    ['pagerduty://7b3f9a1c5e8d4f6092a4b6c8d0e1f2a3?severity=critical', pagerduty, ['critical', 'critical', 'critical']],
+    ['bark://:key77@bark.example.com', field('level'), ['timeSensitive', undefined, 'passive']],
+    ['bark://:key77@bark.example.com?level=critical', field('level'), ['critical', 'critical', 'critical']],
+    [telegram, field('disable_notification'), [false, false, true]],
+    [`${telegram}&notification=yes`, field('disable_notification'), [false, false, false]],
+    [`${telegram}&notification=no`, field('disable_notification'), [true, true, true]],
+    ['apprise://apprise.example.com/k', field('type'), ['failure', 'info', 'info']],
+  ];
+  test.each(ofUrl)('%s', async (url, read, wanted) => {
+    const rig = await startRig(() => ({ body: '{"ok":true,"code":200,"status":1}' }));
+    for (const urgency of ['high', undefined, 'low'] as const)
+      expect(await rig.send(url, urgency === undefined ? {} : { urgency })).toMatchObject({ kind: 'sent' });
+    expect(rig.received.map(read)).toEqual(wanted);
+  });
+});

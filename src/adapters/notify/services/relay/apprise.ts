@@ -1,3 +1,4 @@
+import type { Message } from '../../../../domain/notification/message.ts';
 import { flag, text } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
@@ -9,13 +10,13 @@ import { titleOf } from '../../service/texts.ts';
 
 /** https://github.com/caronc/apprise-api#api-details */
 export const apprise = defineService({
-  schemes: ['apprise'],
+  schemes: ['apprise', 'apprises'],
   title: 'Apprise API',
-  form: 'apprise://[USER:PASSWORD@]HOST[:PORT][/PATH]/KEY',
+  form: 'apprise://[USER:PASSWORD@]HOST[:PORT][/PATH]/KEY, or apprises://…',
   about: 'The key names a configuration in the Apprise API, which forwards the message to its services.',
   example: 'apprise://apprise.example.com:8000/up-k33p-c0nfig?tag=ops&disabletls=yes',
   parameters: {
-    tag: text('tags of the services to notify; a comma means or, a space means and'),
+    tag: text('tags of the services to notify; a comma means or, a space means and', { aliases: ['tags'] }),
     title: text('for messages without a title'),
     disabletls: flag('plain http', false),
   },
@@ -33,7 +34,7 @@ export const apprise = defineService({
       requests(message) {
         const isMarked = message.markdown !== undefined;
         const shown = writtenFor('apprise', message, values.title);
-        const type = message.run?.kind === 'success' ? 'success' : types[message.level];
+        const type = typeOf(message);
         const body = {
           title: orNone(isMarked ? shown.title : titleOf(message, values.title)),
           body: isMarked ? shown.text : plainFor('apprise', message),
@@ -46,5 +47,11 @@ export const apprise = defineService({
     };
   },
 });
+
+/** The outcome; `success` only after something was updated. */
+function typeOf({ run, urgency, level }: Message): string {
+  if (urgency === 'high') return 'failure';
+  return run?.kind === 'success' ? 'success' : types[level];
+}
 
 const types = { debug: 'info', info: 'info', warn: 'warning', error: 'failure' } as const;

@@ -97,6 +97,29 @@ describe('the Apprise API gets', () => {
           },
         ],
       },
+      {
+        name: 'nested lists as Python-Markdown indents them, and no HTML of strangers',
+        url: 'apprise://apprise.example.com/conf1',
+        message: {
+          markdown: String.raw`- **web**: \<b\> \& \*x\*
+  - [Release notes](https://e.example/a?b=1&c=2)
+  - To go back: \`upkeep rollback web\``.replaceAll('\\`', '`'),
+          urgency: 'high',
+        },
+        requests: [
+          {
+            url: 'https://apprise.example.com/notify/conf1',
+            json: {
+              title,
+              body: String.raw`- **web**: &lt;b\> &amp; \*x\*
+    - [Release notes](https://e.example/a?b=1&c=2)
+    - To go back: \`upkeep rollback web\``.replaceAll('\\`', '`'),
+              type: 'failure',
+              format: 'markdown',
+            },
+          },
+        ],
+      },
     ],
     () => ({ status: 200 }),
   );
