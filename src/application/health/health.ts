@@ -26,6 +26,8 @@ export type GateOptions = {
   readonly restartsBefore?: number;
   /** The container only has to run, as one that was unhealthy before. Its label `health` may ask for the same. */
   readonly ignoresHealthcheck?: boolean;
+  /** It may be a job: an exit with code 0 passes. */
+  readonly mayEnd?: boolean;
   readonly signal?: AbortSignal;
   /** Called with the last inspection of a window that was passed without a probe. */
   readonly onPassed?: (container: Container) => void;
@@ -33,7 +35,7 @@ export type GateOptions = {
 
 /**
  * Waits until a successor is proven: it stays up without a restart for the whole window, its HEALTHCHECK (if any)
- * reports healthy, and then its probe (if any) passes. Any exit is a failure. `unhealthy` is none before the deadline: a
+ * reports healthy, and then its probe (if any) passes. Any exit is a failure, except that of a job with code 0. `unhealthy` is none before the deadline: a
  * first start may migrate its data. The restart policy is `no` during the wait, so that no restart hides an exit. For engines that cannot change policies later, `restartsBefore: 0` counts
  * restarts before the first inspection.
  */
@@ -41,7 +43,7 @@ export async function passGate(
   outside: Outside,
   settings: ServiceSettings,
   id: string,
-  { restartsBefore, ignoresHealthcheck = false, signal, onPassed }: GateOptions = {},
+  { restartsBefore, ignoresHealthcheck = false, mayEnd = false, signal, onPassed }: GateOptions = {},
 ): Promise<GateVerdict> {
   const { engine, clock } = outside;
   const first = await engine.inspectContainer(id);
@@ -72,6 +74,7 @@ export async function passGate(
   try {
     for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
       if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasSeenWell } : vanished;
+      if (mayEnd && hasDoneItsWork(container)) return { kind: 'passed' };
       const failure = failureOf(container, first, restarts);
       if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
       const elapsedMs = clock.monotonicMs() - begunAt;
@@ -157,6 +160,10 @@ function failureOf({ state, restartCount }: Container, first: Container, restart
   if (state.status === 'restarting' || restartCount > restartsBefore) return own('it was restarted');
   if (state.startedAt !== first.state.startedAt) return { reason: 'somebody restarted it', ownFault: false };
   return undefined;
+}
+
+function hasDoneItsWork({ state }: Container): boolean {
+  return state.status === 'exited' && state.exitCode === 0 && state.error === '' && !state.oomKilled;
 }
 
 /** Continues the reason of a container that is still unhealthy at the deadline. Empty for any other. */

@@ -87,7 +87,7 @@ describe('planUpdate() and how successors are left', () => {
   test('revive-stopped starts what was stale, not what is only re-created with it', () => {
     const containers = [one('vpn', { status: 'exited' }), one('app', inNetworkOf('vpn', { status: 'exited' }))];
     const revive = settings({ reviveStopped: true });
-    expect(desiredEndState(containers, ['vpn'], revive)).toEqual(['vpn running', 'app stopped']);
+    expect(desiredEndState(containers, ['vpn'], revive)).toEqual(['vpn started', 'app stopped']);
     expect(desiredEndState(containers, ['vpn'], settings({ reviveStopped: true, noRestart: true }))).toEqual([
       'vpn stopped',
       'app stopped',
@@ -113,6 +113,17 @@ describe('planUpdate() and how successors are left', () => {
         ['web', undefined],
       ]);
     }
+  });
+
+  test('a stopped one that its policy lets end may be a job', () => {
+    const revive = settings({ reviveStopped: true });
+    const policies = ['', 'no', 'on-failure', 'always', 'unless-stopped'];
+    const containers = policies.map((Name, at) =>
+      one(`c${at}`, { status: 'exited', host: { RestartPolicy: { Name } } }),
+    );
+    expect(desiredEndState([...containers, one('web')], ['c0', 'c1', 'c2', 'c3', 'c4', 'web'], revive)).toEqual([
+      ...['c0 started', 'c1 started', 'c2 started', 'c3 running', 'c4 running', 'web running'],
+    ]);
   });
 
   test('a job that others wait for is to complete; while it is at work it stays', () => {

@@ -474,6 +474,11 @@ describe('decide() under every interleaving of crashes', () => {
     ['what was stopped is revived', { ...stopped(unlessStopped), desiredEndState: 'running' }],
     ['what was stopped is revived, and is not healthy', { ...stopped(unlessStopped), healthy: false }],
     ['a job is run again', { ...stopped(unlessStopped), desiredEndState: 'completed' }],
+    ['what may be a job is revived, and ends', { ...stopped(unlessStopped), desiredEndState: 'started' }],
+    [
+      'what may be a job is revived, and fails',
+      { ...stopped(unlessStopped), desiredEndState: 'started', healthy: false },
+    ],
     ['a job is run again, and fails', { ...stopped(unlessStopped), desiredEndState: 'completed', healthy: false }],
   ] as const)('%s', (_what, world) => {
     const explored = explore({ ...start('unless-stopped'), ...world });
@@ -802,7 +807,8 @@ function whatIsWrong(life: Life): string | undefined {
   const runs = isNew ? world.desiredEndState === 'running' : world.wasRunning;
   const isEngines = cuts > 0 && (!runs || world.isSettled);
   if (isAlive(only.status) !== runs && !isEngines) return `it is ${only.status}`;
-  if (isNew && world.desiredEndState === 'completed' && only.startedAt === '') return 'its work was never begun';
+  if (isNew && ['completed', 'started'].includes(world.desiredEndState) && only.startedAt === '')
+    return 'its work was never begun';
   if (!samePolicy(only.policy, world.policy)) return `its policy is ${only.policy.Name}`;
   if (only.imageId === 'image-2' && !world.healthy && !world.wasProven) return 'the unhealthy version stayed';
   return undefined;
@@ -903,7 +909,7 @@ function futures(life: Life): Life[] {
   if (step.kind === 'gate') {
     const { healthy, desiredEndState } = life.world;
     branch(healthy ? 'gate passes' : 'gate fails', (world) => {
-      if (desiredEndState === 'completed' && world.new) die(world.new);
+      if ((desiredEndState === 'completed' || desiredEndState === 'started') && world.new) die(world.new);
       return healthy
         ? { ...life.memory, proven: new Set([...life.memory.proven, ...step.ids]) }
         : { ...life.memory, direction: 'back' };

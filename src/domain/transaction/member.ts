@@ -15,7 +15,7 @@ export function isInTransaction(member: MemberFacts, { created }: ExecutionMemor
 /** Whether the successor is not in its desired end state: a job may have ended, others must run. */
 export function needsStart({ new: successor, desiredEndState }: MemberFacts): boolean {
   if (successor === undefined || desiredEndState === 'stopped') return false;
-  return desiredEndState === 'completed' ? successor.startedAt === '' : !isAlive(successor.status);
+  return desiredEndState === 'running' ? !isAlive(successor.status) : successor.startedAt === '';
 }
 
 export function isNameTaken({ nameHeldBy }: MemberFacts): boolean {

@@ -71,6 +71,40 @@ describeInLab('how containers are stopped and started', (lab) => {
     expect(await names()).toEqual(['web']);
   });
 
+  const job = (version: string, script: string) => webServer(version, { Cmd: ['sh', '-c', script] });
+  const revive = ['--include-stopped', '--revive-stopped', '--health-window', '4s'];
+
+  test.each([
+    ['no', 'exit 0', 'exit 0'],
+    ['on-failure', 'exit 0', 'sleep 1; exit 0'],
+    ['no', 'exit 7', 'sleep 1; exit 0'],
+    ['on-failure', 'exit 0', 'while :; do sleep 1; done'],
+  ])('a one-shot job with the policy %s (%s) is revived to one that does %j', async (Name, old, work) => {
+    const HostConfig = { RestartPolicy: { Name, MaximumRetryCount: 0 } };
+    const { next } = await stale('job', { old: job('v1', old), next: job('v2', work), config: { HostConfig } });
+    await engine.waitFor('job', ({ State }) => State.Status === 'exited');
+    const { outcomes } = await upkeep.update(...revive);
+    expect(outcomes['job']).toMatchObject({ outcome: 'updated', reason: '' });
+    expect(await inspect('job')).toMatchObject({
+      Image: expect.toBeOneOf([...idsOf(next)]),
+      State: work.includes('exit') ? { Status: 'exited', ExitCode: 0 } : { Status: 'running' },
+      HostConfig,
+    });
+    expect(await names()).toEqual(['job']);
+  });
+
+  test.each([
+    ['no', 'sleep 1; exit 3', 'exited with code 3'],
+    ['always', 'exit 0', 'exited with code 0'],
+  ])('a stopped container with the policy %s that does %j afterwards is as it was', async (Name, work, reason) => {
+    const HostConfig = { RestartPolicy: { Name, MaximumRetryCount: 0 } };
+    const { Id } = await stale('job', { next: job('v2', work), config: { HostConfig } });
+    await engine.call('POST', `/containers/${Id}/stop`);
+    const { outcomes } = await upkeep.update(...revive);
+    expect(outcomes['job']).toMatchObject({ outcome: 'failed', reason: expect.stringContaining(reason) });
+    expect(await inspect('job')).toMatchObject({ Id, State: { Status: 'exited' } });
+  });
+
   test('a container that crashes over and over is updated with --include-restarting', async () => {
     const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 } };
     const { next } = await stale('web', { old: catalogue.crash, config: { HostConfig } });
@@ -152,7 +186,7 @@ describeInLab('how containers are stopped and started', (lab) => {
   ])('--health-probe brings the old container back where %s does not pass', async (probe, reason) => {
     const { Id } = await stale('web');
     const { outcomes } = await upkeep.update('--health-probe', probe, '--health-timeout', '3s');
-    expect(outcomes['web']).toMatchObject({ outcome: 'rolled_back', reason: expect.stringContaining(reason) });
+    expect(outcomes['web']).toMatchObject({ outcome: 'failed', reason: expect.stringContaining(reason) });
     expect(await inspect('web')).toMatchObject({ Id, State: { Running: true } });
     expect(await names()).toEqual(['web']);
   });

@@ -39,7 +39,7 @@ export async function firstToEnd(
     const container = await outside.engine.inspectContainer(id);
     const end = exitOf(id, container, events);
     if (end === undefined || (first !== undefined && first.atMs <= end.atMs)) continue;
-    if (desiredEndState === 'completed' && end.exitCode === 0) continue;
+    if (desiredEndState !== 'running' && end.exitCode === 0) continue;
     const isGone = container === undefined;
     const reason = end.wasRequested
       ? describeRequestedEnd(name, container, autoRemoves)

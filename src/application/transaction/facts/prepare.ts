@@ -175,7 +175,7 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
     );
   }
   warnOfIgnoredSignal(outside, container, info);
-  if (planned.desiredEndState === 'running')
+  if (planned.desiredEndState === 'running' || planned.desiredEndState === 'started')
     await refuseUnaskable(outside, container, probeToBe(settings, container, oldImage, image), signal);
   const composeReference = composeReferenceOf(planned, container);
   const { roots: files, doubt: filesInDoubt } = await findPlacedFiles(outside, container, oldImage, signal);

@@ -36,6 +36,7 @@ export async function passGates(
       const verdict = await pass(outside, settings, id, {
         restartsBefore: 0,
         ignoresHealthcheck,
+        mayEnd: member?.desiredEndState === 'started',
         signal: callOff.signal,
         onPassed: (container) => {
           const untilMs = outside.clock.monotonicMs() + servesForMs;
