@@ -3,6 +3,7 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { installImage } from '../../test/image/rig/install.mjs';
 import {
   installBrowser,
+  installClients,
   installLab,
   installPodman,
   installProxies,
@@ -15,6 +16,7 @@ const installers = {
   browser: installBrowser,
   receivers: installReceivers,
   proxies: installProxies,
+  clients: installClients,
   image: installImage,
 };
 

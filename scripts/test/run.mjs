@@ -44,6 +44,7 @@ const withoutNeed = {
   podman: 'tests with Podman beside Docker',
   browser: 'tests in a browser',
   receivers: 'tests with a mail server and a broker',
+  clients: 'tests of generated API clients',
   proxies: 'tests behind reverse proxies',
   image: 'tests of the image',
 };

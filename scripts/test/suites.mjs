@@ -19,7 +19,7 @@ export const suites = [
     always: ['update.test.ts'],
   },
   { name: 'failures', folder: 'test/failures', lab: true, share: 1 / 3 },
-  { name: 'conformance', folder: 'test/conformance', lab: true },
+  { name: 'conformance', folder: 'test/conformance', lab: true, clients: true },
   { name: 'contract', folder: 'test/contract', lab: true },
   { name: 'image', folder: 'test/image', lab: true, image: true },
   { name: 'browser', folder: 'test/browser', browser: true, share: 1 / 2 },

@@ -94,7 +94,9 @@ describeInBrowser('many tabs', () => {
     expect(stage.service.http.streams.count()).toBe(1);
     const [first, ...others] = pages;
     await first?.close();
-    stage.service.publish('traefik:v3', '3.2.9');
+    stage.service.publish('traefik:v3', '3.2.9', {
+      config: { Labels: { 'org.opencontainers.image.version': '3.2.9' } },
+    });
     await stage.service.ask('/v1/check', { method: 'POST' });
     for (const page of others) {
       await row(page, 'traefik').getByText('3.2.9').waitFor();

@@ -1,6 +1,7 @@
 // Installs missing requirements of the tests: Debian's own packages, through apt, as root.
 // No installed daemon is started: Debian asks /usr/sbin/policy-rc.d before it starts one.
 import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { accessSync, chmodSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs';
 
 /** Requirements of the lab: a program by name or a file by path, with its Debian package. */
@@ -105,6 +106,15 @@ export function installReceivers({ log = () => {} } = {}) {
 export function installProxies({ log = () => {} } = {}) {
   if (process.platform !== 'linux') return 'reverse proxies are looked for on Linux only';
   return install(proxyNeeds, log);
+}
+
+/** The same for the generator of API clients, which is a package of npm. */
+export function installClients({ log = () => {} } = {}) {
+  const folder = fileURLToPath(new URL('../clients/', import.meta.url));
+  if (existsSync(`${folder}node_modules/openapi-typescript`)) return undefined;
+  log('installing the generator of API clients');
+  const result = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--prefix', folder], { encoding: 'utf8' });
+  return result.status === 0 ? undefined : `npm could not install it: ${(result.stderr ?? '').slice(-500)}`;
 }
 
 /** The same for a client that is faster than the servers. */

@@ -3,6 +3,7 @@ export type JsonSchema = {
   readonly type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly description?: string;
   readonly format?: string;
+  readonly minimum?: number;
   readonly enum?: readonly string[];
   readonly items?: JsonSchema;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
@@ -43,8 +44,9 @@ export function time(description: string): JsonSchema {
   return { type: 'string', format: 'date-time', description };
 }
 
+/** 0 or more. */
 export function integer(description: string): JsonSchema {
-  return { type: 'integer', description };
+  return { type: 'integer', minimum: 0, description };
 }
 
 export function booleanField(description: string): JsonSchema {

@@ -11,8 +11,8 @@ export type Parameter<Value> = {
 };
 
 /**
- * The form of OpenAPI 2.0: https://swagger.io/specification/v2/#parameter-object. `hidden`: accepted, but not
- * documented.
+ * The form of OpenAPI 2.0: https://swagger.io/specification/v2/#parameter-object. `hidden`: not documented there.
+ * `required`, `enum` and `pattern` are for OpenAPI 3.1.
  */
 export type ParameterDocumentation = {
   readonly type: 'string' | 'boolean' | 'integer';
@@ -20,6 +20,8 @@ export type ParameterDocumentation = {
   readonly format?: string;
   readonly minimum?: number;
   readonly hidden?: true;
+  readonly required?: true;
+  readonly pattern?: string;
 };
 
 export type QueryTable = Readonly<Record<string, Parameter<unknown>>>;
@@ -119,6 +121,11 @@ export function count(description: string): Parameter<number | undefined> {
 /** Accepted, but described only in the text of its route, because the specification fixes the list of parameters. */
 export function unlisted<Value>({ documentation, read }: Parameter<Value>): Parameter<Value> {
   return { documentation: { ...documentation, hidden: true }, read };
+}
+
+/** Without it the route refuses the request. */
+export function required<Value>({ documentation, read }: Parameter<Value>): Parameter<Value> {
+  return { documentation: { ...documentation, required: true }, read };
 }
 
 function given(raw: RawQuery, name: string): readonly string[] {

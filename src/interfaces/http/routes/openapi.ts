@@ -40,11 +40,20 @@ function token(description: string): object {
 }
 
 function pathsOf(route: Route): readonly (readonly [string, object])[] {
-  const { path: ownPath, produces = 'application/json', describedAs = { [ownPath]: produces } } = route;
-  return Object.entries(describedAs).map(([path, type]) => [
+  return describedPaths(route).map(([path, type]) => [
     path,
     Object.fromEntries(route.methods.map((method) => [method.toLowerCase(), operation(route, method, path, type)])),
   ]);
+}
+
+/** Each path with the media type of its replies. */
+function describedPaths({ path, produces = 'application/json', describedAs = { [path]: produces } }: Route) {
+  return Object.entries(describedAs);
+}
+
+function operationId(method: string, path: string): string {
+  const words = path.replaceAll(/[^a-z\d]+(.)?/gi, (_, next = '') => String(next).toUpperCase());
+  return `${method.toLowerCase()}${words}`;
 }
 
 function operation(route: Route, method: string, path: string, type: string): object {
@@ -56,7 +65,7 @@ function operation(route: Route, method: string, path: string, type: string): ob
   const inUrl = { type: 'string', description: 'The events token, for clients that cannot set headers' } as const;
   return {
     tags: [group],
-    operationId: `${method.toLowerCase()}${path.replaceAll(/[^a-z\d]+(.)?/gi, (_, next = '') => String(next).toUpperCase())}`,
+    operationId: operationId(method, path),
     summary,
     description,
     ...(body !== undefined && { consumes: ['application/json'] }),
@@ -67,7 +76,7 @@ function operation(route: Route, method: string, path: string, type: string): ob
   };
 }
 
-function inPath(path: string): readonly object[] {
+function inPath(path: string) {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, type: 'string' }));
 }
 
@@ -87,17 +96,112 @@ function parameter(name: string, { type, description, format, minimum }: Paramet
 }
 
 function responses({ replies, access }: Route): object {
-  const own = Object.entries(replies).map(([status, { description, schema }]): readonly [string, object] => [
-    status,
-    { description, ...(schema !== undefined && { schema }), ...(Number(status) >= 400 && { schema: error }) },
-  ]);
+  const describe = (known: Route['replies'], isOwn: boolean) =>
+    Object.entries(known).map(([status, { description, schema }]): readonly [string, object] => {
+      const isError = Number(status) >= 400 && (isOwn || status !== '429');
+      return [status, { description, ...(schema !== undefined && { schema }), ...(isError && { schema: error }) }];
+    });
+  return Object.fromEntries([...describe(commonReplies(access), false), ...describe(replies, true)]);
+}
+
+/** Replies of every route. */
+function commonReplies(access: Route['access']): Route['replies'] {
   return {
-    400: { description: 'The request, or one of its parameters, is malformed', schema: error },
-    ...(access !== 'open' && { 401: { description: 'Invalid or missing authentication token', schema: error } }),
-    413: { description: 'The request body is larger than 1 MiB', schema: error },
+    400: { description: 'The request, or one of its parameters, is malformed' },
+    ...(access !== 'open' && { 401: { description: 'Invalid or missing authentication token' } }),
+    413: { description: 'The request body is larger than 1 MiB' },
     429: { description: 'Too many requests; without a body' },
-    ...Object.fromEntries<object>(own),
   };
 }
 
 const error = { $ref: '#/definitions/Error' } as const;
+
+/**
+ * The same as OpenAPI 3.1, with all parameters, for generators of clients:
+ * https://spec.openapis.org/oas/v3.1.0
+ */
+export function describeApi31(routes: readonly Route[], { version, basePath }: Omit<Served, 'scheme'>): object {
+  const groups = [...new Set(routes.map(({ group }) => group))];
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Upkeep',
+      version,
+      description: 'Checks for updates, updates containers, and streams events.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: basePath || '/', description: 'This service' }],
+    tags: groups.map((name) => ({ name, description: `The group ${name} of --http-api-endpoints` })),
+    paths: mergedPaths(routes.flatMap(pathsOf31)),
+    components: {
+      schemas: { Error: errorSchema },
+      securitySchemes: {
+        ApiToken: { type: 'http', scheme: 'bearer', description: 'The API token' },
+        ApiTokenBehindProxy: secondHeader('The API token, where a proxy takes Authorization'),
+        EventsToken: { type: 'http', scheme: 'bearer', description: 'The events token' },
+        EventsTokenBehindProxy: secondHeader('The events token, where a proxy takes Authorization'),
+        EventsTokenInUrl: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'access_token',
+          description: 'The events token, for clients that cannot set headers',
+        },
+      },
+    },
+  };
+}
+
+function secondHeader(description: string): object {
+  return { type: 'apiKey', in: 'header', name: 'X-Upkeep-Token', description };
+}
+
+const security31: Readonly<Record<Route['access'], readonly object[]>> = {
+  'api token': [{ ApiToken: [] }, { ApiTokenBehindProxy: [] }],
+  'events token': [{ EventsToken: [] }, { EventsTokenBehindProxy: [] }, { EventsTokenInUrl: [] }],
+  open: [],
+};
+
+function pathsOf31(route: Route): readonly (readonly [string, object])[] {
+  return describedPaths(route).map(([path, type]) => [
+    path,
+    Object.fromEntries(route.methods.map((method) => [method.toLowerCase(), operation31(route, method, path, type)])),
+  ]);
+}
+
+function operation31(route: Route, method: string, path: string, type: string): object {
+  const { group, summary, description, query, access, body } = route;
+  const inQuery = Object.entries(query).map(([name, { documentation }]) => {
+    const { type: kind, description: meaning, hidden: _, required = false, ...bounds } = documentation;
+    return { name, in: 'query', required, description: meaning, schema: { type: kind, ...bounds } };
+  });
+  const parts = inPath(path).map(({ name }) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  return {
+    tags: [group],
+    operationId: operationId(method, path),
+    summary,
+    description,
+    parameters: [...parts, ...inQuery],
+    ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    responses: responses31(route, type),
+    security: security31[access],
+  };
+}
+
+function responses31({ replies, access }: Route, type: string): object {
+  const all = { ...commonReplies(access), ...replies };
+  return Object.fromEntries(
+    Object.entries(all).map(([status, { description, schema }]) => {
+      // The rate limit's reply has no body.
+      if (Number(status) >= 400)
+        return [status, { description, ...(status !== '429' || 429 in replies ? { content: errorContent } : {}) }];
+      if (Number(status) >= 300 || status === '204') return [status, { description }];
+      return [status, { description, content: { [type]: { schema: schema ?? schemaOf(type) } } }];
+    }),
+  );
+}
+
+function schemaOf(type: string): object {
+  return { type: type === 'application/json' ? 'object' : 'string' };
+}
+
+const errorContent = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };

@@ -16,7 +16,7 @@ import { imagesRoute } from './images.ts';
 import { metricsRoutes } from './metrics.ts';
 import { rollbackRoute } from './actions/rollback.ts';
 import { statusRoute } from './status.ts';
-import { swaggerRoute } from './swagger.ts';
+import { openApiRoute, swaggerRoute } from './swagger.ts';
 import { updateRoute } from './actions/update.ts';
 import type { UpdateRuns } from '../service/update-runs.ts';
 
@@ -44,6 +44,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     statusRoute(parts, parts.eventsTokens),
     ...metricsRoutes(parts),
     swaggerRoute(parts, () => enabled),
+    openApiRoute(parts, () => enabled),
     ...healthRoutes(parts, parts.readinessTimeoutMs),
     ...dashboardRoutes(parts),
   ];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClientReader } from '../guards/client-address.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
-import { describeApi } from './openapi.ts';
+import { describeApi, describeApi31 } from './openapi.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { toYaml } from '../replies/yaml.ts';
@@ -55,6 +55,22 @@ export function swaggerRoute({ settings, version, assetsFolder }: HttpParts, ena
         .headers({ 'Content-Type': asset.type, 'Content-Security-Policy': pagePolicy, 'Cache-Control': 'no-cache' })
         .send(asset.body);
     },
+  });
+}
+
+/** `GET /v1/openapi.json`: the same description in the newer form, with Upkeep's own parameters. */
+export function openApiRoute({ settings, version }: HttpParts, enabled: () => readonly Route[]): Route {
+  return defineRoute({
+    group: 'swagger',
+    path: '/v1/openapi.json',
+    // The specification fixes the content of the older description.
+    describedAs: {},
+    access: 'open',
+    summary: 'This description as OpenAPI 3.1',
+    description: 'The description as OpenAPI 3.1, with all parameters, for generators of clients.',
+    query: {},
+    replies: { 200: { description: 'The description' } },
+    answer: () => describeApi31(enabled(), { version, basePath: settings.basePath }),
   });
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../../../domain/outside/outside.ts';
 import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultSchema } from '../../replies/update-result.ts';
 import { startDeadline } from '../../requests/deadline.ts';
-import { text, toggle } from '../../requests/query.ts';
+import { required, text, toggle } from '../../requests/query.ts';
 import { engineParameter, enginesIn, timeoutUpTo } from '../../requests/selection.ts';
 import type { HttpParts, Service } from '../../service/parts.ts';
 import { defineRoute, type Route } from '../../service/route.ts';
@@ -20,7 +20,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
     description:
       'Rolls a container back to the image before its last update, with the containers that were updated together with it. Waits while another update runs. The current version is not applied automatically again.',
     query: {
-      container: text('Name of the container'),
+      container: required(text('Name of the container')),
       ...engineParameter,
       async: toggle('Answer at once, and roll back in the background'),
       timeout: timeoutUpTo(settings.updateTimeoutMs),
@@ -32,7 +32,6 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
       404: { description: 'No container has that name' },
       408: { description: 'The rollback did not end in time' },
       409: { description: 'There is nothing to roll back to; the error says why' },
-      429: { description: 'Too many requests, without a body' },
       500: { description: 'The rollback as a whole failed' },
       503: {
         description:

@@ -1,0 +1,192 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apiToken, eventsToken, type HttpScene, startHttp } from '../../support/http/http-scene.ts';
+import { createScriptedService } from '../../support/http/scripted-service.ts';
+
+const clients = fileURLToPath(new URL('../../clients/', import.meta.url));
+
+// oxlint-disable-next-line typescript/no-explicit-any -- what is in there is what is tested
+type Json = Readonly<Record<string, any>>;
+
+type Operation = { readonly method: string; readonly path: string; readonly described: Json };
+
+let scene: HttpScene;
+let document: Json;
+beforeAll(async () => {
+  scene = await startHttp({ ...createScriptedService(), engines: () => [] });
+  document = (await scene.ask('/v1/openapi.json', { token: null })).json();
+});
+afterAll(() => scene.stop());
+
+const operations = (): readonly Operation[] =>
+  Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
+    Object.entries(methods as Json).map(([method, described]) => ({ method: method.toUpperCase(), path, described })),
+  );
+
+const old = async (): Promise<Json> => (await scene.ask('/swagger/doc.json', { token: null })).json();
+
+describe('the description as OpenAPI 3.1', () => {
+  test('has the operations of the other one, with the same ids', async () => {
+    const both = [document['paths'] as Json, (await old())['paths'] as Json].map((paths) =>
+      Object.entries(paths).flatMap(([path, methods]) =>
+        Object.entries(methods as Json).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+      ),
+    );
+    expect(both[0]).toEqual(both[1]);
+    expect(document['openapi']).toBe('3.1.0');
+  });
+
+  test("has Upkeep's own parameters, which the other one leaves out, and says which are needed", () => {
+    const parametersOf = (path: string, method: string): readonly Json[] => document['paths'][path][method].parameters;
+    expect(parametersOf('/v1/update', 'post').map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['image', 'container', 'async', 'timeout', 'dry_run', 'now', 'approved', 'retry_failed']),
+    );
+    const needed = operations().flatMap(({ path, described }) =>
+      (described['parameters'] as readonly Json[]).flatMap(({ name, required }) => (required ? `${path} ${name}` : [])),
+    );
+    expect(needed).toEqual(['/v1/rollback container', '/v1/decisions/{id} id']);
+  });
+
+  test('every operation says who may call it, and every error of the API is JSON', () => {
+    for (const { path, described } of operations()) {
+      expect(described['security'], path).toBeInstanceOf(Array);
+      expect(described['security'].length > 0, path).toBe(path.startsWith('/v1/'));
+      for (const [status, { content }] of Object.entries(described['responses'] as Json))
+        if (Number(status) >= 400 && content !== undefined) expect(Object.keys(content)).toEqual(['application/json']);
+    }
+  });
+
+  test.each(['containers', 'events'] as const)(
+    'with %s alone and its own group describes that alone',
+    async (group) => {
+      const few = await startHttp(createScriptedService(), { settings: { groups: [group, 'swagger'] } });
+      const { paths } = (await few.ask('/v1/openapi.json', { token: null })).json();
+      const groups = new Set(
+        Object.values<Json>(paths).flatMap((each) => Object.values<Json>(each).map(({ tags }) => tags[0])),
+      );
+      expect(groups).toEqual(new Set([group, 'swagger']));
+      await few.stop();
+      const without = await startHttp(createScriptedService(), { settings: { groups: [group] } });
+      expect((await without.ask('/v1/openapi.json')).status).toBe(404);
+      await without.stop();
+    },
+  );
+});
+
+const isInstalled = existsSync(join(clients, 'node_modules/openapi-typescript'));
+if (!isInstalled && process.env['CI'] === 'true') throw new Error('missing: npm ci --prefix test/clients');
+
+describe.skipIf(!isInstalled)('a client that openapi-typescript has generated', () => {
+  test('compiles, calls every route, and gets what is described', async () => {
+    const folder = mkdtempSync(join(clients, 'node_modules/.generated-'));
+    try {
+      const run = (program: string, args: readonly string[]): void => {
+        const command = [join(clients, 'node_modules', program), ...args];
+        const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: folder, encoding: 'utf8' });
+        if (status !== 0) throw new Error(`${program}: ${stdout}${stderr}`);
+      };
+      writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document));
+      run('openapi-typescript/bin/cli.js', ['openapi.json', '--output', 'api.ts']);
+      writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+      writeFileSync(join(folder, 'every-route.ts'), programFor(operations()));
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['every-route.ts'] }));
+      run('typescript/bin/tsc', []);
+      const answers = JSON.parse(
+        await inBackground(join(folder, 'out/every-route.js'), {
+          BASE: scene.url,
+          API_TOKEN: apiToken,
+          EVENTS_TOKEN: eventsToken,
+        }),
+      ) as readonly Answered[];
+      expect(answers.map(({ operation }) => operation)).toEqual(
+        operations().map(({ method, path }) => `${method} ${path}`),
+      );
+      for (const [at, answer] of answers.entries()) expectDescribed(operations()[at]?.described ?? {}, answer);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+const compilerOptions = {
+  strict: true,
+  target: 'es2022',
+  lib: ['es2023', 'dom'],
+  module: 'nodenext',
+  skipLibCheck: true,
+  types: [],
+  outDir: 'out',
+};
+
+type Answered = { readonly operation: string; readonly status: number; readonly type: string; readonly data: unknown };
+
+function expectDescribed(described: Json, { operation, status, type, data }: Answered): void {
+  const reply = described['responses'][status];
+  expect(reply, `${operation}: ${status}`).toBeDefined();
+  const [media] = Object.keys(reply.content ?? {});
+  if (media === undefined) return;
+  expect(type.split(';')[0], operation).toBe(media);
+  if (media !== 'application/json') return;
+  const ajv = new Ajv({ strict: false, formats: { 'date-time': true } });
+  const validate = ajv.compile({ ...reply.content[media].schema, components: document['components'] });
+  validate(data);
+  expect(validate.errors ?? [], operation).toEqual([]);
+}
+
+/** This process is the server, so it must not block while the program runs. */
+function inBackground(program: string, env: Readonly<Record<string, string>>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, [program], { env: { ...process.env, ...env } }, (error, stdout, stderr) =>
+      error === null ? resolve(stdout) : reject(new Error(stderr)),
+    );
+  });
+}
+
+/** A call of each operation. The compiler checks the names, the needed parameters and the fields of the replies. */
+function programFor(all: readonly Operation[]): string {
+  const calls = all.map(({ method, path, described }) => {
+    const parameters = described['parameters'] as readonly Json[];
+    const given = (place: string): string =>
+      parameters.flatMap(({ name, in: at, required }) => (at === place && required ? `${name}: 'web'` : [])).join(', ');
+    const groups = ['query', 'path'].flatMap((place) => (given(place) === '' ? [] : `${place}: { ${given(place)} }`));
+    const options = [
+      ...(groups.length > 0 ? [`params: { ${groups.join(', ')} }`] : []),
+      ...(described['requestBody'] === undefined
+        ? []
+        : [`body: { container: 'web', decision: 'skip', digest: 'sha256:${'0'.repeat(64)}' }`]),
+      `parseAs: 'stream'`,
+      ...(path === '/v1/events' ? ['headers: eventsHeaders'] : []),
+    ];
+    return `await tell('${method} ${path}', client.${method}('${path}', { ${options.join(', ')} }));`;
+  });
+  return `import createClient from 'openapi-fetch';
+import type { paths } from './api.js';
+declare const process: { env: Record<string, string>; stdout: { write: (text: string) => void } };
+const { BASE = '', API_TOKEN, EVENTS_TOKEN } = process.env;
+const client = createClient<paths>({ baseUrl: BASE, headers: { Authorization: \`Bearer \${API_TOKEN}\` } });
+const eventsHeaders = { Authorization: \`Bearer \${EVENTS_TOKEN}\` };
+const answers: unknown[] = [];
+async function tell(operation: string, call: Promise<{ response: Response; data?: unknown; error?: unknown }>) {
+  const { response, data, error } = await call;
+  const type = response.headers.get('content-type') ?? '';
+  const stream = data as ReadableStream<Uint8Array> | null | undefined;
+  const isJson = type.includes('json');
+  const read = isJson && stream ? await new Response(stream).json() : (await stream?.cancel(), error);
+  answers.push({ operation, status: response.status, type, data: read });
+}
+${calls.join('\n')}
+const update = await client.POST('/v1/update', { params: { query: { dry_run: true, container: 'web', timeout: '30s' } } });
+if (update.data && 'plan' in update.data) update.data.plan?.[0]?.because satisfies string | undefined;
+update.error satisfies { error: string; api_version: 'v1'; timestamp: string } | undefined;
+// @ts-expect-error The name of the container is needed.
+const needs = () => client.POST('/v1/rollback', {});
+// @ts-expect-error There is no such parameter.
+const none = () => client.POST('/v1/update', { params: { query: { dryRun: true } } });
+void [needs, none];
+process.stdout.write(JSON.stringify(answers));
+`;
+}
