@@ -415,6 +415,17 @@ describe('describe()', () => {
     expect(error.message).toContain(`its manifest can be read in two ways: ${why}`);
   });
 
+  test.each(['Linux', 'LINUX', 'linuX'])('refuses an index that ends an engine: it names the system %s', async (os) => {
+    const content = emptyContent();
+    const { digest: inner } = putImage(content, undefined);
+    const body = `{"manifests":[{${entry},"platform":{"os":"${os}","architecture":"amd64"}}]}`.replace('DIGEST', inner);
+    const digest = sha256(body);
+    content.manifests.set(digest, { type: ociIndex, body });
+    const server = await rig.serve(serveContent(content));
+    const error = await failureOf(rig.registry().describe({ reference: at(server), digest, platform: linux }));
+    expect(error).toMatchObject({ code: 'registry-invalid', message: expect.stringContaining('in capitals') });
+  });
+
   test('takes any name of an annotation or a label, and refuses a config with two readings', async () => {
     const content = emptyContent();
     const put = (config: string) => {

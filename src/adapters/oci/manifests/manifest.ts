@@ -79,8 +79,12 @@ const maxText = 1000;
 
 function readPlatform(platform: JsonObject | undefined): ForeignPlatform | undefined {
   const [os, architecture, variant] = ['os', 'architecture', 'variant'].map((name) => stringOf(platform?.[name]));
+  if (os !== undefined && os !== 'linux' && os.toLowerCase() === 'linux') throw invalid(fatalSystem);
   return os || architecture ? { os, architecture, variant } : undefined;
 }
+
+/** https://github.com/moby/moby/blob/v20.10.24/distribution/xfer/download.go#L139 */
+const fatalSystem = 'it names the system "linux" in capitals, which stops an engine of Docker 20.10';
 
 function readImage(fields: JsonObject): Manifest {
   const config = objectOf(fields['config']);
