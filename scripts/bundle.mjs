@@ -78,7 +78,7 @@ const sharedChunks = [
       'src/composition/notifications.ts',
       'src/application/notify/open-notifications.ts',
       'src/application/notify/create-composer.ts',
-      'src/application/notify/show-entities.ts',
+      'src/application/notify/entity-keeper.ts',
       'src/adapters/notify/targets.ts',
       'src/adapters/files/outbox-file.ts',
       'src/interfaces/json/run-event.ts',

@@ -98,6 +98,7 @@ export function createApplication(
     lock,
     whyNotNow: async (containers) =>
       repairsAside.whyNotNow(containers.map(({ name }) => name)) ?? whyHeldNow(containers),
+    lastSeen: checks.candidateOf,
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
   });
   const self = createSelfUpdateState(outside, settings);

@@ -6,6 +6,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Log, Outside, Engine } from '../domain/outside/outside.ts';
 import { identityOf, readKeys } from './identity.ts';
 import { openRegistry } from './open-registry.ts';
+import type { NamedEngine } from './service.ts';
 import type { SwarmOfEngine } from './swarm-at-start.ts';
 import type { ProcessContext } from './process-context.ts';
 
@@ -13,6 +14,7 @@ type OpenedFleet = {
   readonly application: Application;
   /** The first engine. */
   readonly engine: Engine;
+  readonly engines: readonly NamedEngine[];
   readonly sockets: readonly string[];
   readonly swarms: readonly SwarmOfEngine[];
   readonly close: () => Promise<void>;
@@ -118,6 +120,7 @@ export async function openFleet(
   return {
     application,
     engine: first,
+    engines: opened.map(({ address, engine }) => ({ name: address.name, engine })),
     sockets: everyEngine.map(({ route }) => route()).flatMap((route) => (route.kind === 'socket' ? [route.path] : [])),
     // With --swarm the fleet finds the managers.
     swarms: settings.service.swarm

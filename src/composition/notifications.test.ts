@@ -15,7 +15,7 @@ test.each([
   };
   const program = { version: '1', assetsFolder: '', dashboardFolder: '' };
   const sender = await openNotifications(
-    { engine: { ...engine, info }, application: context.application },
+    { engine: { ...engine, info }, engines: [], application: context.application },
     context.settings,
     { ...context, program, isLogOnly: false },
     context.signal,

@@ -8,7 +8,7 @@ import { showInHomeAssistant } from './show-in-home-assistant.ts';
 
 /** Sends messages about runs, until `close`. */
 export async function openNotifications(
-  { engine, application }: Pick<Service, 'engine' | 'application'>,
+  { engine, engines, application }: Pick<Service, 'engine' | 'engines' | 'application'>,
   settings: Settings,
   surroundings: ProcessContext,
   signal: AbortSignal,
@@ -38,6 +38,8 @@ export async function openNotifications(
   });
   const closeHomeAssistants = await showInHomeAssistant(homeAssistants, {
     application,
+    engines,
+    stateFolder: state?.path,
     settings,
     contextFor,
     clock,

@@ -13,6 +13,8 @@ import type { ProcessContext } from './process-context.ts';
 export type Service = {
   readonly application: Application;
   readonly engine: Engine;
+  /** All of them; the name is undefined if there is only one. */
+  readonly engines: readonly NamedEngine[];
   /** The swarm of each engine, for a line at the start; none in the demo. */
   readonly swarms: readonly SwarmOfEngine[];
   /** The sockets of its engines. */
@@ -20,6 +22,8 @@ export type Service = {
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
+
+export type NamedEngine = { readonly name: string | undefined; readonly engine: Engine };
 
 export async function openService(
   command: keyof typeof changeCommands,
@@ -63,6 +67,7 @@ async function openEngineAlone(
   const prober = createProber();
   return {
     engine,
+    engines: [{ name: undefined, engine }],
     sockets: [engine.route()].flatMap((route) => (route.kind === 'socket' ? [route.path] : [])),
     swarms: [{ swarm: engine.swarm, log }],
     application: await createService(
@@ -99,6 +104,7 @@ export async function openDemo({ clock, log }: ProcessContext): Promise<Service>
   const { engine, registry, prober } = world;
   return {
     engine,
+    engines: [{ name: undefined, engine }],
     application: await createService(
       { engine, registry, prober, clock, log },
       { ...defaultSettings, ...demoSettings },

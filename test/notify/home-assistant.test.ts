@@ -7,7 +7,7 @@ import {
 } from '../../src/adapters/notify/home-assistant/home-assistant.ts';
 import { connectMqtt, type Incoming, type MqttConnection } from '../../src/adapters/notify/mqtt/connection.ts';
 import { parseTargets } from '../../src/adapters/notify/targets.ts';
-import type { ContainerEntity } from '../../src/domain/home-assistant/entities.ts';
+import type { ContainerEntity, Entities } from '../../src/domain/home-assistant/entities.ts';
 import { startRig } from '../support/notify/notify-rig.ts';
 import { startBroker, type BrokerOptions, type MqttBroker } from './broker.ts';
 import { describeWithReceivers as describe } from './describe-with-receivers.ts';
@@ -32,11 +32,13 @@ type Scene = {
 const web: ContainerEntity = {
   name: 'web',
   title: 'nginx',
-  installedVersion: '1.27 (01d110000000)',
-  latestVersion: '1.27 (d0a110000000)',
+  installedVersion: '1.27.3',
+  latestVersion: '1.27.4',
+  isOutdated: true,
   releaseUrl: 'https://example.com/notes',
+  pictureUrl: 'https://example.com/nginx.png',
+  summary: 'Waits for approval',
   isUpdating: false,
-  mayInstall: true,
   attributes: { image: 'nginx:1.27', state: 'running' },
 };
 const db: ContainerEntity = {
@@ -44,10 +46,20 @@ const db: ContainerEntity = {
   title: 'postgres',
   installedVersion: '16 (aaa110000000)',
   latestVersion: '16 (aaa110000000)',
+  isOutdated: false,
+  summary: '',
   isUpdating: false,
-  mayInstall: false,
+  notInstallable: 'it is pinned',
   attributes: {},
 };
+const fleetOf = (containers: readonly ContainerEntity[], more: Partial<Entities> = {}): Entities => ({
+  containers,
+  kept: [],
+  isSettled: true,
+  updatesAvailable: 1,
+  lastCheckAtMs: undefined,
+  ...more,
+});
 const config = (slug: string): string => `homeassistant/update/upkeep_h1/${slug}/config`;
 const state = (slug: string): string => `upkeep/h1/${slug}/update`;
 
@@ -63,7 +75,7 @@ async function createScene(
   const rig = await startRig(() => 'drop');
   const deps: HomeAssistantDeps = {
     version: '1.2.3',
-    hostName: 'h1',
+    identity: () => Promise.resolve({ node: 'h1', deviceName: 'h1', formerNodes: [] }),
     nowMs: () => 0,
     random: () => 0.5,
     contextFor: () => Promise.resolve(createSecureContext()),
@@ -127,7 +139,7 @@ const json = (mirror: Mirror, topic: string): Record<string, unknown> =>
 describe('Home Assistant', () => {
   test('finds an entity for each container, whose messages are those that it accepts', async () => {
     const { mirror, open } = await createScene();
-    (await open()).show({ containers: [web, db], lastCheckAtMs: 1_795_330_813_000 });
+    (await open()).show(fleetOf([web, db], { lastCheckAtMs: 1_795_330_813_000 }));
     await mirror.until((topics) => topics.has('upkeep/h1/last_check'));
     expect(mirror.topics.get('upkeep/h1/status')).toBe('online');
     expect(json(mirror, config('web'))).toEqual({
@@ -138,6 +150,7 @@ describe('Home Assistant', () => {
       state_topic: 'upkeep/h1/web/update',
       json_attributes_topic: 'upkeep/h1/web/attributes',
       release_url: 'https://example.com/notes',
+      entity_picture: 'https://example.com/nginx.png',
       availability_topic: 'upkeep/h1/status',
       payload_available: 'online',
       payload_not_available: 'offline',
@@ -151,10 +164,11 @@ describe('Home Assistant', () => {
       origin: { name: 'Upkeep', sw_version: '1.2.3' },
     });
     expect(json(mirror, state('web'))).toEqual({
-      installed_version: '1.27 (01d110000000)',
-      latest_version: '1.27 (d0a110000000)',
+      installed_version: '1.27.3',
+      latest_version: '1.27.4',
       title: 'nginx',
       release_url: 'https://example.com/notes',
+      release_summary: 'Waits for approval',
       in_progress: false,
       update_percentage: null,
     });
@@ -174,9 +188,9 @@ describe('Home Assistant', () => {
     for (const slug of ['ghost', 'web'])
       await mirror.connection.publish({ topic: config(slug), payload: '{}', qos: 1, retain: true });
     const opened = await open();
-    opened.show({ containers: [web, db], lastCheckAtMs: undefined });
+    opened.show(fleetOf([web, db]));
     await mirror.until((topics) => topics.has(state('my_db')) && !topics.has(config('ghost')));
-    opened.show({ containers: [db], lastCheckAtMs: undefined });
+    opened.show(fleetOf([db]));
     await mirror.until((topics) => !topics.has(config('web')) && !topics.has(state('web')));
     await opened.close();
     await mirror.until((topics) => topics.get('upkeep/h1/status') === 'offline');
@@ -188,10 +202,10 @@ describe('Home Assistant', () => {
   test('sees an update under way, and its end', async () => {
     const { mirror, open } = await createScene();
     const opened = await open();
-    opened.show({ containers: [web], lastCheckAtMs: undefined });
-    opened.show({ containers: [{ ...web, isUpdating: true }], lastCheckAtMs: undefined });
+    opened.show(fleetOf([web]));
+    opened.show(fleetOf([{ ...web, isUpdating: true }]));
     await mirror.until(() => json(mirror, state('web'))['in_progress'] === true);
-    opened.show({ containers: [{ ...web, installedVersion: web.latestVersion }], lastCheckAtMs: undefined });
+    opened.show(fleetOf([{ ...web, installedVersion: web.latestVersion }]));
     await mirror.until(() => json(mirror, state('web'))['in_progress'] === false);
     expect(json(mirror, state('web'))['installed_version']).toBe(web.latestVersion);
   });
@@ -201,7 +215,7 @@ describe('Home Assistant', () => {
     const press = (topic: string, payload = 'install', retain = false) =>
       mirror.connection.publish({ topic, payload, qos: 1, retain });
     await press('upkeep/h1/web/install', 'install', true);
-    (await open('?install=yes')).show({ containers: [web, db], lastCheckAtMs: undefined });
+    (await open('?install=yes')).show(fleetOf([web, db]));
     await mirror.until(
       (topics) => topics.has('homeassistant/button/upkeep_h1/check/config') && topics.has(state('my_db')),
     );
@@ -211,12 +225,13 @@ describe('Home Assistant', () => {
     });
     expect(json(mirror, config('my_db'))).not.toHaveProperty('command_topic');
     expect(installed).toEqual([]);
+    // A press of a button that is gone is answered too, each once in half a minute.
     for (const topic of ['my_db', 'nobody', 'web', 'web']) await press(`upkeep/h1/${topic}/install`);
     await press('upkeep/h1/web/install', 'INSTALL');
     await press('upkeep/h1/check', 'check');
     // It arrived after all of these.
     await expect.poll(checks).toBe(1);
-    expect(installed).toEqual(['web']);
+    expect(installed).toEqual(['my.DB', 'web']);
   });
 
   test('has no buttons where the broker delivers nothing to us', async () => {
@@ -233,7 +248,7 @@ describe('Home Assistant', () => {
       { user: 'all', password: 'x' },
     );
     const { mirror, open, warnings } = scene;
-    (await open('?install=yes', 'me:br0ker-Pa55@')).show({ containers: [web], lastCheckAtMs: undefined });
+    (await open('?install=yes', 'me:br0ker-Pa55@')).show(fleetOf([web]));
     await mirror.until((topics) => topics.has(config('web')));
     expect(json(mirror, config('web'))).not.toHaveProperty('command_topic');
     expect(warnings).toEqual([expect.stringContaining('there are no buttons')]);
@@ -242,11 +257,8 @@ describe('Home Assistant', () => {
 
   test('is told everything again when it or the broker has started anew', async () => {
     const { broker, mirror, open, warnings } = await createScene();
-    const fleet = {
-      containers: Array.from({ length: 100 }, (_, number) => ({ ...web, name: `c${number}` })),
-      lastCheckAtMs: 0,
-    };
-    (await open()).show(fleet);
+    const containers = Array.from({ length: 100 }, (_, number) => ({ ...web, name: `c${number}` }));
+    (await open()).show(fleetOf(containers, { lastCheckAtMs: 0 }));
     await mirror.until((topics) => topics.has('upkeep/h1/last_check') && topics.has(state('c99')));
     mirror.topics.clear();
     await mirror.connection.publish({ topic: 'homeassistant/status', payload: 'online', qos: 1, retain: false });

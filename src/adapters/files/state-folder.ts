@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs';
+import { constants, statSync } from 'node:fs';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
@@ -35,6 +36,37 @@ export async function openStateFolder(
     case 'impossible':
       log.warn(`Cannot lock ${which}: make sure that no other Upkeep uses it`, { error: lock.reason });
       return { path, close: () => Promise.resolve() };
+  }
+}
+
+/**
+ * An id that lasts as long as the folder. It is made at the first call. Undefined if it can neither be read nor
+ * stored, or if the disk does not answer in time.
+ */
+export function stateIdOf(path: string, newId: () => string, deadlineMs = 10_000): Promise<string | undefined> {
+  return withDeadline(findStateId(join(path, 'id'), newId), deadlineMs, undefined);
+}
+
+async function findStateId(file: string, newId: () => string): Promise<string | undefined> {
+  const known = await readStateId(file);
+  if (known !== undefined) return known;
+  // Two processes that start at once agree on one of them. A file without an id is not overwritten.
+  const made = newId().replaceAll('-', '').slice(0, 12);
+  await writeFile(file, `${made}\n`, { flag: 'wx', mode: 0o600 }).catch(() => undefined);
+  return readStateId(file);
+}
+
+async function readStateId(file: string): Promise<string | undefined> {
+  try {
+    const opened = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      const { buffer, bytesRead } = await opened.read(Buffer.alloc(100), 0, 100, 0);
+      return /^[\da-f]{12,64}$/.exec(buffer.toString('utf8', 0, bytesRead).trim())?.[0];
+    } finally {
+      await opened.close();
+    }
+  } catch {
+    return undefined;
   }
 }
 

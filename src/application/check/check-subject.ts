@@ -17,7 +17,11 @@ import type { ContainerReferences } from './select/container-references.ts';
 export function subjectOf(
   { container, wishes }: WatchedContainer,
   { references, images, failedVersions }: Known,
-  settings: ServiceSettings & { readonly applyCooldown: boolean; readonly retryFailed: boolean },
+  settings: ServiceSettings & {
+    readonly applyCooldown: boolean;
+    readonly retryFailed: boolean;
+    readonly ignoresMonitorOnly: boolean;
+  },
 ): CheckSubject | Verdict {
   const { id, name, imageId } = container;
   const image = images.byId(imageId);
@@ -38,6 +42,7 @@ export function subjectOf(
         inForce,
         ...(isFromRegistry !== undefined && { isFromRegistry }),
         ...(!settings.applyCooldown && { ignoresCooldown: true }),
+        ...(settings.ignoresMonitorOnly && { ignoresMonitorOnly: true }),
         failedVersions: failedVersionsIn(failedVersions, name),
         retryFailed: settings.retryFailed,
       };

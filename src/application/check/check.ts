@@ -89,17 +89,23 @@ export function createJudge(
   return async (selected, order, signal) => {
     const { listing, references, watched } = selected;
     const { containers, images, failedVersions, begunAt } = listing;
-    const { applyCooldown, retryFailed = false } = order;
+    const isAsked = order.byPerson !== undefined;
+    const [applyCooldown, retryFailed] = [order.applyCooldown && !isAsked, order.retryFailed === true || isAsked];
     const outside = { ...world, registry: order.part?.registry ?? world.registry };
     const [decided] = await Promise.all([decisions.refresh(), tags.load()]);
     const verdicts = createVerdicts(outside, settings, { holdBack, decided, selected, order }, signal);
-    const manner = { ...settings, applyCooldown, retryFailed };
+    const manner = { ...settings, applyCooldown, retryFailed, ignoresMonitorOnly: isAsked };
 
     function questionsOf(one: WatchedContainer): readonly Question[] {
       const service = verdicts.serviceOf(one);
       const settle = (verdict: Verdict) => verdicts.settle(one, verdict);
       if (service !== undefined && listing.services !== undefined)
-        return questionsAbout(one, service, listing.services, settings, { settle, applyCooldown, retryFailed });
+        return questionsAbout(one, service, listing.services, settings, {
+          settle,
+          applyCooldown,
+          retryFailed,
+          ignoresMonitorOnly: isAsked,
+        });
       const subject = subjectOf(one, { references, images, failedVersions }, manner);
       const verdict =
         'status' in subject ? subject : refuseUnproven(outside, subject, judgeWithoutRegistry(subject, images));

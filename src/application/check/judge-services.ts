@@ -19,6 +19,7 @@ export type ServiceJudgement = {
   readonly settle: (verdict: Verdict) => void;
   readonly applyCooldown: boolean;
   readonly retryFailed: boolean;
+  readonly ignoresMonitorOnly: boolean;
 };
 
 /**
@@ -30,7 +31,7 @@ export function questionsAbout(
   service: SwarmService,
   { nodes, failures }: ServiceListing,
   settings: ServiceSettings,
-  { settle, applyCooldown, retryFailed }: ServiceJudgement,
+  { settle, applyCooldown, retryFailed, ignoresMonitorOnly }: ServiceJudgement,
 ): readonly Question[] {
   const alone = judgeServiceAlone(service);
   const image = readServiceImage(service.image, service.labels);
@@ -48,6 +49,7 @@ export function questionsAbout(
   const subject = subjectOfService(image, own, {
     inForce: applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
     retryFailed,
+    ...(ignoresMonitorOnly && { ignoresMonitorOnly }),
   });
   const platforms = platformsOf(nodes);
   const verdicts: Verdict[] = [];

@@ -9,7 +9,7 @@ import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { CheckedContainer } from './checked-container.ts';
 import type { KnownDecisions } from './decision-store.ts';
-import { checkedFacts, describeChecked } from './describe-checked.ts';
+import { candidateDigest, checkedFacts, describeChecked } from './describe-checked.ts';
 import type { HoldRules } from './hold-back.ts';
 import type { JudgeOrder } from './judge-order.ts';
 import type { SelectedContainers } from './select/select-containers.ts';
@@ -97,6 +97,12 @@ export function createVerdicts(
     if (!isUnasked) announce(order.isDryRun === true ? asScheduled : checked);
   }
 
+  /** Whether a person has asked for this very version. */
+  function isAsSeen(judged: CheckedContainer): boolean {
+    const digest = candidateDigest(judged);
+    return digest !== undefined && order.byPerson?.(judged.name)?.digest === digest;
+  }
+
   return {
     serviceOf,
     of: ({ container }) => settledOf.get(container.id),
@@ -107,12 +113,12 @@ export function createVerdicts(
     },
     settle(watched, verdict) {
       const { approve: approval, window } = effectiveSettings(settings, watched.wishes);
-      const lifted = {
-        approval: order.asApproved === true ? ('never' as const) : approval,
-        window: order.ignoreWindows === true ? undefined : window,
-      };
       const nowMs = clock.nowMs();
       const judged = describe(watched, verdict);
+      const lifted = {
+        approval: order.asApproved === true || isAsSeen(judged) ? ('never' as const) : approval,
+        window: order.ignoreWindows === true || order.byPerson !== undefined ? undefined : window,
+      };
       const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
       const usual = inUsualWave({ ...judged, ...heldOtherwise(verdict) });
       const asScheduled = holdBack.judge(usual, { approval, window }, decided, nowMs);

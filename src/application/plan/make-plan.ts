@@ -5,7 +5,7 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
-import { whyOptedOut } from '../../domain/check/selection.ts';
+import { monitoredOnly, whyOptedOut } from '../../domain/check/selection.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
 import { ownWays } from '../../domain/self-update/own-ways.ts';
 import { type MadePlan, planUpdate, type RefusedContainer } from '../../domain/plan/update-plan.ts';
@@ -60,7 +60,9 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
       // The list shows a bare id once the tag has moved.
       const image = graph.containers.get(container.id)?.settings.Config.Image ?? container.image;
       const reason = whyOptedOut({ ...container, image, imageLabels: imageLabelsOf(container) }, settings);
-      return reason === undefined ? [] : [[container.id, reason] as const];
+      // It is only stale if a person has asked for it.
+      const isAsked = reason === monitoredOnly && staleIds.has(container.id);
+      return reason === undefined || isAsked ? [] : [[container.id, reason] as const];
     });
     const needed = listed.flatMap((container) => {
       const holder = unreadable.find(({ networkMode }) => isNetworkOf(container, networkMode));

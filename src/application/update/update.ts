@@ -6,6 +6,7 @@ import type { Session, Trigger, Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge, JudgedReport } from '../check/check.ts';
+import type { JudgeOrder } from '../check/judge-order.ts';
 import type { SelectContainers } from '../check/select/select-containers.ts';
 import type { InRun } from '../check/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
@@ -36,6 +37,8 @@ export type UpdateParts = {
   readonly lock: UpdateLock;
   /** Whether a container's newer version may still be applied at this moment. */
   readonly whyNotNow: FinalHoldCheck;
+  /** The newer version of a container that the last check has shown. */
+  readonly lastSeen: NonNullable<JudgeOrder['byPerson']>;
   /** Resolves when the helper that has taken over our own container has ended. Never throws. */
   readonly afterHandOver: () => Promise<void>;
 };
@@ -61,7 +64,8 @@ export function createUpdate(parts: UpdateParts): Update {
         if (request.refuseUnmatched) refuseUnmatched(selected, 'update');
         await runPreCheckHooks(outside, settings, selected.watched, signal);
         const { part } = request;
-        const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, part };
+        const byPerson = request.byPerson === true ? parts.lastSeen : undefined;
+        const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, byPerson, part };
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const checked = { report, listing: selected.listing, runId, onPulled, alone: network.alone };

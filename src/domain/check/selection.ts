@@ -84,6 +84,9 @@ type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId' 
   readonly imageLabels?: Labels | undefined;
 };
 
+/** A reason of `whyOptedOut()`. */
+export const monitoredOnly = 'is monitored only';
+
 /**
  * Why a container must not be changed even for the update of another one. Undefined when it may be. A container outside
  * of the selection (another scope, not named) may be: otherwise it would stay broken.
@@ -97,5 +100,5 @@ export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): str
   if (excluded !== undefined) return excluded.reason;
   const isSkipped = createImageRule({ skipImageNames: settings.skipImageNames, monitorImageNames: [] });
   const reference = readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: undefined });
-  return isSkipped?.(reference) ?? (effectiveSettings(settings, wishes).monitorOnly ? 'is monitored only' : undefined);
+  return isSkipped?.(reference) ?? (effectiveSettings(settings, wishes).monitorOnly ? monitoredOnly : undefined);
 }

@@ -168,12 +168,18 @@ function judgeBySettings(
   failed: FailedVersion | undefined,
   until = 'the tag moves on',
 ): Verdict {
-  if (subject.inForce.monitorOnly) return held(`${newer}; monitored only`, 'monitor-only', subject);
-  const stale = verdict('stale', newer, subject);
+  const monitored = `${newer}; monitored only`;
+  if (subject.inForce.monitorOnly && !subject.ignoresMonitorOnly) return held(monitored, 'monitor-only', subject);
+  const ready = verdict('stale', newer, subject);
+  const stale: Verdict = subject.inForce.monitorOnly
+    ? { ...ready, otherwise: { reason: monitored, hold: 'monitor-only', eligibleAtMs: undefined } }
+    : ready;
   if (failed === undefined) return stale;
   const reason = `${newer}, but was rolled back here on ${printTime(failed.atMs)}: it is not tried again before ${until}, or with --retry-failed`;
   if (!subject.retryFailed) return held(reason, 'failed', subject);
-  return { ...stale, otherwise: { reason, hold: 'failed', eligibleAtMs: undefined } };
+  return stale.otherwise === undefined
+    ? { ...stale, otherwise: { reason, hold: 'failed', eligibleAtMs: undefined } }
+    : stale;
 }
 
 function held(reason: string, hold: Hold, subject: CheckSubject): Verdict {

@@ -93,6 +93,8 @@ export type CheckSubject = {
   readonly retryFailed: boolean;
   /** Whether a version that is too young is reported as ready. */
   readonly ignoresCooldown?: boolean;
+  /** Whether a version of a container that is only monitored is reported as ready. */
+  readonly ignoresMonitorOnly?: boolean;
 };
 
 /** The reason of a container that is up to date, before any remark. */

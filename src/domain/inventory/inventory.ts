@@ -86,6 +86,8 @@ export type TrackedContainer = LastCheck & {
   readonly version?: string;
   /** Whether a rollback has a former image, as far as the engine's lists show. */
   readonly canRollBack: boolean;
+  /** The address of an icon that one of its labels gives; absent without one. */
+  readonly icon?: string;
   /** The newest outcome other than `fresh` in the runs of this process; absent without one. */
   readonly last?: PastOutcome;
 };

@@ -3,6 +3,7 @@ import { isImageId, readContainerReference } from '../check/container-reference.
 import { familiarReference } from '../reference/image-reference.ts';
 import { readComposeIdentity } from '../container/compose-identity.ts';
 import { versionOf } from '../container/image-labels.ts';
+import { iconIn } from '../home-assistant/pictures.ts';
 import type { Seal } from '../outside/outside.ts';
 import { hasFormerImage } from '../rollback/former-version.ts';
 import { digestIn, rollbackImageOf } from '../swarm/service-image.ts';
@@ -41,6 +42,7 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
   const { monitorOnly, noPull } = effectiveSettings(settings, wishes);
   const { image, digest } = imageOf(container, facts);
   const project = readComposeIdentity(labels)?.project;
+  const icon = iconIn(labels, imageLabels);
   const version = versionOf(versionFactsOf(facts.image, { image, digest: digest === '' ? imageId : digest }));
   return {
     id,
@@ -62,6 +64,7 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
     settings: labelledSettings(settings, labels, imageLabels),
     ...(project !== undefined && { project }),
     ...(version !== undefined && { version }),
+    ...(icon !== undefined && { icon }),
     canRollBack: id !== facts.ownId && hasFormerImage(formerImageFacts(facts)),
     ...(settings.swarm && { kind: 'container' as const }),
     ...(facts.service && trackService(facts.service, facts.seal)),

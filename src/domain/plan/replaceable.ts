@@ -58,12 +58,19 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
  * container moves with it. On failure a replica without `--rm` takes its place.
  */
 function whyNotByAutoRemoveReplica(container: Container, { moved, settings }: ReplacementContext): string | undefined {
-  const { updateAutoRemove } = effectiveSettings(settings, labelValuesOf(container));
   const cause = 'is removed by the engine as soon as it stops (--rm)';
-  if (!updateAutoRemove) return `${cause}, so it is updated only where update-auto-remove is on`;
+  if (isLeftForAutoRemove(container, settings)) return `${cause}, so it is updated only where update-auto-remove is on`;
   if (moved.size > 1) return `${cause}, and the containers that depend on it could not join its replacement`;
   const isService = container.state.status === 'running' && moved.get(container.id) === 'running';
   return isService ? undefined : `${cause}, and does not run now or after the update`;
+}
+
+/** Whether no update replaces the container, because of `--rm` and of the settings. */
+export function isLeftForAutoRemove(
+  container: Container,
+  settings: Pick<ServiceSettings, 'updateAutoRemove'>,
+): boolean {
+  return removesItself(container) && !effectiveSettings(settings, labelValuesOf(container)).updateAutoRemove;
 }
 
 const sharedResources: Readonly<Record<HardDependency['kind'], string>> = {

@@ -22,6 +22,12 @@ export type UpdateRequest = Request & {
   readonly retryFailed?: boolean;
   /** Ignores windows. */
   readonly ignoreWindows?: boolean;
+  /**
+   * A person has asked for these containers. Neither a missing approval nor a window, a cooldown, monitor-only or an
+   * earlier failure holds them back. Approvals are lifted for the version that the last check has shown, and for no
+   * other.
+   */
+  readonly byPerson?: boolean;
   /** With several engines: later waves do not wait for earlier ones. */
   readonly ignoreWaves?: boolean;
   /** Throws `not-found`, and updates nothing, when a filter matches no watched container. */

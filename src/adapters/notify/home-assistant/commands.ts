@@ -3,7 +3,7 @@ import { wildcardLevel, type Topics } from './topics.ts';
 
 export type CommandOptions = {
   readonly topics: Topics;
-  /** The container with the slug, if it may be updated; else undefined. */
+  /** The container with the slug; undefined without one. */
   readonly containerOf: (slugged: string) => string | undefined;
   readonly nowMs: () => number;
   readonly onInstall: (container: string) => void;

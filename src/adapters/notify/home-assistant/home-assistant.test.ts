@@ -6,7 +6,7 @@ import {
   published,
   startScriptedBroker,
 } from '../../../../test/support/notify/scripted-broker.ts';
-import type { ContainerEntity } from '../../../domain/home-assistant/entities.ts';
+import type { ContainerEntity, Entities } from '../../../domain/home-assistant/entities.ts';
 import { createDeferred } from '../mqtt/deferred.ts';
 import { type HomeAssistant, openHomeAssistant, usualWaits } from './home-assistant.ts';
 
@@ -15,9 +15,18 @@ const web: ContainerEntity = {
   title: 'nginx',
   installedVersion: '1',
   latestVersion: '2',
+  isOutdated: true,
+  summary: '',
   isUpdating: false,
-  mayInstall: false,
+  notInstallable: 'a test',
   attributes: {},
+};
+const fleet: Entities = {
+  containers: [web],
+  kept: [],
+  isSettled: true,
+  updatesAvailable: 1,
+  lastCheckAtMs: undefined,
 };
 
 type Scene = {
@@ -43,7 +52,7 @@ async function start(
     socket.write(acceptance(packet) ?? '');
     const message = published(packet);
     if (message !== undefined) received.push(`${message.topic} ${message.payload}`);
-    if (packet.head === 0x82 && (subscriptions += 1) === 2) subscribed.resolve();
+    if (packet.head === 0x82 && (subscriptions += 1) === 4) subscribed.resolve();
     look();
   });
   const settings = {
@@ -62,7 +71,7 @@ async function start(
   };
   const opened = openHomeAssistant(settings, {
     version: '1.2.3',
-    hostName: 'h1',
+    identity: () => Promise.resolve({ node: 'h1', deviceName: 'h1', formerNodes: [] }),
     nowMs,
     random: () => 0.5,
     contextFor: () => Promise.resolve(createSecureContext()),
@@ -92,6 +101,8 @@ async function start(
   };
 }
 
+const isRemoval = (line: string) => line.endsWith('/config ') && line.includes('/update/');
+
 test('a broker that is full of entities that nobody knows costs bounded memory', async () => {
   const heard = createDeferred<void>();
   const { received, send, until, opened } = await start(() => {
@@ -106,9 +117,9 @@ test('a broker that is full of entities that nobody knows costs bounded memory',
     ['homeassistant/status', 'online'],
   ]);
   await heard.promise;
-  opened.show({ containers: [web], lastCheckAtMs: undefined });
-  await until((all) => all.at(-1)?.startsWith('upkeep/h1/updates ') === true);
-  const removed = received.filter((line) => line.endsWith('/config ') && line.includes('/update/'));
+  opened.show(fleet);
+  await until((all) => all.at(-1) === 'upkeep/h1/old-9999/attributes ');
+  const removed = received.filter(isRemoval);
   expect(removed.filter((line) => line.includes(long))).toEqual([]);
   expect(removed).toHaveLength(10_000);
 });
@@ -121,7 +132,7 @@ test('Home Assistant that starts many times in a moment is told everything once 
   });
   const states = (all: readonly string[]): number =>
     all.filter((line) => line.startsWith('upkeep/h1/web/update ')).length;
-  opened.show({ containers: [web], lastCheckAtMs: undefined });
+  opened.show(fleet);
   await until((all) => states(all) === 1);
   send(Array.from({ length: 200 }, () => ['homeassistant/status', 'online'] as const));
   await until((all) => states(all) === 2);
@@ -141,7 +152,7 @@ test('the answers to starts of Home Assistant are half a minute apart, however o
   const { received, send, until, opened } = await start(wait, () => now);
   const states = (all: readonly string[]): number =>
     all.filter((line) => line.startsWith('upkeep/h1/web/update ')).length;
-  opened.show({ containers: [web], lastCheckAtMs: undefined });
+  opened.show(fleet);
   await until((all) => states(all) === 1);
   for (const at of [1000, 3000]) {
     now = at;
@@ -164,7 +175,7 @@ test('a flood of presses maps the containers once, not for each message', async 
       return 'web';
     },
   };
-  opened.show({ containers: [counted], lastCheckAtMs: undefined });
+  opened.show({ ...fleet, containers: [counted] });
   await until((all) => all.some((line) => line.startsWith('upkeep/h1/web/update ')));
   const before = reads;
   send(Array.from({ length: 500 }, (_, index) => [`homeassistant/update/upkeep_h1/x${index}/config`, '{}'] as const));

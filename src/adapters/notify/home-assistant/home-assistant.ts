@@ -5,21 +5,30 @@ import { createDeferred } from '../mqtt/deferred.ts';
 import type { Publication } from '../mqtt/packets.ts';
 import { createRedaction } from '../wire/redaction.ts';
 import { createCommands } from './commands.ts';
-import { wildcardLevel, slug, slugsOf, topicsOf } from './topics.ts';
-import { publicationsOf, removalsOf } from './payloads.ts';
+import { entityIn, wildcardLevel, slug, slugsOf, type Topics, topicsOf } from './topics.ts';
+import {
+  deviceRemovalsOf,
+  type EntityContext,
+  eventOf,
+  namesIn,
+  publicationsOf,
+  removalsOf,
+  type RequestTold,
+} from './payloads.ts';
 import { forEachConcurrently, delay, oneAtATime } from './async.ts';
 import type { HomeAssistantSettings } from './url.ts';
 
 export type HomeAssistantDeps = {
   readonly version: string;
-  readonly hostName: string;
+  /** Resolves when it is known; it may need the engine. */
+  readonly identity: (signal: AbortSignal) => Promise<HomeIdentity>;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
   /** At least 0 and below 1. */
   readonly random: () => number;
   readonly contextFor: (host: string) => Promise<SecureContext>;
   readonly warn: (message: string) => void;
-  /** The button of a container was pressed. Only called if the URL allows it. */
+  /** The button of a container was pressed, also of one that has none any more. Only called if the URL allows it. */
   readonly onInstall: (container: string) => void;
   readonly onCheck: () => void;
   /**
@@ -35,9 +44,19 @@ type Waits = {
   readonly selfTestMs: number;
 };
 
+/** What Home Assistant knows an Upkeep by. It must be the same in the next process, and in the next container. */
+export type HomeIdentity = {
+  readonly node: string;
+  readonly deviceName: string;
+  /** Nodes that this Upkeep had before, or would have with other settings. What is left of them is removed. */
+  readonly formerNodes: readonly string[];
+};
+
 export type HomeAssistant = {
   /** Publishes this fleet. Returns at once; the newest fleet wins. */
   readonly show: (fleet: Entities) => void;
+  /** Publishes what became of a request. Without a connection nobody hears it. */
+  readonly tell: (result: RequestTold) => void;
   /** Publishes that Upkeep is offline. Resolves after that, within 2 s. */
   readonly close: () => Promise<void>;
 };
@@ -49,32 +68,31 @@ export type HomeAssistant = {
  */
 export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAssistantDeps): HomeAssistant {
   const { waits = usualWaits(deps.random) } = deps;
-  const topics = topicsOf(settings.prefix, settings.base, slug(settings.node === '' ? deps.hostName : settings.node));
   const cut = createRedaction([settings.password]);
   const stop = new AbortController();
   let fleet: Entities | undefined;
   /** Made once for each fleet, because a broker can send any number of messages. */
   let slugs: ReadonlyMap<string, string> = new Map();
-  let installable: ReadonlyMap<string, string> = new Map();
+  let bySlug: ReadonlyMap<string, string> = new Map();
   let lastResendAtMs = -Infinity;
   let wake: () => void = () => undefined;
   let connection: MqttConnection | undefined;
-  const online: Publication = { topic: topics.status, payload: 'online', qos: 1, retain: true };
-  const offline: Publication = { ...online, payload: 'offline' };
+  let own: OwnTopics | undefined;
   const over = run();
 
   return {
     show(next) {
       fleet = next;
-      slugs = slugsOf(next.containers.map(({ name }) => name));
-      installable = new Map(
-        next.containers.flatMap(({ name, mayInstall }) => (mayInstall ? [[slugs.get(name) ?? '', name]] : [])),
-      );
+      slugs = slugsOf(namesIn(next));
+      bySlug = new Map(next.containers.map(({ name }) => [slugs.get(name) ?? '', name]));
       wake();
+    },
+    tell(result) {
+      if (own !== undefined) connection?.publish(eventOf(result, own.topics)).catch(() => undefined);
     },
     async close() {
       const open = connection;
-      const goodbye = open?.publish(offline).then(() => open.close());
+      const goodbye = own && open?.publish(own.offline).then(() => open.close());
       await Promise.race([goodbye?.catch(() => undefined), delay(closeMs, stop.signal)]);
       stop.abort();
       await over;
@@ -82,9 +100,17 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   };
 
   async function run(): Promise<void> {
+    const identity = await deps.identity(stop.signal).catch(() => undefined);
+    if (identity === undefined || stop.signal.aborted) return;
+    const { deviceName, formerNodes } = identity;
+    const node = slug(settings.node === '' ? identity.node : settings.node);
+    const topics = topicsOf(settings.prefix, settings.base, node);
+    const online: Publication = { topic: topics.status, payload: 'online', qos: 1, retain: true };
+    own = { topics, deviceName, online, offline: { ...online, payload: 'offline' } };
+    const former = new Set([identity.node, ...formerNodes].map(slug).filter((one) => one !== node));
     for (let failures = 0; !stop.signal.aborted;) {
       try {
-        await session(() => {
+        await session(own, former, () => {
           failures = 0;
         });
       } catch (error) {
@@ -99,8 +125,13 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   }
 
   /** One connection. Throws the reason of its end. */
-  async function session(onOpen: () => void): Promise<void> {
+  async function session(
+    { topics, deviceName, online, offline }: OwnTopics,
+    former: ReadonlySet<string>,
+    onOpen: () => void,
+  ): Promise<void> {
     const knownSlugs = new Set<string>();
+    const others = createFormerDevices(settings, former);
     const shown = new Map<string, string>();
     const self = createDeferred<void>();
     let receivesCommands = false;
@@ -111,18 +142,15 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
       shown.clear();
       wake();
     });
-    const handleCommand = createCommands({
-      ...deps,
-      topics,
-      containerOf: (slugged) => installable.get(slugged),
-    });
+    const handleCommand = createCommands({ ...deps, topics, containerOf: (slugged) => bySlug.get(slugged) });
     const handleMessage = (message: Incoming): void => {
       const slugged = wildcardLevel(topics.anyConfig, message.topic);
       if (message.topic === topics.selfTest) self.resolve();
       else if (slugged !== undefined) learn(slugged, message.payload);
       else if (message.topic === topics.birth) {
         if (message.payload === 'online') resend();
-      } else if (receivesCommands) handleCommand(message);
+      } else if (others.hear(message)) wake();
+      else if (receivesCommands) handleCommand(message);
     };
     const learn = (slugged: string, payload: string): void => {
       const isForeign = slugged.length > longestSlug;
@@ -143,9 +171,12 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     try {
       await open.publish(online);
       for (const topic of [topics.birth, topics.anyConfig]) await open.subscribe(topic).catch(deniedSubscription);
-      receivesCommands = settings.mayInstall && (await receivesOwnMessage(open, self.promise));
+      // Whoever may not read these has no earlier device to remove.
+      for (const topic of [topics.everyStatus, topics.everyConfig]) await open.subscribe(topic).catch(() => undefined);
+      receivesCommands = settings.mayInstall && (await receivesOwnMessage(open, topics, self.promise));
       onOpen();
-      await showWhileOpen(open, { knownSlugs, shown, receivesCommands });
+      const context = { topics, deviceName, version: deps.version, receivesCommands };
+      await showWhileOpen(open, { knownSlugs, shown, others, context });
     } finally {
       connection = undefined;
       await open.close();
@@ -159,7 +190,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   }
 
   /** A broker may accept a subscription and deliver nothing, so Upkeep must receive its own message. */
-  async function receivesOwnMessage(open: MqttConnection, received: Promise<void>): Promise<boolean> {
+  async function receivesOwnMessage(open: MqttConnection, topics: Topics, received: Promise<void>): Promise<boolean> {
     try {
       await open.subscribe(topics.anyInstall);
       await open.subscribe(topics.check);
@@ -181,29 +212,39 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   type Session = {
     readonly knownSlugs: Set<string>;
     readonly shown: Map<string, string>;
-    readonly receivesCommands: boolean;
+    readonly others: FormerDevices;
+    readonly context: Omit<EntityContext, 'slugs'>;
   };
 
-  async function showWhileOpen(open: MqttConnection, { knownSlugs, shown, receivesCommands }: Session): Promise<void> {
+  async function showWhileOpen(open: MqttConnection, { knownSlugs, shown, others, context }: Session): Promise<void> {
+    const { topics } = context;
+    const shownSlugs = new Set<string>();
     let made: { readonly of: Entities; readonly wanted: ReturnType<typeof publicationsOf> } | undefined;
     for (;;) {
       const isWoken = new Promise<void>((resolve) => {
         wake = resolve;
       });
       if (fleet !== undefined) {
-        const { hostName, version } = deps;
-        if (made?.of !== fleet)
-          made = { of: fleet, wanted: publicationsOf(fleet, { topics, slugs, hostName, version, receivesCommands }) };
+        const { isSettled } = fleet;
+        if (made?.of !== fleet) made = { of: fleet, wanted: publicationsOf(fleet, { ...context, slugs }) };
         const { wanted } = made;
         const current = new Set(slugs.values());
-        const removed = [...knownSlugs].filter((slugged) => !current.has(slugged));
+        // An entity of an earlier process may be of a container that is absent for a moment.
+        const removed = [...knownSlugs].filter((one) => !current.has(one) && (isSettled || shownSlugs.has(one)));
+        const removals = [...removed.flatMap((one) => removalsOf(one, topics)), ...others.removals(current)];
+        // A new description of an entity makes Home Assistant forget its state.
+        for (const { topic, payload } of wanted.values())
+          if (shown.has(topic) && shown.get(topic) !== payload) {
+            const slugged = wildcardLevel(topics.anyConfig, topic);
+            if (slugged !== undefined) shown.delete(topics.state(slugged));
+          }
         const changed = [...wanted.values()].filter(({ topic, payload }) => shown.get(topic) !== payload);
-        const removals = removed.flatMap((slugged) => removalsOf(slugged, topics));
         // Before the messages are confirmed, so that a start of Home Assistant meanwhile causes all of them again.
         for (const { topic, payload } of changed) shown.set(topic, payload);
         for (const { topic } of removals) shown.delete(topic);
-        await forEachConcurrently([...removals, ...changed], mostInFlight, (publication) => open.publish(publication));
+        await forEachConcurrently([...changed, ...removals], mostInFlight, (publication) => open.publish(publication));
         for (const slugged of removed) knownSlugs.delete(slugged);
+        for (const slugged of bySlug.keys()) shownSlugs.add(slugged);
         for (const slugged of current) knownSlugs.add(slugged);
       }
       const why = await Promise.race([isWoken, open.closed]);
@@ -211,6 +252,66 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     }
   }
 }
+
+type OwnTopics = {
+  readonly topics: Topics;
+  readonly deviceName: string;
+  readonly online: Publication;
+  readonly offline: Publication;
+};
+
+type FormerDevices = {
+  /** Whether a message has told something new of another Upkeep on this broker. */
+  readonly hear: (message: Incoming) => boolean;
+  /** Messages that remove what earlier lives of this Upkeep have left, each once. `current`: the slugs of our containers. */
+  readonly removals: (current: ReadonlySet<string>) => readonly Publication[];
+};
+
+/**
+ * Devices of other Upkeeps on the broker, which are offline. One is ours if it has one of our former nodes and one of
+ * our containers, or if its node is the id of a container, as the host name of a container is by default, and all its
+ * containers are ours.
+ */
+function createFormerDevices(
+  settings: Pick<HomeAssistantSettings, 'prefix' | 'base'>,
+  former: ReadonlySet<string>,
+): FormerDevices {
+  const slugsOfNode = new Map<string, Set<string>>();
+  const offline = new Set<string>();
+  const statusOf = `${settings.base}/+/status`;
+  let count = 0;
+  return {
+    hear({ topic, payload }) {
+      const node = wildcardLevel(statusOf, topic);
+      if (node !== undefined) {
+        if (payload !== 'offline') offline.delete(node);
+        else if (offline.size < mostKnownNodes) offline.add(node);
+        return offline.has(node);
+      }
+      const entity = entityIn(settings, topic);
+      if (entity === undefined || payload === '' || topic.length > longestSlug || count >= mostKnown) return false;
+      if (!former.has(entity.node) && !isContainerId.test(entity.node)) return false;
+      const slugs = slugsOfNode.get(entity.node) ?? new Set();
+      slugsOfNode.set(entity.node, slugs.add(entity.slugged));
+      count += 1;
+      return true;
+    },
+    removals(current) {
+      const isOurs = (slugged: string) => current.has(slugged);
+      const gone = [...slugsOfNode].filter(
+        ([node, slugs]) => offline.has(node) && (former.has(node) ? [...slugs].some(isOurs) : [...slugs].every(isOurs)),
+      );
+      for (const [node] of gone) slugsOfNode.delete(node);
+      return gone.flatMap(([node, slugs]) => {
+        const topics = topicsOf(settings.prefix, settings.base, node);
+        return [...[...slugs].flatMap((one) => removalsOf(one, topics)), ...deviceRemovalsOf(topics)];
+      });
+    },
+  };
+}
+
+const isContainerId = /^[0-9a-f]{12}$/;
+const mostKnownNodes = 1000;
 
 /** Entities of earlier processes, which any client of the broker can add. */
 const mostKnown = 10_000;

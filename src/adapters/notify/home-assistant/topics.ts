@@ -38,18 +38,34 @@ export function topicsOf(prefix: string, base: string, node: string) {
     check: `${own}/check`,
     updates: `${own}/updates`,
     lastCheck: `${own}/last_check`,
+    /** Not retained: what became of a request. */
+    event: `${own}/event`,
     /** No container's slug begins with an underscore. */
     selfTest: `${own}/_self_test/install`,
     anyInstall: `${own}/+/install`,
     birth: `${prefix}/status`,
     anyConfig: `${prefix}/update/${device}/+/config`,
+    /** Of all devices, those of other programs too. */
+    everyConfig: `${prefix}/update/+/+/config`,
+    everyStatus: `${base}/+/status`,
     config: (slugged: string) => `${prefix}/update/${device}/${slugged}/config`,
     sensorConfig: (name: string) => `${prefix}/sensor/${device}/${name}/config`,
     buttonConfig: (name: string) => `${prefix}/button/${device}/${name}/config`,
+    eventConfig: (name: string) => `${prefix}/event/${device}/${name}/config`,
     state: (slugged: string) => `${own}/${slugged}/update`,
     attributes: (slugged: string) => `${own}/${slugged}/attributes`,
     install: (slugged: string) => `${own}/${slugged}/install`,
   };
+}
+
+/** The node and the slug of an entity of any Upkeep with this prefix and base; undefined for another topic. */
+export function entityIn(
+  { prefix, base }: { readonly prefix: string; readonly base: string },
+  topic: string,
+): { readonly node: string; readonly slugged: string } | undefined {
+  const start = `${prefix}/update/${base.replaceAll('/', '_')}_`;
+  const [node = '', slugged = '', end, ...more] = topic.startsWith(start) ? topic.slice(start.length).split('/') : [];
+  return end === 'config' && more.length === 0 && node !== '' && slugged !== '' ? { node, slugged } : undefined;
 }
 
 /** The level that a `+` matches; undefined for another topic. */

@@ -15,7 +15,7 @@ export type HomeAssistantSettings = {
   readonly password: string;
   readonly prefix: string;
   readonly base: string;
-  /** Empty: the host name. */
+  /** Empty: chosen by the service. */
   readonly node: string;
   readonly mayInstall: boolean;
   readonly skipsVerification: boolean;
@@ -30,7 +30,7 @@ export const homeAssistantParameters = {
   prefix: text('discovery prefix of Home Assistant', { fallback: 'homeassistant' }),
   base: text('first level of our own topics', { fallback: 'upkeep' }),
   node: text(
-    'name of this Upkeep in topics and ids; the host name by default. Several on one host need different names',
+    'name of this Upkeep in topics and ids. Default: an id in the folder of `--state-dir`; without a folder the names of the engine and of the own container, or the host name outside of a container',
   ),
   install: essential(flag('buttons may update containers', false)),
   disabletlsverification: essential(flag('accept any certificate', false)),

@@ -38,7 +38,7 @@ export function platformsOf(nodes: readonly SwarmNode[]): readonly Platform[] {
 export function subjectOfService(
   image: TaggedImage,
   failures: readonly FailedServiceVersion[],
-  settings: Pick<CheckSubject, 'inForce' | 'retryFailed'>,
+  settings: Pick<CheckSubject, 'inForce' | 'retryFailed' | 'ignoresMonitorOnly'>,
 ): CheckSubject {
   return {
     imageId: image.digest ?? '',
