@@ -6,7 +6,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Log, Outside, Engine } from '../domain/outside/outside.ts';
 import { identityOf, readKeys } from './identity.ts';
 import { openRegistry } from './open-registry.ts';
-import type { NamedEngine } from './service.ts';
+import type { NamedEngine } from './open-engine.ts';
 import type { SwarmOfEngine } from './swarm-at-start.ts';
 import type { ProcessContext } from './process-context.ts';
 

@@ -5,7 +5,11 @@ import { readNamedFile } from '../config/given/secrets.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
+import type { Engine } from '../domain/outside/outside.ts';
 import type { ProcessContext } from './process-context.ts';
+
+/** An engine, and its name if there are several. */
+export type NamedEngine = { readonly name: string | undefined; readonly engine: Engine };
 
 /**
  * One of several engines, with its own TLS files or the shared ones. It connects with the first call. Retries of

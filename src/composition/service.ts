@@ -7,6 +7,7 @@ import { defaultSettings, type ServiceSettings } from '../domain/settings/servic
 import type { changeCommands } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
 import { identityOf, readKeys } from './identity.ts';
+import type { NamedEngine } from './open-engine.ts';
 import type { SwarmOfEngine } from './swarm-at-start.ts';
 import type { ProcessContext } from './process-context.ts';
 
@@ -22,8 +23,6 @@ export type Service = {
   readonly command: CommandFunction;
   readonly close: () => Promise<void>;
 };
-
-export type NamedEngine = { readonly name: string | undefined; readonly engine: Engine };
 
 export async function openService(
   command: keyof typeof changeCommands,

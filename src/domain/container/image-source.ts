@@ -55,6 +55,19 @@ export function releasePageOf(source: string): string | undefined {
   return address === undefined ? undefined : printableLink(releasesAt(address) ?? address);
 }
 
+/** The labels of a container or its image in which projects and their users give an icon, as the address of a file. */
+const iconLabels = [
+  'io.artifacthub.package.logo-url',
+  'org.opencontainers.image.logo',
+  'net.unraid.docker.icon',
+  'homepage.icon',
+] as const;
+
+/** The icon that a label names: `http` or `https`, at most 500 characters. */
+export function iconIn(labels: Labels, imageLabels: Labels | undefined): string | undefined {
+  return firstPage(iconLabels.flatMap((name) => [[labels, name] as const, [imageLabels, name] as const]));
+}
+
 function homeOf({ labels, annotations, image }: SourceFacts): string | undefined {
   return firstPage([
     [ownLabels(labels, image), homeLabel],

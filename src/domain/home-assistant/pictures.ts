@@ -1,25 +1,4 @@
-import { labelOf, type Labels } from '../container/label-names.ts';
 import { tryParseImageReference } from '../reference/image-reference.ts';
-
-/** The labels of a container or its image in which projects and their users give an icon, as the address of a file. */
-const iconLabels = [
-  'io.artifacthub.package.logo-url',
-  'org.opencontainers.image.logo',
-  'net.unraid.docker.icon',
-  'homepage.icon',
-] as const;
-
-/** The icon that a label names: `http` or `https`, at most 500 characters. Labels of the container come first. */
-export function iconIn(labels: Labels, imageLabels: Labels | undefined): string | undefined {
-  for (const name of iconLabels)
-    for (const given of [labels, imageLabels]) {
-      const text = labelOf(given, name) ?? '';
-      const url = text.length <= longestUrl && URL.canParse(text) ? new URL(text) : undefined;
-      const isPlain = url?.username === '' && url.password === '';
-      if (isPlain && /^https?:$/.test(url.protocol) && url.href.length <= longestUrl) return url.href;
-    }
-  return undefined;
-}
 
 /**
  * The picture of a container in Home Assistant: its own icon, else the one that Home Assistant has for the software.
@@ -34,8 +13,6 @@ export function pictureOf({ icon, image }: { readonly icon?: string; readonly im
   const brand = brands.get(repository) ?? brands.get(name);
   return brand === undefined ? {} : { pictureUrl: `https://brands.home-assistant.io/_/${brand}/icon.png` };
 }
-
-const longestUrl = 500;
 
 /** Names of images whose software has an integration in Home Assistant: https://github.com/home-assistant/brands */
 const brands: ReadonlyMap<string, string> = new Map([

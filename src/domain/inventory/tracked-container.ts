@@ -3,7 +3,7 @@ import { isImageId, readContainerReference } from '../check/container-reference.
 import { familiarReference } from '../reference/image-reference.ts';
 import { readComposeIdentity } from '../container/compose-identity.ts';
 import { versionOf } from '../container/image-labels.ts';
-import { iconIn } from '../home-assistant/pictures.ts';
+import { iconIn } from '../container/image-source.ts';
 import type { Seal } from '../outside/outside.ts';
 import { hasFormerImage } from '../rollback/former-version.ts';
 import { digestIn, rollbackImageOf } from '../swarm/service-image.ts';
