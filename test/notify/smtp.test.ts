@@ -81,7 +81,7 @@ describe('a mail', () => {
 
   test.each([
     ['with the markup of an own template', { text: '<b>web</b>', isFromTemplate: true }, '<pre><b>web</b></pre>'],
-    ['in which foreign text is no markup', { text: '<b>&amp;' }, '<pre>&lt;b&gt;&amp;amp;</pre>'],
+    ['in which foreign text is no markup', { text: '<b>&amp;' }, '<p><b>&lt;b&gt;&amp;amp;</b></p>'],
   ] as const)('has the text as HTML too, where that is wanted, %s', async (_, message, html) => {
     await using sink = await startSink();
     await send(sink, `smtp://HOST/?${addresses}&usehtml=yes`, message);

@@ -128,20 +128,22 @@ export function choice<const Name extends string, Fallback extends Name | undefi
   names: readonly Name[],
   fallback: Fallback,
   synonyms: Readonly<Record<string, Name>> = {},
+  aliases: readonly string[] = [],
 ): Parameter<Name | Fallback> {
-  return define<Name | Fallback>({
+  const kind = {
     kind: names.join(', '),
     about,
     fallback,
-    print: (value) => value ?? '',
-    read(given) {
+    print: (value: Name | Fallback) => value ?? '',
+    read(given: string) {
       const wanted = given.trim();
       const found = names.find((name) => name.toLowerCase() === wanted.toLowerCase());
       const value = found ?? (Object.hasOwn(synonyms, wanted) ? synonyms[wanted] : undefined);
       if (value !== undefined) return value;
       throw new Error(`is none of ${names.join(', ')}`);
     },
-  });
+  };
+  return define<Name | Fallback>(kind, { aliases });
 }
 
 /** A JSON object, percent-encoded; undefined: none. */

@@ -513,7 +513,7 @@ describe('Signal gets', () => {
   describeRequests(
     [
       {
-        name: 'the text for numbers and groups',
+        name: 'the text for numbers and groups, whose kinds the server does not mix',
         url: 'signal://signal.example.com/+491511/+491518/group.ab%2Bc/d=?disabletls=yes',
         requests: [
           {
@@ -521,7 +521,16 @@ describe('Signal gets', () => {
             json: {
               message: `${title}\n${text}`,
               number: '+491511',
-              recipients: ['+491518', 'group.ab+c/d='],
+              recipients: ['+491518'],
+              text_mode: 'normal',
+            },
+          },
+          {
+            url: 'http://signal.example.com:8080/v2/send',
+            json: {
+              message: `${title}\n${text}`,
+              number: '+491511',
+              recipients: ['group.ab+c/d='],
               text_mode: 'normal',
             },
           },

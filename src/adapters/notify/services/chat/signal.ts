@@ -1,10 +1,10 @@
-import { flag, list, text } from '../../url/parameters.ts';
+import { choice, flag, list, text } from '../../url/parameters.ts';
 import { InvalidUrlError } from '../../url/invalid-url-error.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import { basicLogin } from '../../wire/headers.ts';
 import { messagePieces } from '../../wire/split.ts';
 import { requiredMatch, serverOf } from '../../service/address.ts';
-import { defineService } from '../../service/service.ts';
+import { defineService, type Part } from '../../service/service.ts';
 import { titledText, titleOf } from '../../service/texts.ts';
 
 /** https://github.com/bbernhard/signal-cli-rest-api */
@@ -23,6 +23,14 @@ export const signal = defineService({
     recipients: list('replaces the recipients in the path', { aliases: ['to'] }),
     title: text('the first line'),
     disabletls: flag('plain http', false),
+    skiptlsverify: flag('accept any certificate', false),
+    textmode: choice(
+      'of your own template: `styled` knows bold words and others',
+      ['normal', 'styled'],
+      undefined,
+      {},
+      ['text_mode'],
+    ),
   },
   readAddress(parts, values) {
     const [first = '', ...others] = parts.segments;
@@ -40,23 +48,29 @@ export const signal = defineService({
     const authorization = values.token === '' ? basicLogin(login.user, login.password) : `Bearer ${values.token}`;
     const headers = values.token + login.user === '' ? {} : { authorization };
     return {
-      requests: (message) =>
-        messagePieces(titledText({ ...message, title: titleOf(message, values.title) }), textLimit).map((piece) =>
-          // Without it, the default of the server may be `styled`, in which stars and others are marks.
-          jsonPost(
-            url,
-            {
-              message: piece,
-              number: source,
-              recipients,
-              text_mode: message.isFromTemplate === true ? undefined : 'normal',
-            },
-            headers,
-          ),
-        ),
+      requests(message) {
+        const titled = titledText({ ...message, title: titleOf(message, values.title) });
+        // Without a mode, the default of the server may be `styled`, in which stars and others are marks.
+        const text_mode = message.isFromTemplate === true ? values.textmode : 'normal';
+        return ofOneKind(recipients).flatMap((some) =>
+          messagePieces(titled, textLimit).map((piece): Part => ({
+            ...jsonPost(url, { message: piece, number: source, recipients: some, text_mode }, headers),
+            to: some.join(' '),
+            skipsVerification: values.skiptlsverify,
+          })),
+        );
+      },
     };
   },
 });
+
+/** The server refuses a message to recipients of different kinds, and to two groups. */
+function ofOneKind(recipients: readonly string[]): readonly (readonly string[])[] {
+  const groups = recipients.filter((one) => one.startsWith('group.'));
+  const names = recipients.filter((one) => one.startsWith('u:'));
+  const numbers = recipients.filter((one) => !groups.includes(one) && !names.includes(one));
+  return [numbers, names, ...groups.map((one) => [one])].filter(({ length }) => length > 0);
+}
 
 /** Longer ones are sent as an attachment. */
 const textLimit = { max: 2000, unit: 'units' } as const;

@@ -2,7 +2,7 @@ import { list } from '../../url/parameters.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { expectField } from '../../wire/check-answer.ts';
 import { messagePieces } from '../../wire/split.ts';
-import { required } from '../../service/address.ts';
+import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { writtenFor } from '../../service/markup.ts';
 import { titledText } from '../../service/texts.ts';
@@ -15,7 +15,7 @@ export const wecom = defineService({
   about: 'The key is the `key=` in the address of a group robot.',
   example: 'wecom://693a91f6-7xxx-4bc4-97a0-0ec2sifa5aaa?mentioned_list=jo,@all',
   parameters: { mentioned_list: list('names of users'), mentioned_mobile_list: list('numbers of users') },
-  readAddress: ({ host }) => ({ key: required(host, 'the key') }),
+  readAddress: ({ host }) => ({ key: requiredMatch(host, /^[\w-]+$/, 'the key') }),
   secrets: ({ address }) => [address.key],
   open: ({ address: { key }, values }) => ({
     judge: expectField('errcode', 0),

@@ -87,11 +87,15 @@ type Context = { readonly type: 'link' | 'image' };
 
 function shortList(written: string): readonly Context[] {
   if (written === '') return [];
-  return written.split(/,(?=(?:link|image):)/).map((each) => {
-    const [, kind, address] = /^(link|image):(\S+)$/.exec(each.trim()) ?? [];
-    if (kind === undefined) throw new Error('is no list of link:URL and image:URL');
-    return kind === 'link' ? { type: kind, href: address } : { type: 'image', src: address };
-  });
+  const parts = written.split(/,(?=\s*(?:link|image|text):)/).map((each) => each.trim().replace(/,+$/, ''));
+  // Events have no texts beside their links and images.
+  return parts
+    .filter((each) => each !== '' && !each.startsWith('text:'))
+    .map((each) => {
+      const [, kind, address] = /^(link|image):(\S+)$/.exec(each) ?? [];
+      if (kind === undefined) throw new Error('is no list of link:URL and image:URL');
+      return kind === 'link' ? { type: kind, href: address } : { type: 'image', src: address };
+    });
 }
 
 function parsedList(written: string): readonly Context[] {

@@ -32,7 +32,7 @@ export const bark = defineService({
   readAddress: (parts) => ({
     server: serverOf(parts),
     path: pathOf(parts.segments),
-    key: required(parts.password, 'the device key (before the @, after a colon)'),
+    key: required(parts.password === '' ? parts.user : parts.password, 'the device key (before the @)'),
   }),
   secrets: ({ address }) => [address.key],
   open: ({ address: { server, path, key }, values }) => ({

@@ -13,10 +13,12 @@ export const gotify = defineService({
   schemes: ['gotify'],
   title: 'Gotify',
   form: 'gotify://HOST[:PORT][/PATH]/TOKEN',
-  about: 'The last part of the path is the token of an application.',
+  about:
+    'The last part of the path is the token of an application. The address of the API works too: `gotify://HOST/message?token=TOKEN`.',
   example: 'gotify://push.example.com/AzyoeNS.D4iJLVa?priority=5',
   parameters: {
     title: text('of the message', { fallback: 'Upkeep' }),
+    token: text('instead of the one in the path', { isSecret: true }),
     priority: integer('by default 8 for a failure, 2 if nothing has changed, else the default of the application', {
       min: -2,
       max: 10,
@@ -27,9 +29,11 @@ export const gotify = defineService({
     date: date('`2026-11-22T06:00:00Z`, or Unix seconds'),
     extras: jsonObject('for Gotify clients, such as `{"client::display":{"contentType":"text/markdown"}}`'),
   },
-  readAddress(parts) {
+  readAddress(parts, values) {
     const path = [...parts.segments];
-    const token = required(path.pop(), 'the token');
+    const last = values.token !== '' && path.at(-1) !== 'message' ? undefined : path.pop();
+    // `message` is the end of the API's address, and no token.
+    const token = required(values.token === '' && last !== 'message' ? last : values.token, 'the token');
     return { server: serverOf(parts), path: pathOf(path), token };
   },
   secrets: ({ address }) => [address.token],

@@ -13,10 +13,11 @@ export const ntfy = defineService({
   schemes: ['ntfy'],
   title: 'ntfy',
   form: 'ntfy://[USER:PASSWORD@]HOST/TOPIC',
-  about: 'Give an access token as the password, without a user: `ntfy://:tk_…@HOST/TOPIC`.',
+  about: 'Give an access token as `token=tk_…`, or as the password, without a user: `ntfy://:tk_…@HOST/TOPIC`.',
   example: 'ntfy://:tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2@ntfy.example.com/upkeep?priority=high&tags=whale',
   parameters: {
     title: text('of the message'),
+    token: text('access token, instead of a login', { isSecret: true }),
     priority: choice(
       'by default High for a failure, Low if nothing has changed',
       ['Min', 'Low', 'Default', 'High', 'Max'],
@@ -57,7 +58,8 @@ export const ntfy = defineService({
   open({ address: { server, topic, user, password }, values }) {
     const scheme = values.disabletls ? 'http' : values.scheme;
     const url = `${scheme}://${server}/${topic.split('/').map(encodeURIComponent).join('/')}`;
-    const authorization = user + password === '' ? '' : basicLogin(user, password);
+    const login = user + password === '' ? '' : basicLogin(user, password);
+    const authorization = values.token === '' ? login : `Bearer ${values.token}`;
     return {
       judge: expectJson,
       requests(message) {

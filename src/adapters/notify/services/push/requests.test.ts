@@ -37,6 +37,14 @@ describe('Gotify gets', () => {
         ],
       },
       {
+        name: 'the token of the address of its API',
+        url: 'gotify://push.example.com/sub/message?token=Tok1&title=Great+News',
+        message: { title: '' },
+        requests: [
+          { url: 'https://push.example.com/sub/message?token=Tok1', json: { message: text, title: 'Great News' } },
+        ],
+      },
+      {
         name: 'Markdown, and how to show it',
         url: 'gotify://push.example.com/Tok1',
         message: { markdown: '**web**' },
