@@ -7,7 +7,13 @@ import type { Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/service-settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
-import { recoverWithHelper, watchHelper, finishUpdate, createSelfUpdateState } from './recovery/self-update.ts';
+import {
+  awaitDoorHelper,
+  createSelfUpdateState,
+  finishUpdate,
+  recoverWithHelper,
+  watchHelper,
+} from './recovery/self-update.ts';
 import { type CheckReport, createJudge, type HoldParts, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select/select-containers.ts';
 import type { InRun } from './check/part-of-run.ts';
@@ -100,6 +106,7 @@ export function createApplication(
       repairsAside.whyNotNow(containers.map(({ name }) => name)) ?? whyHeldNow(containers),
     lastSeen: checks.candidateOf,
     afterHandOver: () => watchHelper(outside, settings, closing.signal),
+    awaitDoorHelper: (order, signal) => awaitDoorHelper(outside, settings, order, signal),
   });
   const self = createSelfUpdateState(outside, settings);
   const scheduler = createScheduler({ ...outside, opensAfter: checks.opensAfter, update });

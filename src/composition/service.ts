@@ -3,6 +3,7 @@ import type { Settings, StateSettings } from '../config/read/process-settings.ts
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
 import type { LifeOptions, Memory } from '../application/create-application.ts';
 import type { Outside, Engine } from '../domain/outside/outside.ts';
+import type { HelperTask } from '../domain/self-update/helper.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/service-settings.ts';
 import type { changeCommands } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
@@ -30,8 +31,8 @@ export async function openService(
   surroundings: ProcessContext,
 ): Promise<Service> {
   const { engines, waves } = settings.engine;
-  const own = engines.find(({ name }) => name === settings.run.finishOn);
-  if (own !== undefined) return openEngineAlone(command, onlyOn(own, settings), surroundings);
+  const { finishUpdate } = settings.run;
+  if (finishUpdate !== undefined) return openForHelper(command, finishUpdate, settings, surroundings);
   if (engines.length < 2) {
     if (waves !== undefined) {
       const { readSteps } = await import('../application/fleet/run/read-waves.ts');
@@ -45,7 +46,26 @@ export async function openService(
   return { ...(await openFleet(command, settings, surroundings)), command: await cli.changeCommands[command]() };
 }
 
-/** The settings for the helper of a self-update, which opens only the engine of its task. */
+/** A helper opens only the engine of its task: as the service does, or for a door by its own mount of the socket. */
+async function openForHelper(
+  command: keyof typeof changeCommands,
+  { engine: name, socket }: HelperTask,
+  settings: Settings,
+  surroundings: ProcessContext,
+): Promise<Service> {
+  const chosen = settings.engine.engines.find((one) => one.name === name);
+  const usual = chosen === undefined ? settings : onlyOn(chosen, settings);
+  if (socket === undefined) return openEngineAlone(command, usual, surroundings);
+  const { openOnlyEngine } = await import('./open-engine.ts');
+  const door = await openOnlyEngine(usual, surroundings);
+  const direct = onlyOn({ name: name ?? 'local', host: `unix://${socket}` }, settings);
+  const service = await openEngineAlone(command, direct, surroundings, door);
+  return {
+    ...service,
+    close: async () => void (await Promise.all([door.close(), service.close()])),
+  };
+}
+
 function onlyOn(address: EngineAddress, settings: Settings): Settings {
   return { ...settings, engine: { ...settings.engine, host: address.host, engines: [address] } };
 }
@@ -54,6 +74,7 @@ async function openEngineAlone(
   command: keyof typeof changeCommands,
   settings: Settings,
   surroundings: ProcessContext,
+  door?: Engine,
 ): Promise<Service> {
   const { clock, log, ending } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
@@ -79,6 +100,7 @@ async function openEngineAlone(
         clock,
         log,
         ...(ending && { ending }),
+        ...(door && { door }),
         verificationKeys: await readKeys(settings),
       },
       settings.service,
@@ -119,7 +141,7 @@ export async function openDemo({ clock, log }: ProcessContext): Promise<Service>
 
 type World = Pick<
   Outside,
-  'engine' | 'swarm' | 'routes' | 'registry' | 'prober' | 'clock' | 'log' | 'verificationKeys' | 'ending'
+  'engine' | 'door' | 'swarm' | 'routes' | 'registry' | 'prober' | 'clock' | 'log' | 'verificationKeys' | 'ending'
 >;
 
 async function createService(

@@ -7,7 +7,15 @@ import {
   type ServiceStage,
   setServiceStage,
 } from '../faults/memory/service-itself.ts';
-import { everything, inNetworkOf, restart, setStage, type Stage, type UpdateOptions } from './rig/stage.ts';
+import {
+  everything,
+  inNetworkOf,
+  type LifeOptions,
+  restart,
+  setStage,
+  type Stage,
+  type UpdateOptions,
+} from './rig/stage.ts';
 
 /** The container of the updater itself: only a helper may replace it. */
 
@@ -149,6 +157,97 @@ describe('its own container', () => {
       reason: '"upkeep.upkeep-helper" is somebody else\'s container',
     });
     expect(stage.harm()).toEqual([]);
+  });
+
+  /** Upkeep reaches the engine through `gate`, at a published port; with `upkeep` in the stage, from that container. */
+  function throughGate(stage: Stage, settings: Partial<ServiceSettings> = {}): LifeOptions {
+    const own = stage.before.get('upkeep')?.id;
+    const reach = {
+      ports: [{ protocol: 'tcp', port: 2375, hostPort: 2375, hostAddress: '' }],
+      networks: [],
+      mounts: [{ source: '/var/run/docker.sock', target: '/var/run/docker.sock' }],
+    };
+    return {
+      settings,
+      outside: ({ engine, instance }) => ({
+        engine: {
+          ...engine,
+          listContainers: async (filter, signal) => {
+            const listed = await engine.listContainers(filter, signal);
+            return listed.map((one) => (/^gate(?:$|\.)/.test(one.name) ? { ...one, reach } : one));
+          },
+          inspectContainer: async (id, signal) => {
+            const one = await engine.inspectContainer(id, signal);
+            const Mounts = [{ Source: '/var/run/docker.sock', Destination: '/var/run/docker.sock' }];
+            return one && /^gate(?:$|\.)/.test(one.name) ? { ...one, settings: { ...one.settings, Mounts } } : one;
+          },
+        },
+        instance: { ...instance, containerId: own, isMainProcess: true },
+        routes: () => ({ own: { kind: 'tcp', host: 'host.docker.internal', port: 2375, peer: undefined }, others: [] }),
+      }),
+    };
+  }
+
+  /** The update of `gate` by an Upkeep that did not need it is killed after the start of its new version, which is bad. */
+  async function setKilledGate(cast: Parameters<typeof setStage>[0] = {}): Promise<Stage> {
+    const sick = { config: { Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9, Retries: 1 } } };
+    const bad = { version: 'bad', ...sick, behaviour: { health: { kind: 'unhealthy' } } } as const;
+    const stage = await setStage({ gate: { next: bad }, ...cast });
+    await stage.updateKilled({ faults: [{ at: 'startContainer', fault: { kind: 'crash', when: 'after' } }] });
+    return stage;
+  }
+
+  test('failure 42: a repair would stop the way to the engine, and there is no helper: it is left, with the reason, and runs', async () => {
+    const stage = await setKilledGate();
+    const { application, connection } = stage.live(throughGate(stage));
+    const report = await stage.scene.clock.run(() => application.recover());
+    expect(report.transactions).toEqual([
+      expect.objectContaining({
+        containers: ['gate'],
+        result: 'left',
+        isPending: true,
+        reason: expect.stringContaining(
+          'it is the way of Upkeep to the engine: run "upkeep recover" on the host',
+        ) as string,
+      }),
+    ]);
+    expect(connection.calls.map(({ kind }) => kind)).not.toContain('stopContainer');
+    expect(stage.now('gate').running).toBe(true);
+    await stage.startAgain();
+    expect(stage.harm()).toEqual([]);
+  });
+
+  test.each([
+    ['self-update is off', { selfUpdate: 'off' }],
+    ['self-update is off, and all are monitored only', { selfUpdate: 'off', monitorOnly: true }],
+  ] as const)('failure 42: a repair would stop the way to the engine, and %s: it is left', async (_, settings) => {
+    const stage = await setKilledGate({ upkeep: { ...own, next: 'none' } });
+    const { application, connection } = stage.live(throughGate(stage, settings));
+    const report = await stage.scene.clock.run(() => application.recover());
+    expect(report.transactions).toMatchObject([{ containers: ['gate'], result: 'left' }]);
+    expect(connection.calls.map(({ kind }) => kind)).not.toContain('stopContainer');
+    await stage.startAgain();
+    expect(stage.harm()).toEqual([]);
+  });
+
+  test('failure 42: a repair would stop the way to the engine: it is handed to a helper with the socket', async () => {
+    const stage = await setKilledGate({ upkeep: { ...own, next: 'none' } });
+    const { application, connection } = stage.live(throughGate(stage));
+    const ending = new AbortController();
+    await stage.scene.clock.run(async () => {
+      const report = application.recover(ending.signal);
+      await stage.scene.clock.sleep(90_000);
+      ending.abort();
+      expect(await report).toMatchObject({ awaitsHelper: true });
+    });
+    expect(connection.calls.map(({ kind }) => kind)).not.toContain('stopContainer');
+    const helper = stage.now('gate.upkeep-helper');
+    expect(helper.settings.HostConfig.Binds).toContain('/var/run/docker.sock:/run/upkeep-engine.sock');
+    expect(helper.settings.Config.Env?.find((line) => line.startsWith('UPKEEP_FINISH_UPDATE='))).toMatch(
+      /.+@@\/run\/upkeep-engine\.sock$/,
+    );
+    expect(helper.running).toBe(true);
+    expect(stage.now('gate').running).toBe(true);
   });
 
   test('publishes ports: with the HTTP API on it is not touched', async () => {

@@ -160,7 +160,7 @@ describeInLab('a set-up that people have', (lab) => {
     const { State } = await engine.waitFor('upkeep', ({ State: { Status } }) => Status === 'exited', 60_000);
     const log = await logOf(engine, 'upkeep');
     expect(State.ExitCode, log).toBe(0);
-    expect(log).toContain('the container is the way of Upkeep to the engine');
+    expect(log).toContain('It is the way of Upkeep to the engine, which only the running service replaces');
     expect(await stage.isReplaced('socket-proxy')).toBe(false);
     expect(await stage.isReplaced('web')).toBe(true);
   });

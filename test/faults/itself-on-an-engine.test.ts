@@ -1,6 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import type { LabEngine } from '../lab/engine/engine.ts';
@@ -8,7 +7,8 @@ import { createFaultProxy, type Moment, type ProxiedCall } from '../lab/proxy/fa
 import { imageIdOf } from '../lab/engine/image-id.ts';
 import { isPodman } from '../lab/engine/podman.ts';
 import { skipBecause } from '../lab/skip-because.ts';
-import { markVariable, startInContainer, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
+import { startInContainer, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
+import { atRest, killUpkeep } from './rig/lives.ts';
 
 /**
  * Upkeep replaces its own container on a real engine, and is killed at the calls of this update: the helper if there is
@@ -39,7 +39,7 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
       }
       const next = upkeepImage('v2', good ? {} : { Entrypoint: ['sh', '-c', 'exit 3'] });
       const { id, old, next: pushed } = await startInContainer(lab, engine, { socket: socketPath, next, repository });
-      const faults = await atRest(engine, () => killed > 0);
+      const faults = await atRest(engine, ['upkeep'], () => killed > 0);
       if (strike !== undefined && killed === 0) faults.push('no process was killed');
       const now = await engine.inspect('upkeep');
       const isNew = now?.Image === imageIdOf(pushed);
@@ -53,28 +53,6 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
       await engine.clear();
       await proxy.close();
     }
-  }
-
-  /**
-   * Waits until only `upkeep` exists and runs. After 90 s returns the actual containers as an error. First waits for
-   * another state or a kill: on a busy machine the start alone takes longer than the awaited quiet period.
-   */
-  async function atRest(engine: LabEngine, isKilled: () => boolean): Promise<string[]> {
-    let hasBegun = false;
-    let quietSince = performance.now();
-    let found = '';
-    const deadline = performance.now() + 90_000;
-    while (performance.now() < deadline) {
-      const { body } = await engine.call('GET', '/containers/json?all=1');
-      const shown = (body as { Names: string[]; State: string }[]).map(({ Names, State }) => `${Names[0]} ${State}`);
-      found = shown.toSorted().join(', ');
-      hasBegun ||= isKilled() || found !== '/upkeep running';
-      if (!hasBegun || found !== '/upkeep running') quietSince = performance.now();
-      // Longer than a start takes until it creates a container.
-      if (performance.now() - quietSince > 4000) return [];
-      await sleep(100);
-    }
-    return [`there is ${found}`];
   }
 
   /** With `all`, both moments at every call, in a quarter of an hour; else one at every fifth call. */
@@ -105,32 +83,3 @@ describeInLab('killed at the calls of an update of its own container', (lab) => 
     expect(lost).toEqual([]);
   });
 });
-
-/** SIGKILL to the processes of the helper if there is one, else of the service. Returns their number. */
-function killUpkeep(mark: string): number {
-  const processes = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => ({ pid: Number(pid), command: read(pid, 'cmdline'), environment: read(pid, 'environ') }))
-    .filter(({ command }) => command.startsWith('/usr/bin/node\0/app/dist/main.js\0'))
-    .filter(({ environment }) => environment.includes(`${markVariable}=${mark}\0`));
-  const helpers = processes.filter(({ environment }) => environment.includes('UPKEEP_FINISH_UPDATE='));
-  const struck = helpers.length > 0 ? helpers : processes;
-  return struck.filter(({ pid }) => kill(pid)).length;
-}
-
-/** False if the process has already ended. */
-function kill(pid: number): boolean {
-  try {
-    return process.kill(pid, 'SIGKILL');
-  } catch {
-    return false;
-  }
-}
-
-function read(pid: string, file: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
-  } catch {
-    return '';
-  }
-}

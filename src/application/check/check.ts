@@ -1,3 +1,4 @@
+import { readOwnWays } from '../engine/list-all.ts';
 import { type FailedVersion, obsoleteFailures } from '../../domain/check/failed-version.ts';
 import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
@@ -92,8 +93,12 @@ export function createJudge(
     const isAsked = order.byPerson !== undefined;
     const [applyCooldown, retryFailed] = [order.applyCooldown && !isAsked, order.retryFailed === true || isAsked];
     const outside = { ...world, registry: order.part?.registry ?? world.registry };
-    const [decided] = await Promise.all([decisions.refresh(), tags.load()]);
-    const verdicts = createVerdicts(outside, settings, { holdBack, decided, selected, order }, signal);
+    const [decided, ways] = await Promise.all([
+      decisions.refresh(),
+      readOwnWays(outside, containers, signal),
+      tags.load(),
+    ]);
+    const verdicts = createVerdicts(outside, settings, { holdBack, decided, selected, order, ways }, signal);
     const manner = { ...settings, applyCooldown, retryFailed, ignoresMonitorOnly: isAsked };
 
     function questionsOf(one: WatchedContainer): readonly Question[] {

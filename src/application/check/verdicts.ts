@@ -4,7 +4,7 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { defined } from '../../domain/text/defined.ts';
 import type { Digest } from '../../domain/reference/digest.ts';
-import { ownWays } from '../../domain/self-update/own-ways.ts';
+import type { OwnWays } from '../../domain/self-update/own-ways.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { CheckedContainer } from './checked-container.ts';
@@ -43,26 +43,29 @@ type VerdictParts = {
   readonly decided: KnownDecisions;
   readonly selected: SelectedContainers;
   readonly order: JudgeOrder;
+  readonly ways: OwnWays;
 };
 
 export function createVerdicts(
-  { clock, publish, instance, routes }: Pick<ReadOnlyOutside, 'clock' | 'publish' | 'instance' | 'routes'>,
+  { clock, publish }: Pick<ReadOnlyOutside, 'clock' | 'publish'>,
   settings: ServiceSettings,
-  { holdBack, decided, order, selected: { listing, references } }: VerdictParts,
+  { holdBack, decided, order, ways, selected: { listing, references } }: VerdictParts,
   signal?: AbortSignal,
 ): Verdicts {
   const services = new Map(listing.services?.services.map((service) => [service.id, service]));
   const settledOf = new Map<string, Settled>();
   const serviceOf = ({ container }: WatchedContainer) => services.get(container.id);
-  let ways: ReadonlyMap<string, string> | undefined;
 
-  /** Holds a newer version back for good if the engine cannot be reached without the container. */
+  /**
+   * Holds a newer version back for good if the engine cannot be reached without the container, and no helper can
+   * replace it.
+   */
   function unlessOwnWay(checked: CheckedContainer): CheckedContainer {
-    if (checked.status !== 'stale') return checked;
-    ways ??= ownWays({ containers: listing.containers, ownId: instance.containerId, routes: routes?.() });
     const way = ways.get(checked.id);
-    if (way === undefined) return checked;
-    const reason = `${checked.reason}; the container ${way}, so it is updated only by hand`;
+    if (checked.status !== 'stale' || way === undefined) return checked;
+    const byHand = way.byHand ?? (settings.selfUpdate === 'off' ? ', because self-update is off' : undefined);
+    if (byHand === undefined) return checked;
+    const reason = `${checked.reason}; the container ${way.reason}, so it is updated only by hand${byHand}`;
     return { ...checked, status: 'held', hold: 'own-way', reason };
   }
 

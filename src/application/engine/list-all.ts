@@ -1,9 +1,10 @@
-import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
+import type { Container, ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import { type FailedVersion, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { type ImageIndex, indexImages, unlistedImageIds } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { doubtfulWays, ownWays, type OwnWays } from '../../domain/self-update/own-ways.ts';
 import { completeImages } from './image-configs.ts';
-import { mapConcurrently } from '../async/concurrency.ts';
+import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import { listServices, type ServiceListing } from './service-listing.ts';
 import { unlessBroken } from './object-error.ts';
 import { stoppedError } from '../async/stopped.ts';
@@ -57,4 +58,24 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
   } catch (error) {
     throw signal?.aborted ? stoppedError(signal, 'check containers') : error;
   }
+}
+
+/**
+ * The containers of a listing that this process must not stop: see `ownWays()`. It makes no call where this process uses
+ * the engine's own socket, and where the list shows enough.
+ */
+export async function readOwnWays(
+  { engine, instance, routes, log }: Pick<ReadOnlyOutside, 'engine' | 'instance' | 'routes' | 'log'>,
+  containers: readonly ContainerSummary[],
+  signal?: AbortSignal,
+): Promise<OwnWays> {
+  const facts = { containers, ownId: instance.containerId, routes: routes?.() };
+  const inspected = new Map<string, Container>();
+  await mapConcurrently(doubtfulWays(facts), inspectionsAtOnce, async (id) => {
+    const note = (error: string) =>
+      log.debug('A container cannot be inspected, so the way to the engine may be unknown', { error });
+    const container = await unlessBroken({ engine }, () => engine.inspectContainer(id, signal), note, signal);
+    if (container !== undefined) inspected.set(id, container);
+  });
+  return ownWays({ ...facts, inspected });
 }

@@ -7,11 +7,10 @@ import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/image-index.ts';
 import { monitoredOnly, whyOptedOut } from '../../domain/check/selection.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
-import { ownWays } from '../../domain/self-update/own-ways.ts';
 import { type MadePlan, planUpdate, type RefusedContainer } from '../../domain/plan/update-plan.ts';
 import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
 import type { CheckReport } from '../check/check.ts';
-import { type Listing, listAll } from '../engine/list-all.ts';
+import { type Listing, listAll, readOwnWays } from '../engine/list-all.ts';
 import { createGraphReader } from './read-graph.ts';
 
 export function staleIn(
@@ -71,15 +70,17 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
     });
     const unlistedIds = listed.flatMap(({ imageId }) => images.byId(imageId)?.id ?? []);
     const imageIds = new Set([...listedImages.map(({ id }) => id), ...unlistedIds]);
+    const ways = await readOwnWays(outside, listed, signal);
+    const reasonsOf = (isByHand: boolean) =>
+      [...ways].flatMap(([id, { reason, byHand }]) =>
+        (byHand !== undefined) === isByHand ? [[id, reason] as const] : [],
+      );
     const plan = planUpdate({
       stale,
       graph,
       // The restart of a container that depends on another one would cut the connection too.
-      optedOut: new Map([
-        ...needed,
-        ...optedOut,
-        ...ownWays({ containers: listed, ownId, routes: outside.routes?.() }),
-      ]),
+      optedOut: new Map([...needed, ...optedOut, ...reasonsOf(true)]),
+      doors: new Map(reasonsOf(false)),
       imageIds,
       ownId,
       settings: { ...settings, selfUpdate: ownSelfUpdate(instance, settings) },
@@ -87,6 +88,7 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
     return {
       plan: withCanaries({ ...plan, refused: [...plan.refused, ...waiting] }, settings),
       listing: listed.map(({ id }) => id),
+      ways,
     };
   };
 }

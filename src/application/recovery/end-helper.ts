@@ -2,7 +2,9 @@ import { type ImageLabelsOf, versionFactsOf } from '../../domain/container/image
 import { versionOf } from '../../domain/container/image-labels.ts';
 import { type ContainerSummary, type Image, isAlive, shortId } from '../../domain/container/container.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
+import type { HelperOrder } from '../../domain/self-update/helper.ts';
 import { logTail } from '../../domain/text/log-tail.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { untag } from '../transaction/facts/marks.ts';
 import { withRecipients } from './recipients.ts';
@@ -23,15 +25,28 @@ export async function dismissHelper(outside: Outside, { container, tag }: Helper
   return `its helper "${container.name}" cannot be removed: ${outcome.message}`;
 }
 
-/**
- * Removes the helper of a finished transaction and logs its result once. Only the Upkeep that now has the container's
- * name does so.
- */
-export async function concludeHelper(
+/** The end of a helper. `none`: its transaction has another end, such as one by a person. */
+export type EndedHelper = {
+  readonly order: HelperOrder;
+  readonly result: 'finished' | 'undone' | 'none';
+  /** The last lines of its log. */
+  readonly words: string;
+  /** By the engine's clock. */
+  readonly createdAtMs: number;
+};
+
+type Conclusion = {
+  /** The container that the helper has replaced, or its successor. */
+  readonly holder: ContainerSummary | undefined;
+  readonly imageLabelsOf: ImageLabelsOf;
+  readonly awaited?: { readonly transaction: string; readonly onEnded: (ended: EndedHelper) => void } | undefined;
+};
+
+/** Removes the helper of a finished transaction and tells its result once. Only the Upkeep that waits for it does so. */
+async function concludeHelper(
   outside: Outside,
   helper: Helper,
-  own: ContainerSummary,
-  imageLabelsOf: ImageLabelsOf,
+  { holder, imageLabelsOf, awaited }: Conclusion,
 ): Promise<void> {
   const { engine, log } = outside;
   const { container, order } = helper;
@@ -39,25 +54,24 @@ export async function concludeHelper(
   if (isAlive(container.status)) await engine.waitUntilStopped(container.id, lastMomentsMs);
   const words = await lastWordsOf(outside, container.id);
   if ((await dismissHelper(outside, helper)) !== undefined) return;
+  const reading = holder && readJournal(holder.labels);
+  const isFinished = reading?.kind === 'journal' && reading.journal.transaction === order.transaction;
+  const result = holder?.id === order.oldId ? 'undone' : isFinished ? 'finished' : 'none';
+  const isAwaited = awaited?.transaction === order.transaction;
+  if (isAwaited) awaited.onEnded({ order, result, words, createdAtMs: container.createdAtMs });
+  if (holder === undefined || result === 'none') return;
   const [before, after] = await Promise.all([order.oldImageId, order.newImageId].map((id) => engine.inspectImage(id)));
   const image = order.reference;
   const from = shownVersion(before, { image, digest: order.oldImageId });
   const to = shownVersion(after, { image, digest: order.newImageId });
   const fields = { container: order.name, image, from: order.oldImageId, to: order.newImageId };
-  const reading = readJournal(own.labels);
-  const settled = (result: 'finished' | 'undone', reason: string) => {
-    const transaction = withRecipients({ containers: [order.name], result, reason }, [own], imageLabelsOf);
-    outside.publish({ kind: 'earlier_updates_settled', transactions: [transaction] });
-  };
-  if (own.id === order.oldId) {
-    const reason = `Upkeep itself was not updated from ${from} to ${to}`;
-    log.warn(reason, { ...fields, helper: words });
-    settled('undone', reason);
-  } else if (reading.kind === 'journal' && reading.journal.transaction === order.transaction) {
-    const reason = `Upkeep itself was updated from ${from} to ${to}`;
-    log.info(reason, fields);
-    settled('finished', reason);
-  }
+  const which = order.waiting === undefined ? 'Upkeep itself' : quoted(order.name);
+  const reason = `${which} was ${result === 'undone' ? 'not ' : ''}updated from ${from} to ${to}`;
+  if (result === 'undone') log.warn(reason, { ...fields, helper: words });
+  else log.info(reason, fields);
+  if (isAwaited) return;
+  const transaction = withRecipients({ containers: [order.name], result, reason }, [holder], imageLabelsOf);
+  outside.publish({ kind: 'earlier_updates_settled', transactions: [transaction] });
 }
 
 /** The process ends a moment after its last change. */
@@ -97,21 +111,31 @@ export async function whyHelperKept(
   const words = await lastWordsOf(outside, container.id);
   const why = await dismissHelper(outside, helper);
   const fields = { helper: container.name, status: container.status, log: words };
-  if (why === undefined) outside.log.warn('The helper that was to update Upkeep itself is given up', fields);
+  const which = order.waiting === undefined ? 'Upkeep itself' : quoted(order.name);
+  if (why === undefined) outside.log.warn(`The helper that was to update ${which} is given up`, fields);
   return why;
 }
 
 /** A container starts within seconds, even on a small machine under load. */
 const longestTakeUpMs = 120_000;
 
+/** Concludes the helpers that our own container waits for: its own, and those of doors that nobody else waits for. */
 export async function concludeHelpers(
   outside: Outside,
   own: ContainerSummary,
   helpers: readonly Helper[],
-  { open, imageLabelsOf }: Pick<Found, 'open'> & { readonly imageLabelsOf: ImageLabelsOf },
+  {
+    open,
+    containers,
+    ...conclusion
+  }: Pick<Found, 'open'> & Omit<Conclusion, 'holder'> & { readonly containers: readonly ContainerSummary[] },
 ): Promise<void> {
+  const named = (name: string) => containers.find((one) => one.name === name);
   for (const helper of helpers) {
-    const isOver = !open.some((transaction) => isHelperOf(helper.order, transaction));
-    if (isOver && helper.order.name === own.name) await concludeHelper(outside, helper, own, imageLabelsOf);
+    const { order } = helper;
+    const isOver = !open.some((transaction) => isHelperOf(order, transaction));
+    const { waiting = order.name } = order;
+    const isOurs = waiting === own.name || (order.waiting !== undefined && named(waiting) === undefined);
+    if (isOver && isOurs) await concludeHelper(outside, helper, { ...conclusion, holder: named(order.name) });
   }
 }

@@ -1,3 +1,4 @@
+import { readOwnWays } from '../engine/list-all.ts';
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -6,25 +7,29 @@ import { imageLabelsIn, indexImages } from '../../domain/container/image-index.t
 import { isKeptByUpdate, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
 import { isMarkOf, keptMarksOf, type TransactionMark } from '../../domain/transaction/transaction-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { ownWays } from '../../domain/self-update/own-ways.ts';
 import { opened } from '../transaction/facts/open-transaction.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { findOpen, type Found, type FoundTransaction } from './find-open.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
-import { helpersIn, isHelperOf } from './helpers.ts';
+import { type Helper, helpersIn, isHelperOf } from './helpers.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
+import type { OwnWays } from '../../domain/self-update/own-ways.ts';
+import type { StepContext } from '../transaction/steps/step-context.ts';
 import { type OwnerVerdict, whyNotOurs } from './owners.ts';
 import { withRecipients } from './recipients.ts';
 import { settleStrayMarks } from './stray-marks.ts';
 import type { BackgroundRepairs, RepairResult } from './background-repairs.ts';
 import { repairTransaction } from './repair-transaction.ts';
-import { concludeHelpers, whyHelperKept } from './end-helper.ts';
+import { concludeHelpers, type EndedHelper, whyHelperKept } from './end-helper.ts';
 
 export type RecoveryOrder = {
   /** Names whose journals are trusted without the seal of our key, because a person asked for it. */
   readonly unsealed?: readonly string[];
   /** Set in a helper: the only transaction that it may repair. */
   readonly asHelperFor?: string;
+  readonly whyDoorClosed?: StepContext['whyDoorClosed'];
+  /** The only transaction that is attended to, by its id. The end of its helper is passed on, and is no event. */
+  readonly awaited?: { readonly transaction: string; readonly onEnded: (ended: EndedHelper) => void };
   /** Time already spent waiting for the helper of our own container. */
   readonly waitedMs?: number;
   /** Called with the listed containers before any repair. */
@@ -49,7 +54,16 @@ export async function recoverTransactions(
   outside: Outside,
   settings: ServiceSettings,
   signal?: AbortSignal,
-  { asHelperFor, waitedMs = 0, onListed, onRepair, unsealed = [], background }: RecoveryOrder = {},
+  {
+    asHelperFor,
+    whyDoorClosed,
+    awaited,
+    waitedMs = 0,
+    onListed,
+    onRepair,
+    unsealed = [],
+    background,
+  }: RecoveryOrder = {},
 ): Promise<RecoveryReport> {
   const [info, listed] = await Promise.all([outside.engine.info(signal), outside.engine.listContainers({}, signal)]);
   onListed?.(listed);
@@ -58,8 +72,7 @@ export async function recoverTransactions(
   const helpers = helpersIn(outside, containers, found.images);
   const own = containers.find(({ id }) => id === outside.instance.containerId);
   const isHelper = asHelperFor !== undefined;
-  const { instance, routes } = outside;
-  const ways = ownWays({ containers: listed, ownId: instance.containerId, routes: routes?.() });
+  const ways = isHelper || found.open.length === 0 ? new Map() : await readOwnWays(outside, listed, signal);
   const messageOf = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
   const imageLabelsOf = imageLabelsIn(indexImages(found.images));
   let awaitsHelper = false;
@@ -70,6 +83,7 @@ export async function recoverTransactions(
     const isUnderWayHere = id !== '' && outside.instance.transactions.has(id);
     if (signal?.aborted || isUnderWayHere) return [];
     const helper = helpers.find(({ order }) => isHelperOf(order, transaction));
+    if (awaited !== undefined && awaited.transaction !== (helper?.order.transaction ?? id)) return [];
     const isOurOrder = id === asHelperFor || (helper !== undefined && helper.container === own);
     if (isHelper && !isOurOrder) return [];
     const names = members.map(({ name }) => name);
@@ -84,7 +98,7 @@ export async function recoverTransactions(
         : await whyHelperKept(outside, helper, { own, waitedMs }).catch(messageOf);
     const reason = owned?.reason ?? helped;
     if (reason !== undefined) {
-      awaitsHelper ||= helper !== undefined && isOurs(transaction, own);
+      awaitsHelper ||= helper !== undefined && (isOurs(transaction, own) || isAwaitedBy(helper, own));
       return [{ containers: names, result: 'left', reason, ...(owned?.isPending ? { isPending: true } : {}) }];
     }
     const isBackgroundFull = background?.repairs.isFull() === true;
@@ -96,11 +110,12 @@ export async function recoverTransactions(
     return [];
   }
 
-  /** Undefined when the repair goes on in the background. No other update begins during the one of Upkeep itself. */
+  /** Undefined when the repair goes on in the background. No other update begins during the one of Upkeep itself, or of a door. */
   function repair(transaction: FoundTransaction, names: readonly string[]): Promise<RepairResult | undefined> {
     const onRepaired = onRepair?.();
-    const order = { names, transaction: opened(transaction, info), isHelper, ways };
-    if (background === undefined || isHelper || isOurs(transaction, own))
+    const order = { names, transaction: opened(transaction, info), isHelper, ways, whyDoorClosed };
+    const isForHelper = isOurs(transaction, own) || concerns(ways, transaction);
+    if (background === undefined || isHelper || isForHelper)
       return repairTransaction(outside, settings, { ...order, signal }).finally(onRepaired);
     return background.repairs.begin(
       names,
@@ -121,7 +136,8 @@ export async function recoverTransactions(
   const transactions = [...left.map(leftAlone), ...attended.flat()].map((one) =>
     withRecipients(one, listed, imageLabelsOf),
   );
-  if (own !== undefined) await concludeHelpers(outside, own, helpers, { open: found.open, imageLabelsOf });
+  if (own !== undefined && !isHelper)
+    await concludeHelpers(outside, own, helpers, { open: found.open, containers, imageLabelsOf, awaited });
   if (!isHelper) {
     const isOfUpdateHere = (mark: TransactionMark) =>
       [...outside.instance.transactions].some((id) => isMarkOf(mark, id));
@@ -155,6 +171,14 @@ function unprovenAmong(world: Parameters<typeof isKeptByUpdate>[1]): Found['left
 function leftAlone({ name, reason, isUnsealed }: Found['left'][number]): RecoveredTransaction {
   const kind = isUnsealed ? { isPending: true as const } : { looksAlike: true as const };
   return { containers: [name], result: 'left', reason: `it ${reason}`, ...kind };
+}
+
+function concerns(ways: OwnWays, { members, successors }: FoundTransaction): boolean {
+  return members.some(({ oldId }) => ways.has(oldId) || ways.has(successors.get(oldId) ?? ''));
+}
+
+function isAwaitedBy({ order }: Helper, own: ContainerSummary | undefined): boolean {
+  return own !== undefined && order.waiting === own.name;
 }
 
 /** Whether the transaction concerns our own container, as the old one or as its successor. */

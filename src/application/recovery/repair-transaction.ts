@@ -2,6 +2,7 @@ import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import type { RepairResult } from './background-repairs.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
+import type { OwnWay, OwnWays } from '../../domain/self-update/own-ways.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
@@ -9,6 +10,7 @@ import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
 import { handOver } from '../transaction/hand-over.ts';
 import { leftToNextStart } from '../transaction/member-outcome.ts';
 import { describeLostLinks, linksOfSuccessors } from '../transaction/lost-links.ts';
+import type { StepContext } from '../transaction/steps/step-context.ts';
 import { transact } from '../transaction/transact.ts';
 
 export type Repair = {
@@ -16,8 +18,8 @@ export type Repair = {
   readonly names: readonly string[];
   readonly transaction: OpenTransaction;
   readonly isHelper: boolean;
-  /** See `ownWays()`. */
-  readonly ways: ReadonlyMap<string, string>;
+  readonly ways: OwnWays;
+  readonly whyDoorClosed?: StepContext['whyDoorClosed'];
   /** See `TransactOptions`. */
   readonly onWait?: (() => void) | undefined;
   /** An abort ends only the wait for an engine that is gone. */
@@ -28,7 +30,7 @@ export type Repair = {
 export async function repairTransaction(
   outside: Outside,
   settings: ServiceSettings,
-  { names, transaction, isHelper, ways, onWait, signal }: Repair,
+  { names, transaction, isHelper, ways, whyDoorClosed, onWait, signal }: Repair,
 ): Promise<RepairResult> {
   if (!isHelper) outside.log.info('An interrupted update was found, repairing it', { containers: names });
   try {
@@ -39,15 +41,17 @@ export async function repairTransaction(
       transaction,
       ways,
       onWait,
+      whyDoorClosed,
       signal,
       mode: { kind: isHelper ? 'finish-as-helper' : 'recover' },
       onPhase: () => {},
     });
-    const way = facts?.members.flatMap(({ old, new: successor }) => waysAmong(ways, old?.id, successor?.id))[0];
-    if (result === 'aside' && way !== undefined)
-      return { containers: names, result: 'left', reason: `it ${way}: ${byHand}` };
     if (result === 'left') return { containers: names, result: 'left', reason: leftToNextStart, isPending: true };
-    if (result === 'aside') return await handOverToHelper(outside, names, transaction);
+    if (result === 'aside') {
+      const ids = facts?.members.flatMap(({ old, new: successor }) => [old?.id ?? '', successor?.id ?? '']) ?? [];
+      const way = ids.map((id) => ways.get(id)).find((found) => found !== undefined);
+      return await handOverToHelper(outside, { names, transaction, way, selfUpdate: settings.selfUpdate });
+    }
     for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
     await rememberFailures(outside, failuresOf(transaction, failedImages));
     if (result === 'stuck') return { containers: names, result: 'failed', reason };
@@ -75,12 +79,6 @@ export async function repairTransaction(
   }
 }
 
-function waysAmong(ways: ReadonlyMap<string, string>, ...ids: readonly (string | undefined)[]): readonly string[] {
-  return ids.flatMap((id) => (id === undefined ? [] : (ways.get(id) ?? [])));
-}
-
-const byHand = 'run "upkeep recover" on the host of the engine, with its own socket';
-
 /** True if the old container cannot come back because a later version has its name. */
 function isReplaced({ old, new: successor, nameHeldBy }: MemberFacts): boolean {
   const hasSuccessor = successor?.place === 'name' || nameHeldBy === 'new' || nameHeldBy === 'rival';
@@ -96,16 +94,28 @@ async function isReplicaBack({ engine }: Outside, { id, members }: OpenTransacti
   });
 }
 
-/** Hands the transaction to a helper, because its next step would stop our own container. */
+type Aside = Pick<Repair, 'names' | 'transaction'> &
+  Pick<ServiceSettings, 'selfUpdate'> & {
+    /** The door that the next step would stop; undefined for our own container. */
+    readonly way: OwnWay | undefined;
+  };
+
+/** Hands the transaction to a helper, because its next step would stop our own container, or the engine's door. */
 async function handOverToHelper(
   outside: Outside,
-  names: readonly string[],
-  { id, members }: OpenTransaction,
+  { names, transaction: { id, members }, way, selfUpdate }: Aside,
 ): Promise<RepairResult> {
   const [member] = members;
-  if (member === undefined || id === '') return { containers: names, result: 'left', reason: 'it is Upkeep itself' };
-  const { name, oldId, oldImageId, newImageId, reference, files } = member;
+  const isPossible = way === undefined || (way.socketOf !== undefined && selfUpdate !== 'off');
+  if (member === undefined || id === '' || !isPossible) {
+    const reason = way === undefined ? 'it is Upkeep itself' : `it ${way.reason}: ${byHand}`;
+    return { containers: names, result: 'left', reason, ...(way !== undefined && { isPending: true }) };
+  }
+  const { name, oldId, oldImageId, newImageId, reference, files = [] } = member;
   const order = { transaction: id, name, oldId, oldImageId, newImageId, reference };
-  const failure = await handOver(outside, order, files);
+  const needs = way?.socketOf === undefined ? { files } : { socketOf: way.socketOf };
+  const failure = await handOver(outside, order, needs);
   return failure === undefined ? 'handed over' : { containers: names, result: 'failed', reason: failure };
 }
+
+const byHand = 'run "upkeep recover" on the host of the engine, with its own socket';

@@ -1,9 +1,13 @@
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { recoverTransactions, type RecoveryOrder } from './recover.ts';
-import { readHelperOrder } from '../../domain/self-update/helper.ts';
+import type { Container } from '../../domain/container/container.ts';
+import { type HelperOrder, readHelperOrder } from '../../domain/self-update/helper.ts';
+import { readJournal } from '../../domain/transaction/journal.ts';
+import type { HelperEnd } from '../transaction/run-transaction.ts';
+import type { EndedHelper } from './end-helper.ts';
 import { noRestart } from '../../domain/transaction/policy.ts';
 import { publishesPorts } from '../../domain/self-update/self-update.ts';
 
@@ -24,7 +28,7 @@ export async function recoverWithHelper(
     const waitedMs = clock.monotonicMs() - begunMs;
     const report = await recoverTransactions(outside, settings, signal, { ...order, waitedMs });
     if (report.awaitsHelper !== true) return { transactions: [...ended, ...report.transactions] };
-    if (isFirst) log.info('A helper container is updating Upkeep itself: no other update begins before it has ended');
+    if (isFirst) log.info('A helper container is at work for Upkeep: no other update begins before it has ended');
     ended.push(...report.transactions.filter(({ result }) => result !== 'left'));
     if (!(await pause(outside, signal))) return { ...report, transactions: ended };
   }
@@ -47,6 +51,52 @@ export async function watchHelper(outside: Outside, settings: ServiceSettings, s
   }
 }
 
+/**
+ * Waits for the helper that replaces a door, through which the engine cannot be reached in the meantime. Ends early with
+ * the signal, and if the engine stays out of reach. Never throws.
+ */
+export async function awaitDoorHelper(
+  outside: Outside,
+  settings: ServiceSettings,
+  { transaction, name }: Pick<HelperOrder, 'transaction' | 'name'>,
+  given?: AbortSignal,
+): Promise<HelperEnd> {
+  const { clock, log } = outside;
+  const signal = AbortSignal.any([given, outside.ending].filter((one) => one !== undefined));
+  const begunMs = clock.monotonicMs();
+  let heardMs = begunMs;
+  const ended: EndedHelper[] = [];
+  const awaited = { transaction, onEnded: (one: EndedHelper) => void ended.push(one) };
+  while (await pause(outside, signal)) {
+    const nowMs = clock.monotonicMs();
+    try {
+      const order = { waitedMs: nowMs - begunMs, awaited };
+      const { awaitsHelper } = await recoverTransactions(outside, settings, signal, order);
+      heardMs = nowMs;
+      if (awaitsHelper === true || signal.aborted) continue;
+      const container = await outside.engine.inspectContainer(name, signal);
+      const [end] = ended;
+      const isNew = readsTransaction(container, transaction);
+      const isUntouched = end !== undefined && Date.parse(container?.state.startedAt ?? '') < end.createdAtMs;
+      const result = isNew ? 'finished' : isUntouched ? 'untouched' : 'undone';
+      return { result, words: end?.words ?? '', ...(isNew && container && { newContainerId: container.id }) };
+    } catch (error) {
+      log.debug('The state of the helper cannot be read', { error: describeError(error) });
+    }
+    if (nowMs - heardMs > longestSilenceMs)
+      return { result: 'none', words: `the engine is not back after ${longestSilenceMs / 60_000} minutes` };
+  }
+  return { result: 'none', words: '' };
+}
+
+function readsTransaction(container: Container | undefined, transaction: string): boolean {
+  const reading = readJournal(container?.settings.Config.Labels ?? {});
+  return reading.kind === 'journal' && reading.journal.transaction === transaction;
+}
+
+/** As long as an update waits for a silent engine. */
+const longestSilenceMs = 600_000;
+
 /** False when there is nothing left to wait for. */
 async function pause({ clock }: Outside, signal: AbortSignal | undefined): Promise<boolean> {
   try {
@@ -68,7 +118,10 @@ export async function finishUpdate(
   settings: ServiceSettings,
   transaction: string,
 ): Promise<RecoveryReport> {
-  const report = await recoverTransactions(outside, settings, undefined, { asHelperFor: transaction });
+  const gate = outside.door && createDoorGate(outside, outside.door);
+  await gate?.look();
+  const order = { asHelperFor: transaction, whyDoorClosed: gate?.whyClosed };
+  const report = await recoverTransactions(outside, settings, undefined, order);
   if (report.transactions.some(({ result }) => result === 'failed')) return report;
   const { engine, instance } = outside;
   const own = instance.containerId === undefined ? undefined : await engine.inspectContainer(instance.containerId);
@@ -76,6 +129,56 @@ export async function finishUpdate(
   if (isHelper) await engine.updateRestartPolicy(own.id, noRestart);
   return report;
 }
+
+type DoorGate = {
+  /** Notes whether the engine can be reached through the old container. */
+  readonly look: () => Promise<void>;
+  /** Why it cannot be reached through the new one, after some time. Undefined when it can. */
+  readonly whyClosed: () => Promise<string | undefined>;
+};
+
+/**
+ * The proof of a new version of the engine's door: the engine lists containers through it. A proxy that runs and does
+ * not pass calls on would cut the service off for good. A proxy that knows its clients, and refuses the helper's calls,
+ * may refuse them afterwards too.
+ */
+function createDoorGate(
+  { clock, log, instance }: Pick<Outside, 'clock' | 'log' | 'instance'>,
+  door: NonNullable<Outside['door']>,
+): DoorGate {
+  let wasRefused = false;
+
+  async function ask(): Promise<ServiceError | undefined> {
+    try {
+      await door.listContainers({ ids: [instance.containerId ?? ''] });
+      return undefined;
+    } catch (error) {
+      return error instanceof ServiceError ? error : new ServiceError('engine-refused', describeError(error));
+    }
+  }
+
+  return {
+    async look() {
+      const error = await ask();
+      wasRefused = error?.code === 'engine-denied';
+      if (error !== undefined)
+        log.info('The helper does not reach the engine in the usual way', { error: error.message });
+    },
+    async whyClosed() {
+      const untilMs = clock.monotonicMs() + patienceMs;
+      for (;;) {
+        const error = await ask();
+        if (error === undefined || (wasRefused && error.code === 'engine-denied')) return undefined;
+        if (clock.monotonicMs() >= untilMs) return `the engine cannot be reached through it: ${error.message}`;
+        await clock.sleep(pauseMs);
+      }
+    },
+  };
+}
+
+/** After its health check. Names in a network may take some seconds to lead to another container. */
+const patienceMs = 30_000;
+const pauseMs = 500;
 
 /**
  * Whether this Upkeep replaces its own container: by the settings and, with the HTTP API on, by the container's ports.

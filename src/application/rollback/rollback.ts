@@ -45,7 +45,12 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
         const images = indexImages(await outside.engine.listImages());
         const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
         await rememberRolledBack(outside, outcomes);
-        const refused = plan.refused.map(({ name, reason }) => untouched(imageOf(name, previous), 'skipped', reason));
+        const doors = (plan.doors ?? []).flatMap(({ members }) =>
+          members.map(({ container: { name } }) => ({ name, reason: onlyByHand })),
+        );
+        const refused = [...plan.refused, ...doors].map(({ name, reason }) =>
+          untouched(imageOf(name, previous), 'skipped', reason),
+        );
         const ofServices = await rollBackServices(outside, settings, services, runId, signal);
         return [...outcomes, ...refused, ...ofServices];
       };
@@ -55,6 +60,8 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
     }
   };
 }
+
+const onlyByHand = 'It is the way of Upkeep to the engine, which is rolled back only by hand';
 
 function announcingRollbacks(outside: Outside): Outside {
   const publish: Outside['publish'] = (event) =>

@@ -9,21 +9,21 @@ import type { PreparedTransaction } from './facts/prepare.ts';
 
 /** A transaction that is about to begin and has left nothing in the engine yet. */
 export function beginTransaction(
-  { newId, log, instance }: Pick<Outside, 'newId' | 'log' | 'instance'>,
+  { newId, log }: Pick<Outside, 'newId' | 'log'>,
   settings: ServiceSettings,
   { members, info, forbidden }: PreparedTransaction,
-  planned: PlannedTransaction,
+  planned: PlannedTransaction & { readonly isForHelper: boolean },
 ): OpenTransaction {
   // Two running Upkeeps would both recover the same remains.
-  const isOwn = members.some(({ planned: { container } }) => container.id === instance.containerId);
+  const { isForHelper } = planned;
   const isInGroup = members.length > 1;
   const { abilities } = info;
   const open = members.map((member) => {
     const { container } = member.planned;
     const fromPlan = memberFromPlan(member, planned);
-    const startsFirst = !isInGroup && !isOwn && mayStartFirst(member.planned, settings, log);
+    const startsFirst = !isInGroup && !isForHelper && mayStartFirst(member.planned, settings, log);
     const autoRemoves = fromPlan.autoRemoves || fromPlan.needsAutoRemoveReplica;
-    const { keepMs, reason } = keepOrderOf(container, { settings, abilities, isInGroup, isOwn, autoRemoves });
+    const { keepMs, reason } = keepOrderOf(container, { settings, abilities, isInGroup, isForHelper, autoRemoves });
     if (reason !== undefined)
       log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
     return { ...fromPlan, startsFirst, keepMs };

@@ -2,26 +2,28 @@ import { imageOf } from '../engine/image-configs.ts';
 import type { ContainerRecipe } from '../../domain/container/recipe/request/request.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
-import { describeWithRemedy } from '../../domain/errors.ts';
-import { asHelper, type HelperOrder, readHelperOrder, writeHelperOrder } from '../../domain/self-update/helper.ts';
+import { describeWithRemedy, ServiceError } from '../../domain/errors.ts';
+import {
+  asDoorHelper,
+  asHelper,
+  type HelperOrder,
+  readHelperOrder,
+  writeHelperOrder,
+} from '../../domain/self-update/helper.ts';
 import { helperMarkTag, helperMarkText } from '../../domain/transaction/transaction-mark.ts';
-import { type FileBundle, readBundle, writeBundle } from './facts/placed-files.ts';
+import { type FileBundle, findPlacedFiles, readBundle, writeBundle } from './facts/placed-files.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { helperName } from '../../domain/transaction/transaction-names.ts';
 
 /**
- * Creates and starts the helper that finishes a transaction about our own container. Resolves to undefined when the
- * helper runs: from then on, nothing else may change the transaction while the helper exists. Otherwise resolves to the
- * reason, and there is no helper.
+ * Creates and starts the helper that finishes a transaction about our own container, or about a door. Resolves to
+ * undefined when the helper runs: from then on, nothing else may change the transaction while the helper exists.
+ * Otherwise resolves to the reason, and there is no helper.
  */
-export async function handOver(
-  outside: Outside,
-  order: HelperOrder,
-  files: readonly string[] = [],
-): Promise<string | undefined> {
+export async function handOver(outside: Outside, order: HelperOrder, needs: HelperNeeds): Promise<string | undefined> {
   const name = helperName(order.name);
   try {
-    const recipe = await recipeOfHelper(outside, order);
+    const { recipe, files } = await planHelper(outside, order, needs);
     const bundle = await readBundle(outside, outside.instance.containerId ?? '', files);
     const obstacle = await removeFormerHelper(outside, name);
     if (obstacle !== undefined) return obstacle;
@@ -34,21 +36,37 @@ export async function handOver(
   }
 }
 
-async function recipeOfHelper(outside: Outside, order: HelperOrder): Promise<ContainerRecipe> {
+/** The placed files of our own container. For a door they are looked for, and `socketOf` has the engine's socket. */
+export type HelperNeeds = { readonly files: readonly string[] } | { readonly socketOf: string };
+
+async function planHelper(
+  outside: Outside,
+  order: HelperOrder,
+  needs: HelperNeeds,
+): Promise<{ readonly recipe: ContainerRecipe; readonly files: readonly string[] }> {
   const { engine, engineName, instance } = outside;
-  const [info, networks, own] = await Promise.all([
+  const [info, networks, own, holder] = await Promise.all([
     engine.info(),
     engine.listNetworks(),
     engine.inspectContainer(instance.containerId ?? ''),
+    'socketOf' in needs ? engine.inspectContainer(needs.socketOf) : undefined,
   ]);
   if (own === undefined) throw new Error('our own container is not known to the engine');
-  return recipeFor({
-    container: asHelper(own, order.transaction, engineName),
-    oldImage: await imageOf(outside, own),
+  const oldImage = await imageOf(outside, own);
+  const task = { transaction: order.transaction, engine: engineName };
+  const container = 'files' in needs ? asHelper(own, task) : holder && asDoorHelper(own, holder, task);
+  if (container === undefined)
+    throw new ServiceError(
+      'not-found',
+      'Cannot create a helper: no mount of the container has the socket of the engine',
+    );
+  const recipe = recipeFor({
+    container,
+    oldImage,
     // The id, because the tag may already name the version that is to be proven.
     image: own.imageId,
     newImageId: own.imageId,
-    journal: writeHelperOrder(order),
+    journal: writeHelperOrder('files' in needs ? order : { ...order, waiting: own.name }),
     apiVersion: info.apiVersion,
     engineName: info.name,
     enginePlatform: info.platform,
@@ -56,6 +74,7 @@ async function recipeOfHelper(outside: Outside, order: HelperOrder): Promise<Con
     replacedIds: new Map(),
     policyFromStart: true,
   });
+  return { recipe, files: 'files' in needs ? needs.files : (await findPlacedFiles(outside, own, oldImage)).roots };
 }
 
 /**

@@ -56,7 +56,10 @@ async function whyNotFaithful(
   } catch (error) {
     return describeWithRemedy(error);
   }
-  const transaction = await withTagsOfNow(outside, beginTransaction(outside, settings, prepared, planned));
+  const transaction = await withTagsOfNow(
+    outside,
+    beginTransaction(outside, settings, prepared, { ...planned, isForHelper: false }),
+  );
   const { result, reason, isRehearsed } = await transact({
     outside,
     settings,

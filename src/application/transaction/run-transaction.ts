@@ -1,3 +1,4 @@
+import { defined } from '../../domain/text/defined.ts';
 import type { WhileAwaitingHealth } from './steps/step-context.ts';
 import type { TransactOptions } from './transact-options.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -16,6 +17,7 @@ import {
   type PreparedTransaction,
   prepareTransaction,
 } from './facts/prepare.ts';
+import type { HelperOrder } from '../../domain/self-update/helper.ts';
 import { handOver } from './hand-over.ts';
 import { transact } from './transact.ts';
 
@@ -29,7 +31,7 @@ export async function runTransaction(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId, onHandedOver, whileUnproven, ahead }: TransactionRun,
+  { runId, handedOver, whileUnproven, ahead }: TransactionRun,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   for (const { container, reference, formerReference, digest } of planned.members) {
@@ -54,7 +56,7 @@ export async function runTransaction(
     outside,
     settings,
     planned,
-    { runId, enter, onHandedOver, whileUnproven, ahead },
+    { runId, enter, handedOver, whileUnproven, ahead },
     signal,
   );
   const outcomes = reached.map((outcome) => {
@@ -67,11 +69,31 @@ export async function runTransaction(
 
 export type TransactionRun = {
   readonly runId: string;
-  /** Set for the update of our own container. Called once a helper has taken it over. */
-  readonly onHandedOver?: (() => void) | undefined;
+  /** Set for an update that a helper finishes. */
+  readonly handedOver?: HandedOver | undefined;
   readonly whileUnproven?: WhileAwaitingHealth | undefined;
   /** Images that were pulled before the first transaction of the run. */
   readonly ahead?: ImagesAhead | undefined;
+};
+
+export type HandedOver =
+  /** `onTaken` is called once the helper has taken the update over. */
+  | { readonly kind: 'self'; readonly onTaken: () => void }
+  | {
+      readonly kind: 'door';
+      /** The container with the engine's socket. */
+      readonly socketOf: string;
+      /** Waits for the end of the helper. Never throws. */
+      readonly awaitEnd: (order: HelperOrder, signal?: AbortSignal) => Promise<HelperEnd>;
+      /** Called if the helper is still at work then. */
+      readonly onLeft: () => void;
+    };
+
+/** `none`: the helper is still at work, or its result is unknown. `words`: the reason, or the last lines of its log. */
+export type HelperEnd = {
+  readonly result: 'finished' | 'undone' | 'untouched' | 'none';
+  readonly words: string;
+  readonly newContainerId?: string;
 };
 
 type Attempt = TransactionRun & {
@@ -89,14 +111,14 @@ async function replaceContainers(
   run: Attempt,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
-  const { runId, enter, onHandedOver, whileUnproven, ahead, isSecond = false } = run;
+  const { runId, enter, handedOver, whileUnproven, ahead, isSecond = false } = run;
   let prepared: PreparedTransaction;
   try {
     prepared = await prepareTransaction(
       outside,
       settings,
       planned,
-      { runId, onPull: (name) => enter(name, 'pulling'), ahead },
+      { runId, onPull: (name) => enter(name, 'pulling'), ahead, removesAll: handedOver !== undefined },
       signal,
     );
   } catch (error) {
@@ -110,7 +132,10 @@ async function replaceContainers(
       newImageId: member.image.id,
     }));
   }
-  const transaction = beginTransaction(outside, settings, prepared, planned);
+  const transaction = beginTransaction(outside, settings, prepared, {
+    ...planned,
+    isForHelper: handedOver !== undefined,
+  });
   const onPhase = (phase: UpdatePhase) => {
     for (const { planned: member } of prepared.members) enter(member.container.name, phase);
   };
@@ -121,13 +146,13 @@ async function replaceContainers(
     transaction,
     onPhase,
     whileUnproven,
-    mode: { kind: onHandedOver === undefined ? 'update' : 'hand-over', prepared },
+    mode: { kind: handedOver === undefined ? 'update' : 'hand-over', prepared },
   });
   // An instance that starts may take a slow update for a dead one, and move its tag back, while others give way to it.
   const mayTryAgain = result.result === 'undone' && result.wasTagMoved && !isSecond;
   if (mayTryAgain) return replaceContainers(outside, settings, planned, { ...run, isSecond: true }, signal);
-  if (result.result === 'aside')
-    return [await handOverToHelper({ outside, settings, prepared, transaction, onPhase, onHandedOver })];
+  if (result.result === 'aside' && handedOver !== undefined)
+    return [await handOverToHelper({ outside, settings, prepared, transaction, onPhase, handedOver, signal })];
   const failures = failuresOf(transaction, result.failedImages);
   await rememberFailures(outside, failures);
   const rolledBack = new Set(failures.map(({ name }) => name));
@@ -140,14 +165,21 @@ async function replaceContainers(
   return Promise.all(reached.map((outcome, index) => withLostLinks(outside, outcome, prepared.members[index])));
 }
 
-type HandOverOptions = Pick<TransactOptions, 'outside' | 'settings' | 'transaction' | 'onPhase'> &
-  Pick<TransactionRun, 'onHandedOver'> & { readonly prepared: PreparedTransaction };
+type HandOverOptions = Pick<TransactOptions, 'outside' | 'settings' | 'transaction' | 'onPhase' | 'signal'> & {
+  readonly prepared: PreparedTransaction;
+  readonly handedOver: HandedOver;
+};
 
 /**
- * Hands the update of our own container, its only member, to a helper. If no helper can be started, the successor is
- * removed and nothing has changed.
+ * Hands the update of our own container or of a door, its only member, to a helper. If no helper can be started, the
+ * successor is removed and nothing has changed.
  */
-async function handOverToHelper({ prepared, onHandedOver, ...options }: HandOverOptions): Promise<ContainerOutcome> {
+async function handOverToHelper({
+  prepared,
+  handedOver,
+  signal,
+  ...options
+}: HandOverOptions): Promise<ContainerOutcome> {
   const [member] = prepared.members;
   if (member === undefined) throw new Error('a transaction without members');
   const { container, reference } = member.planned;
@@ -160,15 +192,38 @@ async function handOverToHelper({ prepared, onHandedOver, ...options }: HandOver
     newImageId: member.image.id,
     reference,
   };
-  const failure = await handOver(options.outside, order, member.files);
-  if (failure === undefined) {
-    onHandedOver?.();
+  const failure = await handOver(options.outside, order, handedOver.kind === 'door' ? handedOver : member);
+  if (failure !== undefined) {
+    const undone = await transact({ ...options, mode: { kind: 'recover' } });
+    const remark = undone.result === 'undone' ? '' : `; ${undone.reason}: the next run or start of Upkeep tries again`;
+    return { ...base, outcome: 'failed', reason: `${failure}${remark}` };
+  }
+  if (handedOver.kind === 'self') {
+    handedOver.onTaken();
     const reason = 'Upkeep itself: a helper container finishes this update, and the next start reports the result';
     return { ...base, outcome: 'deferred', reason };
   }
-  const undone = await transact({ ...options, mode: { kind: 'recover' } });
-  const remark = undone.result === 'undone' ? '' : `; ${undone.reason}: the next run or start of Upkeep tries again`;
-  return { ...base, outcome: 'failed', reason: `${failure}${remark}` };
+  options.onPhase('stopping');
+  const end = await handedOver.awaitEnd(order, signal);
+  if (end.result === 'none') handedOver.onLeft();
+  return outcomeOfHelper({ ...base, image: reference }, end);
+}
+
+function outcomeOfHelper(
+  base: Omit<ContainerOutcome, 'outcome' | 'reason'>,
+  { result, words, newContainerId }: HelperEnd,
+): ContainerOutcome {
+  const because = words === '' ? '' : `: ${words}`;
+  switch (result) {
+    case 'finished':
+      return { ...base, outcome: 'updated', reason: '', ...defined({ newContainerId }) };
+    case 'undone':
+      return { ...base, outcome: 'rolled_back', reason: `its helper has put the old version back${because}` };
+    case 'untouched':
+      return { ...base, outcome: 'failed', reason: `its helper has not replaced it${because}` };
+    case 'none':
+      return { ...base, outcome: 'deferred', reason: `a helper container finishes this update${because}` };
+  }
 }
 
 /**

@@ -1,14 +1,18 @@
 import type { UpdatePhase } from '../../domain/run/session.ts';
+import type { OwnWays } from '../../domain/self-update/own-ways.ts';
 import type { TransactionFacts } from '../../domain/transaction/facts.ts';
 import type { TransactionMemory } from '../../domain/transaction/memory/transaction-memory.ts';
 import type { PreparedTransaction } from './facts/prepare.ts';
 import type { StepContext } from './steps/step-context.ts';
 
-export type TransactOptions = Pick<StepContext, 'outside' | 'settings' | 'transaction' | 'whileUnproven'> & {
+export type TransactOptions = Pick<
+  StepContext,
+  'outside' | 'settings' | 'transaction' | 'whileUnproven' | 'whyDoorClosed'
+> & {
   readonly mode: TransactMode;
   readonly onPhase: (phase: UpdatePhase) => void;
   /** Containers that this process must not stop: see `ownWays()`. A plan leaves them out; a repair may find them. */
-  readonly ways?: ReadonlyMap<string, string>;
+  readonly ways?: OwnWays;
   /** Called before each step that may take longer than calls to the engine do. */
   readonly onWait?: (() => void) | undefined;
   /** An abort takes effect only before the first stop, and undoes everything. */

@@ -68,7 +68,7 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
       case 'step':
         break;
     }
-    if (isForHelper(options, decision)) return conclude('aside');
+    if (isForHelper(options, decision, facts)) return conclude('aside');
     const forbidden = leadsToStop(decision, facts) ? await whyNotStop(outside) : undefined;
     if (forbidden !== undefined) {
       memory = addReason(memory, `${describeStep(decision.step, facts)} is not tried: ${forbidden}`);
@@ -125,11 +125,18 @@ const rehearsed: Decision = { kind: 'rollBack', reason: 'it was a rehearsal', bu
 const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 'connect', 'copyFiles', 'compare'];
 
 /**
- * True if a helper must perform the step. This process cannot continue once our own container has been stopped. Before
- * that, it leaves everything in a state that a helper can continue.
+ * True if a helper must perform the step. This process cannot continue once our own container has been stopped, or a
+ * door has been stopped or has lost its name. Before that, it leaves everything in a state that a helper can continue.
  */
-function isForHelper({ outside, mode, ways }: TransactOptions, { step, phase }: StepDecision): boolean {
-  if (step.kind === 'stop' && (step.id === outside.instance.containerId || ways?.has(step.id))) return true;
+function isForHelper(
+  { outside, mode, ways }: TransactOptions,
+  decision: StepDecision,
+  facts: TransactionFacts,
+): boolean {
+  const { step, phase } = decision;
+  if (step.kind === 'stop' && step.id === outside.instance.containerId) return true;
+  const ids = facts.members.flatMap(({ old, new: made }) => [old?.id ?? '', made?.id ?? '']);
+  if (ids.some((id) => ways?.has(id)) && leadsToStop(decision, facts)) return true;
   const isOurTurnOver = phase !== 'rolling back' && step.kind !== 'hook' && !asideSteps.includes(step.kind);
   return mode.kind === 'hand-over' && isOurTurnOver;
 }

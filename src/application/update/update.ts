@@ -2,7 +2,7 @@ import type { UpdateRequest } from '../../domain/run/request.ts';
 import { describeError, isBusy } from '../../domain/errors.ts';
 import { refuseUnmatched } from '../../domain/check/filters.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { Session, Trigger, Outcomes } from '../../domain/run/session.ts';
+import type { ContainerOutcome, Session, Trigger, Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge, JudgedReport } from '../check/check.ts';
@@ -21,6 +21,7 @@ import { cleanUp } from './clean-up.ts';
 import type { UpdateLock } from './update-lock.ts';
 import { fetchAhead, isUnpulled } from './fetch-ahead.ts';
 import type { ImagesAhead } from '../transaction/facts/prepare.ts';
+import type { HandedOver } from '../transaction/run-transaction.ts';
 import type { SharedUse } from '../async/concurrency.ts';
 import { orderByNetwork } from '../../domain/plan/network-order.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
@@ -39,8 +40,9 @@ export type UpdateParts = {
   readonly whyNotNow: FinalHoldCheck;
   /** The newer version of a container that the last check has shown. */
   readonly lastSeen: NonNullable<JudgeOrder['byPerson']>;
-  /** Resolves when the helper that has taken over our own container has ended. Never throws. */
+  /** Resolves when a helper that has taken over, and that the run did not wait for, has ended. Never throws. */
   readonly afterHandOver: () => Promise<void>;
+  readonly awaitDoorHelper: Extract<HandedOver, { readonly kind: 'door' }>['awaitEnd'];
 };
 
 /**
@@ -78,11 +80,14 @@ export function createUpdate(parts: UpdateParts): Update {
           signal,
         );
         const { made, ahead, outcomes } = replaced;
-        const onHandedOver = () => (isHandedOver = true);
-        const whyNotNow = holdCheckFor(report);
-        if (made.plan.self !== undefined) await part?.beforeSelf();
-        const own = await replaceItself(made.plan, { runId, onHandedOver, whyNotNow, ahead }, signal);
-        return inListingOrder(report, made, new Map([...outcomes, ...services, ...own]));
+        const onTaken = () => (isHandedOver = true);
+        const run = { runId, whyNotNow: holdCheckFor(report), ahead };
+        if (made.plan.self !== undefined || made.plan.doors !== undefined) await part?.beforeSelf();
+        const doors = await replaceDoors(made, run, onTaken, signal);
+        // Another helper would need the engine too.
+        const handedOver = { kind: 'self', onTaken } as const;
+        const own = isHandedOver ? [] : await replaceItself(made.plan, { ...run, handedOver }, signal);
+        return inListingOrder(report, made, new Map([...outcomes, ...services, ...doors, ...own]));
       };
       return await runSession(outside, trigger, update, request.part?.runId);
     } finally {
@@ -94,6 +99,32 @@ export function createUpdate(parts: UpdateParts): Update {
 
   function holdCheckFor({ containers }: CheckReport) {
     return (ids: readonly string[]) => parts.whyNotNow(containers.filter(({ id }) => ids.includes(id)));
+  }
+
+  /** One after another, because each cuts the way to the engine. */
+  async function replaceDoors(
+    { plan, ways }: MadePlan,
+    run: PlanRun,
+    onTaken: () => void,
+    signal?: AbortSignal,
+  ): Promise<Outcomes> {
+    const outcomes = new Map<string, ContainerOutcome>();
+    let isAtWork = false;
+    const onLeft = () => {
+      isAtWork = true;
+      onTaken();
+    };
+    for (const door of plan.doors ?? []) {
+      const socketOf = ways?.get(door.id)?.socketOf;
+      if (socketOf === undefined) continue;
+      const handedOver = { kind: 'door', socketOf, awaitEnd: parts.awaitDoorHelper, onLeft } as const;
+      const restarts = plan.restarts.filter(({ because }) => because.some(({ id }) => id === door.id));
+      const alone = { transactions: [door], refused: [], restarts };
+      const reached = await runPlan(outside, settings, alone, { ...run, handedOver }, signal);
+      for (const [id, outcome] of reached) outcomes.set(id, outcome);
+      if (isAtWork) break;
+    }
+    return outcomes;
   }
 
   /** The last step of a run. This process changes nothing after it, and it will be stopped. */
@@ -137,11 +168,11 @@ export function createUpdate(parts: UpdateParts): Update {
     { report, listing, runId }: Checked,
     signal?: AbortSignal,
   ) {
-    const { transactions, self } = plan;
+    const { transactions, doors = [], self } = plan;
     const bytes = new Map(report.containers.map(({ id, downloadBytes }) => [id, downloadBytes]));
     const order = {
       runId,
-      transactions: self === undefined ? transactions : [...transactions, self],
+      transactions: [...transactions, ...doors, ...(self === undefined ? [] : [self])],
       downloadOf: (id: string) => bytes.get(id),
       isOnItsHost: isOnItsHost(listing),
     };

@@ -97,7 +97,7 @@ const effects: Readonly<
   scheduleJitterMs: ['5m', 300_000, (s) => s.run.scheduleJitterMs],
   updateOnStart: ['true', true, (s) => s.run.updateOnStart],
   runOnce: ['true', true, (s) => s.run.once],
-  finishUpdate: ['one', 'one', (s) => s.run.finishUpdate],
+  finishUpdate: ['one', 'one', (s) => s.run.finishUpdate?.transaction],
   timeZone: ['Europe/Berlin', true, () => true],
   healthCheck: ['true', true, (s) => s.run.healthCheck],
   rounds: ['3', 3, (s) => s.run.rounds],

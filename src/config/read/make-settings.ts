@@ -4,6 +4,7 @@ import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from '../notifications/make-notification-settings.ts';
 import { engineTls, readEngines } from '../engines/engines.ts';
 import { remoteSettings } from './remote-settings.ts';
+import { readHelperTask } from '../../domain/self-update/helper.ts';
 import type { OptionKey, OptionValues } from '../table/options.ts';
 import { readNamedFile } from '../given/secrets.ts';
 import { serviceSettings } from './service-settings.ts';
@@ -46,8 +47,7 @@ export function makeSettings(given: Given): SettingsResult {
       scheduleJitterMs: scheduleJitterOf(given),
       scheduleSource: scheduleSource(given),
       updateOnStart: values.updateOnStart,
-      finishUpdate: values.finishUpdate?.replace(/@.*$/s, ''),
-      finishOn: values.finishUpdate?.match(/@(.*)$/s)?.[1],
+      finishUpdate: values.finishUpdate === undefined ? undefined : readHelperTask(values.finishUpdate),
       periodicPolls: values.httpPeriodicPolls,
       rounds: values.rounds,
       pageOnly: values.page,

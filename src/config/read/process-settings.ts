@@ -1,3 +1,4 @@
+import type { HelperTask } from '../../domain/self-update/helper.ts';
 import type { EngineAddress } from '../../domain/fleet/engine-address.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
@@ -60,9 +61,7 @@ export type RunSettings = {
   readonly scheduleSource: string | undefined;
   readonly updateOnStart: boolean;
   /** The update that this helper finishes. Undefined outside of a helper. */
-  readonly finishUpdate: string | undefined;
-  /** The engine with that update, if there are several. */
-  readonly finishOn: string | undefined;
+  readonly finishUpdate: HelperTask | undefined;
   /** Whether the schedule applies while the HTTP API is on. */
   readonly periodicPolls: boolean;
   /** For the demonstration. Undefined: until it is interrupted. */

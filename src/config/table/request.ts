@@ -48,7 +48,7 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
     internal: true,
     placeholder: 'ID',
     defaultMeaning: 'none: for internal use',
-    meaning: "Finish this update of Upkeep's own container, then exit. Upkeep sets it for its helper container",
+    meaning: 'Finish this update, then exit. Upkeep sets it for its helper container',
     example: '6f1f3c1e-0d5c-4f5e-9d0e-1a2b3c4d5e6f',
     commands: ['run'],
   },

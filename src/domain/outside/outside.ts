@@ -27,6 +27,8 @@ export type Outside = {
   readonly engineName?: string;
   /** How this process reaches its engines at present; absent for engines in memory. */
   readonly routes?: () => OwnRoutes;
+  /** In the helper of a door: the engine as it is reached through the door. */
+  readonly door?: Pick<EngineReader, 'listContainers'>;
   /**
    * The free bytes of the disk with this folder of the engine's host. Undefined if this process cannot see it; absent
    * for an engine in memory.

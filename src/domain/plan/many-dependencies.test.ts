@@ -19,6 +19,7 @@ test('6,000 containers that each use the volumes of 6 others are planned as one 
     stale,
     graph: buildDependencyGraph(containers, { useComposeDependsOn: true }),
     optedOut: new Map(),
+    doors: new Map(),
     imageIds: new Set(containers.map(({ imageId }) => imageId)),
     ownId: undefined,
     settings: defaultSettings,

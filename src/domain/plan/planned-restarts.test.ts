@@ -83,6 +83,7 @@ describe('affectedBy()', () => {
             })),
             graph: graphOf(all),
             optedOut: new Map(),
+            doors: new Map(),
             imageIds: new Set(all.map(({ imageId }) => imageId)),
             ownId: undefined,
             settings: defaultSettings,

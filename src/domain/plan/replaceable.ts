@@ -7,7 +7,7 @@ import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelValuesOf } from '../settings/labels.ts';
 import { quoted } from '../text/printable.ts';
 import { swarmTaskLabel } from '../check/watch-rules.ts';
-import { whyNotSelfUpdated } from '../self-update/self-update.ts';
+import { whyNoDoorUpdate, whyNotSelfUpdated } from '../self-update/self-update.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 import { isParkedName } from '../transaction/transaction-names.ts';
 
@@ -21,6 +21,8 @@ export type ReplacementContext = {
   readonly moved: ReadonlyMap<string, DesiredEndState>;
   /** The id of the container that we run in. */
   readonly ownId: string | undefined;
+  /** The containers that a helper replaces, because this process needs them, by id. Each reason follows its name. */
+  readonly doors: ReadonlyMap<string, string>;
   readonly settings: Pick<ServiceSettings, 'updateAutoRemove' | 'selfUpdate'>;
 };
 
@@ -30,9 +32,8 @@ export type ReplacementContext = {
  */
 export function whyNotReplaceable(container: Container, context: ReplacementContext): string | undefined {
   const { Config } = container.settings;
-  const whyNotOwn =
-    container.id === context.ownId ? whyNotSelfUpdated(container, { ...context.settings, ...context }) : undefined;
-  if (whyNotOwn !== undefined) return whyNotOwn;
+  const whyNoHelper = whyNotByHelper(container, context);
+  if (whyNoHelper !== undefined) return whyNoHelper;
   if (isParkedName(container.name)) return 'belongs to an update that is not finished';
   if (Config.Labels?.[swarmTaskLabel] !== undefined) {
     return 'is a task of a Swarm service, and Swarm replaces those itself: update the service';
@@ -51,6 +52,16 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   if (container.settings.obstacle !== undefined) return container.settings.obstacle;
   const held = context.graph.hard.get(container.id) ?? [];
   return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
+}
+
+function whyNotByHelper(
+  container: Container,
+  { ownId, doors, settings, moved }: ReplacementContext,
+): string | undefined {
+  const replacement = { selfUpdate: settings.selfUpdate, moved };
+  if (container.id === ownId) return whyNotSelfUpdated(container, replacement);
+  const reason = doors.get(container.id);
+  return reason === undefined ? undefined : whyNoDoorUpdate(container, replacement, reason);
 }
 
 /**

@@ -78,7 +78,7 @@ const alone: KeepContext = {
   settings: { keepOldMs: 1000, removeVolumes: false },
   abilities: { changesRestartPolicies: true },
   isInGroup: false,
-  isOwn: false,
+  isForHelper: false,
   autoRemoves: false,
 };
 const unable = { abilities: { changesRestartPolicies: false } };
@@ -95,7 +95,7 @@ describe('keepOrderOf()', () => {
 
   test.each<[Partial<KeepContext>, string]>([
     [{ isInGroup: true }, 'together with others'],
-    [{ isOwn: true }, 'Upkeep itself'],
+    [{ isForHelper: true }, 'Upkeep itself'],
     [{ autoRemoves: true }, '--rm'],
     [{ settings: { keepOldMs: 1000, removeVolumes: true } }, '--remove-volumes'],
     [unable, 'restart policy'],

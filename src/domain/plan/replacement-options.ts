@@ -16,8 +16,8 @@ export type KeepContext = {
   readonly abilities: Pick<EngineAbilities, 'changesRestartPolicies'>;
   /** Whether it moves together with others. */
   readonly isInGroup: boolean;
-  /** Whether Upkeep runs in it. */
-  readonly isOwn: boolean;
+  /** Whether a helper replaces it: Upkeep runs in it, or needs it. */
+  readonly isForHelper: boolean;
   /** Whether it or its successor is `--rm`. */
   readonly autoRemoves: boolean;
 };
@@ -32,9 +32,9 @@ export function keepOrderOf(container: Container, context: KeepContext): KeepOrd
 
 function whyNotKept(
   { settings: { HostConfig } }: Container,
-  { settings, abilities, isInGroup, isOwn, autoRemoves }: KeepContext,
+  { settings, abilities, isInGroup, isForHelper, autoRemoves }: KeepContext,
 ): string | undefined {
-  if (isOwn) return 'is Upkeep itself, which cannot be rolled back while it runs';
+  if (isForHelper) return 'is Upkeep itself, or its way to the engine, and could not be rolled back from here';
   if (isInGroup) return 'is updated together with others, and could not come back without them';
   if (autoRemoves) return 'is removed by the engine as soon as it stops (--rm)';
   if (settings.removeVolumes) return 'is to lose its anonymous volumes (--remove-volumes)';

@@ -20,6 +20,7 @@ function inputOf(containers: readonly Container[], stale: readonly string[], mor
     stale: stale.map((name) => ({ id: id(name), name, reference: `${name}:1`, digest: digestOf(`new ${name}`) })),
     graph: buildDependencyGraph(containers, { useComposeDependsOn: true }),
     optedOut: new Map(),
+    doors: new Map(),
     imageIds: new Set(containers.map(({ imageId }) => imageId)),
     ownId: undefined,
     settings: defaultSettings,
@@ -313,6 +314,39 @@ describe('planUpdate()', () => {
   test('takes the reference that was found out where the container has only an id', () => {
     const containers = [one('app', { config: { Image: digestOf('image app') } })];
     expect(plan(containers, ['app']).transactions[0]?.members[0]?.reference).toBe('app:1');
+  });
+});
+
+describe('planUpdate() and the doors of the engine', () => {
+  const reason = 'is the way of Upkeep to the engine';
+  const doors = new Map([[id('gate'), reason]]);
+
+  test('they come after all others, one by one, and before Upkeep itself', () => {
+    const containers = [one('gate'), one('web', after('gate')), one('db'), one('upkeep', after('gate', 'web'))];
+    const made = plan(containers, ['gate', 'web', 'db', 'upkeep'], { doors, ownId: id('upkeep') });
+    expect(made.transactions.map(({ members }) => members[0]?.container.name).toSorted()).toEqual(['db', 'web']);
+    expect(made.transactions.flatMap((each) => each.after)).toEqual([]);
+    expect(made.doors).toMatchObject([{ id: id('gate'), after: [] }]);
+    expect(made.self).toMatchObject({ id: id('upkeep'), after: [] });
+    expect(made.refused).toEqual([]);
+  });
+
+  test.each<readonly [string, ContainerParts, Partial<PlanInput['settings']>, string]>([
+    ['--no-self-update', {}, { selfUpdate: 'off' }, 'and self-update is off'],
+    ['a command', {}, { selfUpdate: 'not-by-this-command' }, 'which only the running service replaces'],
+    ['--rm', { host: { AutoRemove: true } }, {}, 'and is removed by the engine as soon as it stops (--rm)'],
+    ['no-restart', {}, { noRestart: true }, 'which must not stay stopped'],
+  ])('is refused with %s', (_, parts, settings, why) => {
+    const made = plan([one('gate', parts)], ['gate'], { doors, settings: { ...defaultSettings, ...settings } });
+    expect(made.doors).toBeUndefined();
+    expect(made.refused).toMatchObject([{ name: 'gate', reason: `It ${reason}, ${why}` }]);
+  });
+
+  test('is not replaced together with others, nor restarted after them', () => {
+    const shared = plan([one('gate'), one('app', inNetworkOf('gate'))], ['gate'], { doors });
+    expect(shared.refused[0]?.reason).toContain(`"gate" ${reason}, which is only replaced alone`);
+    const restarted = plan([one('db'), one('gate', { labels: { ...after('db').labels } })], ['db'], { doors });
+    expect(restarted.restarts).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@ import type { Container } from '../container/container.ts';
 import { awaitedJobs, replacedTogetherWith } from './graph/dependency-graph.ts';
 import type { PlannedService } from '../swarm/update/service-update.ts';
 import { type PlannedRestart, planRestarts, type RestartsInput } from './planned-restarts.ts';
+import type { OwnWays } from '../self-update/own-ways.ts';
 import { quoted } from '../text/printable.ts';
 import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
 import type { PlannedTransaction, StaleContainer } from './planned-transaction.ts';
@@ -14,7 +15,9 @@ export type UpdatePlan = {
   readonly transactions: readonly PlannedTransaction[];
   /** Absent: none. */
   readonly canaries?: readonly CanaryGroup[];
-  /** The update of the container that we run in. It begins after all others, and a helper finishes it. */
+  /** The updates of the engine's doors, one after another after all others. A helper finishes each. Absent: none. */
+  readonly doors?: readonly PlannedTransaction[];
+  /** The update of the container that we run in. It begins last of all, and a helper finishes it. */
   readonly self?: PlannedTransaction;
   /** Stale containers that must not be changed. */
   readonly refused: readonly RefusedContainer[];
@@ -28,6 +31,8 @@ export type MadePlan = {
   readonly plan: UpdatePlan;
   /** Ids of all containers there are, in listing order. */
   readonly listing: readonly string[];
+  /** Absent: none. */
+  readonly ways?: OwnWays;
 };
 
 /** A stale container that is not updated. `isDeferred`: only for now, and no setting forbids its update. */
@@ -73,26 +78,35 @@ export function planUpdate(given: PlanInput): UpdatePlan {
     .filter(({ desiredEndState }) => desiredEndState !== 'stopped')
     .map(({ container }) => container.id);
   return {
-    ...ownLast(inOrder(transactions, graph), input.ownId),
-    restarts: planRestarts(startedAnew, input),
+    ...ownLast(inOrder(transactions, graph), input),
+    restarts: planRestarts(startedAnew, { ...input, optedOut: new Map([...input.optedOut, ...input.doors]) }),
     refused: input.stale
       .filter(({ id }) => refusals.has(id) || !graph.containers.has(id))
       .map(({ id, name }) => ({ id, name, reason: refusals.get(id) ?? 'It could not be inspected, or is gone' })),
   };
 }
 
-/** Upkeep's own transaction runs last; its dependents wait for its dependencies instead. */
+/** What a helper finishes runs last. Its dependents wait for its dependencies instead. */
 function ownLast(
   transactions: readonly PlannedTransaction[],
-  ownId: string | undefined,
-): Pick<UpdatePlan, 'transactions' | 'self'> {
-  const self = transactions.find(({ members }) => members.some(({ container }) => container.id === ownId));
-  if (self === undefined) return { transactions };
-  const others = transactions.filter((transaction) => transaction !== self);
-  const around = (after: readonly string[]) => after.flatMap((id) => (id === self.id ? self.after : [id]));
+  { ownId, doors: byId }: Pick<PlanInput, 'ownId' | 'doors'>,
+): Pick<UpdatePlan, 'transactions' | 'doors' | 'self'> {
+  const holding = (test: (id: string) => boolean) =>
+    transactions.filter(({ members }) => members.some(({ container }) => test(container.id)));
+  const [self] = holding((id) => id === ownId);
+  const doors = holding((id) => byId.has(id));
+  const last = new Map([...doors, ...(self === undefined ? [] : [self])].map((one) => [one.id, one]));
+  const around = (after: readonly string[], seen: readonly string[] = []): readonly string[] =>
+    after.flatMap((id) => {
+      const passed = last.get(id);
+      return passed === undefined ? [id] : seen.includes(id) ? [] : around(passed.after, [...seen, id]);
+    });
+  const others = transactions.filter(({ id }) => !last.has(id));
+  const alone = (one: PlannedTransaction) => ({ ...one, after: [] });
   return {
     transactions: others.map((other) => ({ ...other, after: [...new Set(around(other.after))] })),
-    self: { ...self, after: [] },
+    ...(doors.length > 0 && { doors: doors.map(alone) }),
+    ...(self !== undefined && { self: alone(self) }),
   };
 }
 

@@ -1,6 +1,13 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../../test/support/scene/builders.ts';
-import { asHelper, readHelperOrder, writeHelperOrder } from './helper.ts';
+import {
+  asDoorHelper,
+  asHelper,
+  readHelperOrder,
+  readHelperTask,
+  writeHelperOrder,
+  writeHelperTask,
+} from './helper.ts';
 import { readJournal } from '../transaction/journal.ts';
 import { helperName, isHelperName, isParkedName, parseTransactionName } from '../transaction/transaction-names.ts';
 
@@ -44,7 +51,7 @@ test('is made from our own container, without anything by which others find that
     },
     networks: { inner: { NetworkID: 'n1', Aliases: ['upkeep'], IPAMConfig: { IPv4Address: '10.0.0.2' } } },
   });
-  const { Config, HostConfig, Networks } = asHelper(own, 'one').settings;
+  const { Config, HostConfig, Networks } = asHelper(own, { transaction: 'one' }).settings;
   expect(Config).toMatchObject({
     Env: ['DOCKER_HOST=tcp://proxy:2375', 'UPKEEP_FINISH_UPDATE=one'],
     Cmd: ['run', '--interval', '1h'],
@@ -60,4 +67,66 @@ test('is made from our own container, without anything by which others find that
     RestartPolicy: { Name: 'always' },
   });
   expect(Networks).toEqual({ inner: { NetworkID: 'n1' } });
+});
+
+test.each([
+  { transaction: 'one' },
+  { transaction: 'one', engine: 'nas' },
+  { transaction: 'one', socket: '/run/x@y.sock' },
+  { transaction: 'one', engine: 'nas', socket: '/run/upkeep-engine/docker.sock' },
+])('a task is read from the variable as it was written: %j', (task) => {
+  expect(readHelperTask(writeHelperTask(task))).toEqual({ engine: undefined, socket: undefined, ...task });
+});
+
+describe('asDoorHelper()', () => {
+  const own = inspectedContainer('upkeep', {
+    config: { User: '1000', Env: ['DOCKER_HOST=tcp://gate:2375'] },
+    host: { Binds: ['/srv/keys:/keys:ro'], CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges', 'label=type:x'] },
+  });
+  const holder = (binds: readonly string[], mount: object, host: object = {}) =>
+    inspectedContainer('gate', {
+      host: { Binds: binds, ...host },
+      mounts: [{ Type: 'bind', Destination: '/', ...mount }],
+    });
+
+  test.each([
+    [
+      'the path that the engine was given',
+      holder(['/var/run/docker.sock:/var/run/docker.sock:ro'], {
+        Source: '/run/host-services/docker.proxy.sock',
+        Destination: '/var/run/docker.sock',
+      }),
+      '/var/run/docker.sock:/run/upkeep-engine.sock',
+      '/run/upkeep-engine.sock',
+    ],
+    [
+      'a mount without a short form',
+      holder([], { Source: '/run/user/1000/docker.sock', Destination: '/sock' }),
+      '/run/user/1000/docker.sock:/run/upkeep-engine.sock',
+      '/run/upkeep-engine.sock',
+    ],
+    [
+      'the folder with the socket',
+      holder(['/var/run:/host/run'], { Source: '/run', Destination: '/host/run' }),
+      '/var/run:/run/upkeep-engine',
+      '/run/upkeep-engine/docker.sock',
+    ],
+  ])('mounts %s', (_, gate, bind, socket) => {
+    const { Config, HostConfig } = asDoorHelper(own, gate, { transaction: 'one', engine: 'nas' })!.settings;
+    expect(HostConfig.Binds).toEqual(['/srv/keys:/keys:ro', bind]);
+    expect(Config.Env).toEqual(['DOCKER_HOST=tcp://gate:2375', `UPKEEP_FINISH_UPDATE=one@nas@${socket}`]);
+  });
+
+  test('has the access of the one with the socket, and what else our own has', () => {
+    const host = { Privileged: true, UsernsMode: 'host', SecurityOpt: ['label=disable', 'seccomp=x'] };
+    const gate = holder([], { Source: '/run/docker.sock' }, host);
+    const { Config, HostConfig } = asDoorHelper(own, gate, { transaction: 'one' })!.settings;
+    expect(Config.User).toBe('0:0');
+    expect(HostConfig).toMatchObject({ Privileged: true, UsernsMode: 'host', CapDrop: null });
+    expect(HostConfig['SecurityOpt']).toEqual(['no-new-privileges', 'label=disable']);
+  });
+
+  test('cannot be made without the socket', () => {
+    expect(asDoorHelper(own, holder([], { Source: '/srv/data' }), { transaction: 'one' })).toBeUndefined();
+  });
 });

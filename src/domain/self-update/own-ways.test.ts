@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
+import { containerSummary, inspectedContainer, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import type { ContainerReach } from '../container/container.ts';
 import type { EngineRoute } from '../outside/outside.ts';
-import { ownWays } from './own-ways.ts';
+import { doubtfulWays, ownWays } from './own-ways.ts';
 
 const socket = { source: '/var/run/docker.sock', target: '/var/run/docker.sock' };
 
@@ -183,6 +183,81 @@ describe('ownWays()', () => {
     expect(waysIn(cast, own)).toEqual(ways);
   });
 
+  const hostProxy = (name: string, config: object, image = 'acme/gate:1') =>
+    [name, { networkMode: 'host', image, ...reach({ mounts: [socket] }) }, config] as const;
+
+  test.each([
+    ['the exposed port of its image', { ExposedPorts: { '2375/tcp': {} } }, true],
+    ['a variable', { Env: ['PORT=2375'] }, true],
+    ['a variable with an address to listen at', { Env: ['LISTEN=tcp://0.0.0.0:2375'] }, true],
+    ['an argument', { Cmd: ['-listenip=0.0.0.0', '-proxyport=2375'] }, true],
+    ['another port', { Env: ['PORT=12375'], ExposedPorts: { '23750/tcp': {} } }, false],
+    ['the address of the engine, as a client has it', { Env: ['DOCKER_HOST=tcp://127.0.0.1:2375'] }, false],
+    ['nothing', {}, false],
+  ])('a proxy in the network of the host is known by %s', (_, config, isWay) => {
+    const [name, parts] = hostProxy('gate', config);
+    const containers = [containerSummary(name, parts), containerSummary('web', { networkMode: 'host' })];
+    const routes = { own: tcp('127.0.0.1', 2375, '127.0.0.1'), others: [] };
+    const facts = { containers, ownId: undefined, routes };
+    const ids = containers.map(({ id }) => id);
+    expect(doubtfulWays(facts)).toEqual(ids);
+    const inspected = new Map([[ids[0]!, inspectedContainer(name, { config, mounts: [asMount(socket)] })]]);
+    expect([...ownWays({ ...facts, inspected }).keys()]).toEqual(isWay ? [ids[0]] : []);
+  });
+
+  const asMount = ({ source, target }: typeof socket) => ({ Type: 'bind', Source: source, Destination: target });
+
+  test('on Podman, whose list shows no mounts, what is near the entrance is inspected', () => {
+    const containers = [
+      containerSummary('upkeep', reach({ networks: [at('172.18.0.3')] })),
+      containerSummary('gate', reach({ networks: [at('172.18.0.2')] })),
+      containerSummary('apart', reach({ networks: [at('172.19.0.2', 'other')] })),
+    ];
+    const [upkeep, gate] = containers.map(({ id }) => id);
+    const facts = { containers, ownId: upkeep, routes: { own: tcp('gate', 2375, '172.18.0.2'), others: [] } };
+    expect(doubtfulWays(facts)).toEqual([gate]);
+    const podman = { source: '/run/podman/podman.sock', target: '/sock' };
+    const inspected = new Map([[gate!, inspectedContainer('gate', { mounts: [asMount(podman)] })]]);
+    expect(ownWays({ ...facts, inspected }).get(gate!)).toEqual({
+      reason: 'is the way of Upkeep to the engine',
+      socketOf: gate,
+    });
+    expect(ownWays(facts).get(gate!)?.byHand).toContain('no mount of it has the socket');
+  });
+
+  test.each<readonly [what: string, own: EngineRoute, cast: Cast]>([
+    [
+      'the socket of the engine',
+      { kind: 'socket', path: '/var/run/docker.sock' },
+      { gate: reach({ mounts: [socket] }) },
+    ],
+    [
+      'a published port',
+      tcp('127.0.0.1', 2375, '127.0.0.1'),
+      { gate: reach({ ports: [published(2375)], mounts: [socket] }) },
+    ],
+  ])('nothing is inspected for %s', (_, own, cast) => {
+    const containers = Object.entries(cast).map(([name, parts]) => containerSummary(name, parts));
+    expect(doubtfulWays({ containers, ownId: undefined, routes: { own, others: [] } })).toEqual([]);
+  });
+
+  test('a helper gets the socket from the way itself, or from the proxy behind it', () => {
+    const containers = [
+      containerSummary('upkeep', reach({ networks: [at('172.18.0.3')] })),
+      containerSummary('tls', reach({ networks: [at('172.18.0.4'), at('172.20.0.2', 'inner')] })),
+      containerSummary('gate', reach({ networks: [at('172.20.0.3', 'inner')], mounts: [socket] })),
+    ];
+    const [upkeep, tls, gate] = containers.map(({ id }) => id);
+    const routes = { own: tcp('tls', 2376, '172.18.0.4'), others: [] };
+    const ways = ownWays({ containers, ownId: upkeep, routes });
+    expect([...ways].map(([id, { socketOf, byHand }]) => [id, socketOf, byHand])).toEqual([
+      [tls, gate, undefined],
+      [gate, gate, undefined],
+    ]);
+    const outside = ownWays({ containers, ownId: undefined, routes });
+    expect(outside.get(gate!)?.byHand).toContain('does not run in a container of this engine');
+  });
+
   const local: EngineRoute = { kind: 'socket', path: '/var/run/docker.sock' };
 
   test.each<readonly [what: string, cast: Cast, own: EngineRoute, other: EngineRoute, ways: readonly string[]]>([
@@ -226,7 +301,7 @@ describe('ownWays()', () => {
     const containers = [containerSummary('tunnel', reach({ ports: [published(2390, '127.0.0.1')] }))];
     const routes = { own: local, others: [{ engine: 'nas', route: tcp('127.0.0.1', 2390, '127.0.0.1') }] };
     expect([...ownWays({ containers, ownId: undefined, routes }).values()]).toEqual([
-      'is the way of Upkeep to the engine "nas"',
+      { reason: 'is the way of Upkeep to the engine "nas"', byHand: '' },
     ]);
   });
 });

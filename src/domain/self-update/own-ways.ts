@@ -1,6 +1,7 @@
-import { type ContainerReach, type ContainerSummary, isAlive } from '../container/container.ts';
+import { type Container, type ContainerReach, type ContainerSummary, isAlive } from '../container/container.ts';
 import type { EngineRoute, OwnRoutes } from '../outside/outside.ts';
 import { quoted } from '../text/printable.ts';
+import { isEngineSocket } from './helper.ts';
 
 export type OwnWayFacts = {
   /** All containers of one engine. */
@@ -9,26 +10,88 @@ export type OwnWayFacts = {
   readonly ownId: string | undefined;
   /** Undefined for an engine in memory, which needs no way. */
   readonly routes: OwnRoutes | undefined;
+  /** The containers of `doubtfulWays()`, by id, as far as they could be inspected. */
+  readonly inspected?: ReadonlyMap<string, Container>;
 };
+
+/** A container that this process must not stop. */
+export type OwnWay = {
+  /** Follows its name. */
+  readonly reason: string;
+  /** The container with the engine's socket, which a helper mounts to replace the way. Absent: no helper can. */
+  readonly socketOf?: string;
+  /** Why no helper can, as the end of a sentence; may be empty. Absent: a helper can. */
+  readonly byHand?: string;
+};
+
+/** By id. */
+export type OwnWays = ReadonlyMap<string, OwnWay>;
 
 /**
  * The containers of an engine that carry this process's connection to it, or to another engine: a proxy of the socket, a
  * tunnel. While one of them is stopped or has another name, the engine cannot be reached, so this process could neither
- * finish nor undo its update. By id, with the reason, which follows the name.
+ * finish nor undo its update.
  */
-export function ownWays({ containers, ownId, routes }: OwnWayFacts): ReadonlyMap<string, string> {
-  const ways = new Map<string, string>();
+export function ownWays({ containers: listed, ownId, routes, inspected = new Map() }: OwnWayFacts): OwnWays {
+  const ways = new Map<string, OwnWay>();
   if (routes === undefined) return ways;
+  const containers = listed.map((one) => withInspection(one, inspected.get(one.id)));
   const others = containers.filter(({ id, status }) => id !== ownId && isAlive(status));
   const own = containers.find(({ id }) => id === ownId);
+  const seen = { others, own, inspected };
   // Another engine's network cannot be told from here, unless we are on this engine's host ourselves.
   const isHere = own !== undefined || (ownId === undefined && isOnThisHost(routes.own));
   for (const { engine, route } of isHere ? routes.others : [])
-    for (const { id } of carriersOf(route, { others, own, isOwnEngine: false }))
-      ways.set(id, `is the way of Upkeep to the engine ${quoted(engine)}`);
-  for (const { id } of carriersOf(routes.own, { others, own, isOwnEngine: true }))
-    ways.set(id, 'is the way of Upkeep to the engine');
+    for (const { id } of carriersOf(route, { ...seen, isOwnEngine: false }))
+      ways.set(id, { reason: `is the way of Upkeep to the engine ${quoted(engine)}`, byHand: '' });
+  const carriers = carriersOf(routes.own, { ...seen, isOwnEngine: true });
+  for (const one of carriers)
+    ways.set(one.id, {
+      reason: 'is the way of Upkeep to the engine',
+      ...helpFor(own, [one, ...carriers].find(hasEngineSocket)),
+    });
   return ways;
+}
+
+/** A helper is made of our own container, with the socket of a carrier. */
+function helpFor(
+  own: ContainerSummary | undefined,
+  carrier: ContainerSummary | undefined,
+): Pick<OwnWay, 'socketOf' | 'byHand'> {
+  if (own === undefined) return { byHand: ', because Upkeep does not run in a container of this engine' };
+  if (carrier === undefined) return { byHand: ', because no mount of it has the socket of the engine' };
+  return { socketOf: carrier.id };
+}
+
+/**
+ * Ids of the containers that must be inspected to find the ways: the list shows no ports of a container in the network
+ * of the host, and on Podman no mounts at all. Empty where this process uses the engine's own socket.
+ */
+export function doubtfulWays({ containers, ownId, routes }: Omit<OwnWayFacts, 'inspected'>): readonly string[] {
+  if (routes === undefined) return [];
+  const { own: route } = routes;
+  const alive = containers.filter(({ status }) => isAlive(status));
+  const showsMounts = containers.some(({ reach }) => (reach?.mounts.length ?? 0) > 0);
+  if (route.kind === 'socket') return showsMounts || usualSocket.test(route.path) ? [] : alive.map(({ id }) => id);
+  const own = containers.find(({ id }) => id === ownId);
+  const others = alive.filter(({ id }) => id !== ownId);
+  const entrances = entrancesOf(route, { others, own, isOwnEngine: true, inspected: new Map() });
+  const hosts = others.filter(isInHostNetwork);
+  if (showsMounts) return entrances.every(isInHostNetwork) ? hosts.map(({ id }) => id) : [];
+  const isNear = (one: ContainerSummary) =>
+    entrances.some((door) => shareNetwork(one, door)) || (own !== undefined && sharesNamespace(one, own));
+  return [...new Set([...entrances, ...others.filter(isNear), ...hosts])].map(({ id }) => id);
+}
+
+/** With the mounts that an inspection shows. */
+function withInspection(one: ContainerSummary, container: Container | undefined): ContainerSummary {
+  if (container === undefined) return one;
+  const { ports = [], networks = [] } = one.reach ?? {};
+  const mounts = container.settings.Mounts.map(({ Source, Destination }) => ({
+    source: Source ?? '',
+    target: Destination,
+  }));
+  return { ...one, reach: { ports, networks, mounts } };
 }
 
 type Seen = {
@@ -37,6 +100,7 @@ type Seen = {
   readonly own: ContainerSummary | undefined;
   /** Whether the route leads to the engine of these containers. */
   readonly isOwnEngine: boolean;
+  readonly inspected: ReadonlyMap<string, Container>;
 };
 
 function carriersOf(route: EngineRoute, seen: Seen): readonly ContainerSummary[] {
@@ -66,8 +130,29 @@ function entrancesOf({ host, port, peer }: Exclude<EngineRoute, { kind: 'socket'
     }),
   );
   if (published.length > 0 || !isOwnEngine) return published;
-  // The list shows no ports of a container in the network of the host.
-  return others.filter((one) => isInHostNetwork(one) && hasEngineSocket(one) && isCalledProxy(one));
+  return listenersOfHost(port, seen);
+}
+
+/** What may listen at a port of the host itself: by the port, or else by the word "proxy". */
+function listenersOfHost(port: number, { others, inspected }: Seen): readonly ContainerSummary[] {
+  const hosts = others.filter(isInHostNetwork);
+  const proxies = hosts.filter(hasEngineSocket);
+  const settingsOf = ({ id }: ContainerSummary) => inspected.get(id)?.settings.Config;
+  const isExposed = (one: ContainerSummary) => settingsOf(one)?.ExposedPorts?.[`${port}/tcp`] !== undefined;
+  const evident = [
+    proxies.filter((one) => isExposed(one) || isSetTo(port, settingsOf(one))),
+    hosts.filter(isExposed),
+    proxies.filter(isCalledProxy),
+  ];
+  return evident.find(({ length }) => length > 0) ?? [];
+}
+
+/** Whether a setting or an argument is this port. An address such as `tcp://host:2375` is where a client connects to. */
+function isSetTo(port: number, config: Container['settings']['Config'] | undefined): boolean {
+  const values = (config?.Env ?? []).map((line) => line.slice(line.indexOf('=') + 1));
+  const words = [...values, ...(config?.Entrypoint ?? []), ...(config?.Cmd ?? [])];
+  const isPort = new RegExp(`(?<![\\d.])${port}(?![\\d.])`);
+  return words.some((word) => isPort.test(word.replace(/\/\/(?!0\.0\.0\.0|\[::\]|\*)[^/\s]*/g, '')));
 }
 
 /** The proxies that made the socket at this path: they have a mount with it, and another socket of an engine. */
@@ -100,14 +185,6 @@ const usualSocket = /^\/(?:var\/)?run\/(?:user\/\d+\/)?(?:docker|podman\/podman)
 
 function hasEngineSocket({ reach }: ContainerSummary): boolean {
   return reach?.mounts.some(isEngineSocket) === true;
-}
-
-/** The socket of an engine, or the folder with it. */
-function isEngineSocket({ source, target }: Mount): boolean {
-  return (
-    /(?:docker|podman|engine)[^/]*\.sock$|^\/(?:var\/)?run\/?$/.test(source) ||
-    /\/(?:docker|podman)\.sock$/.test(target)
-  );
 }
 
 /** Of several programs with the engine's socket, those that are called a proxy, if any is. */

@@ -6,7 +6,7 @@ type PlanReport = Awaited<ReturnType<Application['plan']>>;
 /** The plan of an update: one entry for each container that is changed or skipped, in the order of execution. */
 export function planEntries({ report, plan }: PlanReport) {
   const checked = new Map(report.containers.map((container) => [container.id, container]));
-  const transactions = [...plan.transactions, ...(plan.self ? [plan.self] : [])];
+  const transactions = [...plan.transactions, ...(plan.doors ?? []), ...(plan.self ? [plan.self] : [])];
   const leaders = new Map(transactions.map((each) => [each.id, each.members[0]?.container.name ?? '']));
   const services = plan.services ?? [];
   const moved = new Set([

@@ -5,7 +5,12 @@ import type {
   ContainerSummary,
   ImageSummary,
 } from '../../../src/domain/container/container.ts';
-import type { ContainerConfig, Endpoint, HostConfig } from '../../../src/domain/container/container-settings.ts';
+import type {
+  ContainerConfig,
+  Endpoint,
+  HostConfig,
+  MountPoint,
+} from '../../../src/domain/container/container-settings.ts';
 import type { Digest } from '../../../src/domain/reference/digest.ts';
 
 /** The same 64 hex digits for the same word. */
@@ -49,6 +54,7 @@ export type ContainerParts = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly config?: Partial<ContainerConfig>;
   readonly host?: HostConfig;
+  readonly mounts?: readonly MountPoint[];
   readonly networks?: Readonly<Record<string, Endpoint>>;
   readonly imageLabels?: Readonly<Record<string, string>>;
 };
@@ -78,7 +84,7 @@ export function inspectedContainer(name: string, parts: ContainerParts = {}): Co
     settings: {
       Config: { Image: `${name}:1`, Labels: labels, ...parts.config },
       HostConfig: host,
-      Mounts: [],
+      Mounts: parts.mounts ?? [],
       Networks: networks,
     },
     imageLabels: parts.imageLabels ?? {},

@@ -44,6 +44,7 @@ export function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehear
 
 function joined(plans: readonly UpdatePlan[]): UpdatePlan {
   const services = plans.flatMap((plan) => plan.services ?? []);
+  const doors = plans.flatMap((plan) => plan.doors ?? []);
   const canaries = plans.flatMap((plan) => plan.canaries ?? []);
   const self = plans.find((plan) => plan.self !== undefined)?.self;
   return {
@@ -52,6 +53,7 @@ function joined(plans: readonly UpdatePlan[]): UpdatePlan {
     restarts: plans.flatMap(({ restarts }) => restarts),
     ...(canaries.length > 0 && { canaries }),
     ...(services.length > 0 && { services }),
+    ...(doors.length > 0 && { doors }),
     ...(self && { self }),
   };
 }

@@ -109,7 +109,7 @@ export async function prepareTransaction(
   signal?: AbortSignal,
 ): Promise<PreparedTransaction> {
   const names = transaction.members.map(({ container }) => quoted(container.name)).join(', ');
-  const needs = needsOf(transaction, outside.instance, options.removesAll);
+  const needs = needsOf(transaction, options.removesAll);
   const forbidden = await requirePermissions(outside, `update ${names}`, needs, signal);
   const [info, networks] = await Promise.all([outside.engine.info(signal), outside.engine.listNetworks(signal)]);
   const preparing = { ...options, outside, settings, info, networks, signal };
@@ -128,14 +128,9 @@ export async function prepareTransaction(
  * A container with `--rm` cannot be undone without a mark, and a mark that stays would be in the way. A helper and the
  * containers of a rehearsal must not stay.
  */
-function needsOf(
-  { members }: PlannedTransaction,
-  { containerId }: Outside['instance'],
-  removesAll: boolean | undefined,
-): Needs {
+function needsOf({ members }: PlannedTransaction, removesAll: boolean | undefined): Needs {
   const pulls = members.some(({ cause }) => cause === 'stale');
-  const mustRemove = removesAll === true || members.some(({ container }) => container.id === containerId);
-  if (mustRemove) return { pulls, also: ['remove', 'untag'] };
+  if (removesAll === true) return { pulls, also: ['remove', 'untag'] };
   return { pulls, also: members.some(({ container }) => removesItself(container)) ? ['untag'] : [] };
 }
 

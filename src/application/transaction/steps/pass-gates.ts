@@ -5,11 +5,11 @@ import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
 import { memberOf, type Performed, type StepContext } from './step-context.ts';
 
 /**
- * Waits for the health of all successors at once. One failure ends the wait, because all of them are rolled back. The
+ * Waits for the health of all successors at once, and then for the way through a door. One failure ends the wait, because all of them are rolled back. The
  * end of the process ends it too, after a few seconds in which a short wait ends by itself.
  */
 export async function passGates(
-  { outside, settings, transaction }: StepContext,
+  { outside, settings, transaction, whyDoorClosed }: StepContext,
   { ids }: StepOf<'gate'>,
 ): Promise<Performed> {
   const callOff = new AbortController();
@@ -49,7 +49,14 @@ export async function passGates(
       callOff.abort();
     }),
   ).finally(() => callOff.abort());
-  if (failure === undefined) return { kind: isLeft ? 'left' : 'done' };
+  if (failure === undefined && !isLeft) {
+    const [id] = ids;
+    const reason = await whyDoorClosed?.();
+    return reason === undefined || id === undefined
+      ? { kind: 'done' }
+      : outcomeOfEnd({ id, ownFault: true, reason }, seenWell.has(id));
+  }
+  if (failure === undefined) return { kind: 'left' };
   return await blame({ outside, transaction }, failure, seenWell);
 }
 

@@ -15,6 +15,8 @@ export type StepContext = {
   /** Undefined in a recovery, which creates no containers. */
   readonly prepared: PreparedTransaction | undefined;
   readonly whileUnproven?: WhileAwaitingHealth | undefined;
+  /** In the helper of a door: why the engine cannot be reached through its successor. Undefined when it can. */
+  readonly whyDoorClosed?: (() => Promise<string | undefined>) | undefined;
   /** Aborts waits and reads. Steps that must not stop halfway are completed. */
   readonly signal?: AbortSignal | undefined;
 };

@@ -137,7 +137,10 @@ describe('run()', () => {
         transactions: [{ containers: ['upkeep'], result, reason: result === 'finished' ? '' : 'boom' }],
       }),
     });
-    const settings = { ...scene.context.settings, run: { ...scene.context.settings.run, finishUpdate: 'one' } };
+    const settings = {
+      ...scene.context.settings,
+      run: { ...scene.context.settings.run, finishUpdate: { transaction: 'one' } },
+    };
     const serve = () => Promise.reject(new Error('a helper serves nothing'));
     expect(await run({ ...scene.context, settings, serve })).toBe(code);
     expect(scene.application.asked).toEqual([['finishUpdate', 'one']]);

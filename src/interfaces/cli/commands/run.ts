@@ -1,4 +1,5 @@
 import type { Settings } from '../../../config/read/process-settings.ts';
+import type { HelperTask } from '../../../domain/self-update/helper.ts';
 import type { Schedule } from '../../../domain/schedule/schedule.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { codesOfSession, type ResultCode, worstCode } from '../context/exit-code.ts';
@@ -52,9 +53,12 @@ export async function run(context: CommandContext): Promise<number> {
 }
 
 /** Runs in a helper container, which the engine restarts after an exit code other than 0. */
-async function finishUpdate({ application, log }: CommandContext, transaction: string): Promise<number> {
+async function finishUpdate(
+  { application, log }: CommandContext,
+  { transaction }: Pick<HelperTask, 'transaction'>,
+): Promise<number> {
   const { transactions } = await application.finishUpdate(transaction);
-  if (transactions.length === 0) log.info('The update of Upkeep itself has already ended');
+  if (transactions.length === 0) log.info('The update has already ended');
   logRecovered(log, transactions, 'the update');
   return transactions.some(({ result }) => result === 'failed') ? exitCodes.failed : exitCodes.done;
 }
