@@ -1,13 +1,15 @@
+import { dirname } from 'node:path';
 import type { Application } from '../application/application.ts';
 import type { TargetStatus } from '../domain/notification/status.ts';
 import { endpointGroups, type HttpSettings, type TokenSource } from '../domain/settings/http-settings.ts';
 import type { CommandContext } from '../interfaces/cli/context/context.ts';
+import { messageWithoutPath } from '../domain/text/error-code.ts';
 import { type Command, type ProcessContext, tokensOf } from './process-context.ts';
 
 /** The HTTP API and its metrics. Their modules are loaded only if the API is enabled. */
 export function apiOf(
   http: HttpSettings,
-  { command, settings: { service, run }, options }: Command,
+  { command, settings: { service, run, state }, options }: Command,
   { application, clock, log, program, notifications }: ApiParts,
 ): NonNullable<CommandContext['serve']> {
   return async () => {
@@ -25,6 +27,7 @@ export function apiOf(
       ...(application.engines && { engines: application.engines }),
     });
     application.subscribe(metrics.record);
+    const ownName = () => application.inventory().containers.find(({ self }) => self)?.name;
     const configuration = () => shownConfiguration(service, options, application.inventory().scope);
     const { server, stop } = createHttpServer({
       settings: http,
@@ -43,6 +46,7 @@ export function apiOf(
       metrics: metrics.text,
       assetsFolder: program.assetsFolder,
       dashboardFolder: program.dashboardFolder,
+      sessions: await sessionsIn(http, state.folder, log),
       ...(notifications && { notifications }),
     });
     // A list requested right after the start should be available, but an unreachable engine must not delay the start.
@@ -57,6 +61,8 @@ export function apiOf(
     });
     // Supervisors and scripts wait for this one word.
     log.info('listening', { address, groups: groupWords(http.groups) });
+    if (http.groups.includes('dashboard') && command === 'run')
+      log.info(`The page is at ${pageOf(address + http.basePath, http.groups)}: ${signInWords(http, ownName())}`);
     return {
       address,
       page: pageOf(address + http.basePath, http.groups),
@@ -67,6 +73,47 @@ export function apiOf(
       },
     };
   };
+}
+
+/** The command that shows what to sign in with. */
+function signInWords({ madeTokens, token }: HttpSettings, container: string | undefined): string {
+  if (token === undefined) return 'set a password with "upkeep password" to sign in';
+  const prefix = container === undefined ? '' : `docker exec ${container} `;
+  return madeTokens.some((path) => token.kind === 'file' && path === token.path)
+    ? `sign in with the token that "${prefix}upkeep token" shows`
+    : 'sign in with the token of --http-api-token';
+}
+
+/** Sessions of browsers, which survive the process with --state-dir, and the password to begin one with. */
+async function sessionsIn(
+  { passwordFile, groups }: HttpSettings,
+  folder: string | undefined,
+  log: ProcessContext['log'],
+) {
+  if (!groups.includes('dashboard')) return { password: undefined, kept: undefined };
+  const { openPassword } = await import('../adapters/process/password.ts');
+  const password = passwordFile === undefined ? undefined : openPassword(passwordFile, log);
+  if (folder === undefined) return { password, kept: undefined };
+  const { openSessions } = await import('./memory.ts');
+  const store = openSessions(folder, { log });
+  return { password, kept: { changes: await store.read(), store } };
+}
+
+/** Makes the tokens that nobody has given, at the first start. Throws `invalid-input` if the folder cannot hold them. */
+export async function makeTokens({ madeTokens }: HttpSettings): Promise<void> {
+  if (madeTokens.length === 0) return;
+  const { makeSecret } = await import('../adapters/process/seal.ts');
+  const { ServiceError } = await import('../domain/errors.ts');
+  for (const path of madeTokens) {
+    try {
+      makeSecret(dirname(path), path);
+    } catch (cause) {
+      throw new ServiceError('invalid-input', `Cannot make the token of the HTTP API: ${messageWithoutPath(cause)}`, {
+        cause,
+        remedy: 'name a --state-dir that can be written to, or give a token with --http-api-token',
+      });
+    }
+  }
 }
 
 /** The groups as the option names them. */

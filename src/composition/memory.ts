@@ -6,6 +6,7 @@ import type { HistoryEntry } from '../application/events/history.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
 import { compactSeenTags, readSeenTag } from '../domain/check/seen-tag.ts';
 import { compactRecords, readDecisionRecord } from '../domain/decision/decision-records.ts';
+import { compactSessions, readSessionChange, type SessionChange } from '../domain/settings/session-records.ts';
 import type { Outside } from '../domain/outside/outside.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
 
@@ -21,6 +22,12 @@ export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock'
     history: createSharedRecords({ ...at(folder, 'history'), what: 'runs', log, ...history }),
     seenTags: createSharedRecords({ ...at(folder, 'seen-tags'), what: 'sightings', log, ...seenTags }),
   };
+}
+
+/** The browsers that are signed in to the page. */
+export function openSessions(folder: string, { log }: Pick<Outside, 'log'>): SharedRecords<SessionChange> {
+  const form = { read: readSessionChange, compact: compactSessions };
+  return createSharedRecords({ ...at(folder, 'sessions'), what: 'sessions', log, ...form });
 }
 
 /** The lists of tags that registries gave with an ETag. */

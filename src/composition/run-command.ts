@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { isatty } from 'node:tty';
 import { type Command, hearSignals, openProcessContext, type ProcessContext, type Program } from './process-context.ts';
-import { apiOf, demoApi } from './http-api.ts';
+import { apiOf, demoApi, makeTokens } from './http-api.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import { delayed } from '../domain/schedule/schedule.ts';
 import { isDecision, runDecide } from './run-decide.ts';
 import { isReadCommand, runReadCommand } from './run-read-command.ts';
+import { isSecretCommand, runSecret } from './run-secret.ts';
 import { openDemo, openService, type Service } from './service.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 
@@ -30,6 +31,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
     return runReadCommand(command, configuration, surroundings, await hearSignals(surroundings, false));
   if (isDecision(command))
     return runDecide(command, configuration, surroundings, await hearSignals(surroundings, false));
+  if (isSecretCommand(command)) return runSecret(command, configuration, surroundings);
   if (command === 'notify') {
     const { runNotify } = await import('./notifications.ts');
     return runNotify(configuration, surroundings, await hearSignals(surroundings, false));
@@ -39,6 +41,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
   const interrupt = await hearSignals(surroundings, changes);
   try {
     if (settings.run.healthCheck && process.pid === 1) throw await healthCheckInPlace();
+    if (!settings.run.healthCheck && settings.run.finishUpdate === undefined) await makeTokens(settings.http);
     const service = await (command === 'demo'
       ? openDemo(surroundings)
       : openService(command, settings, {

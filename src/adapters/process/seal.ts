@@ -38,15 +38,32 @@ export function openSeal({ keyFile, folder }: KeyPlace): Seal | undefined {
 /** Of the files in the folder, none is a link: it may lead anywhere. A key that is named may be one. */
 const noLink = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Undefined if the key already exists. A new key is synced to the disk before its first use. */
+/** Undefined if the key already exists. */
 function makeKey(folder: string, file: string): string | undefined {
-  const key = randomBytes(32).toString('hex');
+  try {
+    return makeSecret(folder, file);
+  } catch (error) {
+    throw refusal('make', file, error, 'name a folder that can be written to, or a key with --journal-key-file');
+  }
+}
+
+/**
+ * A new secret of 256 bits in a file for its owner only, synced to the disk before its first use. Undefined if the file
+ * already exists.
+ */
+export function makeSecret(folder: string, file: string): string | undefined {
+  const secret = randomBytes(32).toString('hex');
+  return writeSecret(folder, file, secret) ? secret : undefined;
+}
+
+/** False if the file already exists. */
+function writeSecret(folder: string, file: string, secret: string): boolean {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const descriptor = openSync(file, 'wx', 0o600);
     try {
       giveToOwner(descriptor, folder);
-      writeSync(descriptor, `${key}\n`);
+      writeSync(descriptor, `${secret}\n`);
       fsyncSync(descriptor);
     } catch (error) {
       // Part of a key would be refused by every later start.
@@ -56,10 +73,10 @@ function makeKey(folder: string, file: string): string | undefined {
       closeSync(descriptor);
     }
     syncFolder(folder);
-    return key;
+    return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return undefined;
-    throw refusal('make', file, error, 'name a folder that can be written to, or a key with --journal-key-file');
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
   }
 }
 

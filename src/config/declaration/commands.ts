@@ -226,6 +226,27 @@ export const commands = [
     ],
   },
   {
+    name: 'token',
+    usage: '',
+    summary: 'show the token of the page and the API',
+    meaning:
+      'Prints the token that the service with the same --state-dir has made at its first start, or the one of --http-api-token',
+    exitCodes: doneOrFailed,
+    examples: [{ line: 'docker exec upkeep upkeep token', meaning: 'in the container of the service' }],
+  },
+  {
+    name: 'password',
+    usage: '',
+    summary: 'set a password for the page',
+    meaning:
+      'Asks for a password, or reads a line of standard input, and writes its hash to --password-file, else to --state-dir, else to standard output. The running service uses it at once',
+    exitCodes: doneOrFailed,
+    examples: [
+      { line: 'docker exec -it upkeep upkeep password', meaning: 'in the container of the service' },
+      { line: 'upkeep password > upkeep-password', meaning: 'a file for --password-file' },
+    ],
+  },
+  {
     name: 'demo',
     usage: '',
     summary: 'watch Upkeep work on a simulated engine: no Docker needed',
@@ -270,6 +291,8 @@ export const commandsWithSettings = [
   'events',
   'notify',
   'config',
+  'token',
+  'password',
   'demo',
   ...decisionCommands,
 ] as const satisfies readonly CommandName[];

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Given } from '../given/given-options.ts';
 import {
   type EndpointGroup,
@@ -19,16 +20,20 @@ export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
   const groups = enabledGroups(given, notes);
   // In the demonstration all groups are on by default.
   const isOn = groups.length > 0 || given.command === 'demo';
-  const token = isOn ? tokenSource('httpToken', given, notes) : undefined;
-  const eventsToken = isOn ? tokenSource('httpEventsToken', given, notes) : undefined;
+  const made = madeTokens(groups, given);
+  const token = made.api ?? (isOn || given.command === 'token' ? tokenSource('httpToken', given, notes) : undefined);
+  const eventsToken = made.events ?? (isOn ? tokenSource('httpEventsToken', given, notes) : undefined);
   // The demonstration generates its own tokens.
-  if (given.command !== 'demo') requireTokens(groups, given, notes);
+  if (given.command !== 'demo') requireTokens(groups, given, made, notes);
   return {
     host: values.httpHost?.replace(/^\[(.*)\]$/, '$1'),
     port: values.httpPort,
     groups,
     token,
     eventsToken,
+    madeTokens: [made.api, made.events].flatMap((source) => source?.path ?? []),
+    passwordFile: passwordFile(given, isOn, notes),
+    sessionRateLimit: values.httpSessionRateLimit,
     rateLimit: values.httpRateLimit > 0 ? values.httpRateLimit : defaultRateLimit,
     checkTimeoutMs: values.httpCheckTimeoutMs,
     updateTimeoutMs: values.httpUpdateTimeoutMs,
@@ -113,10 +118,33 @@ const shortWords = `has fewer than ${shortestToken} characters and may be guesse
 
 const open: readonly EndpointGroup[] = ['health', 'swagger', 'dashboard'];
 
-function requireTokens(groups: readonly EndpointGroup[], { values }: Given, { faults }: Notes): void {
+/** The files of the tokens that the first start makes in the state folder, because none is given. */
+type MadeTokens = { readonly [Kind in 'api' | 'events']?: TokenSource & { readonly kind: 'file' } };
+
+function madeTokens(groups: readonly EndpointGroup[], { values, command }: Given): MadeTokens {
+  const { stateDir } = values;
+  if (stateDir === undefined || command !== 'run') return {};
+  const needs = (name: EndpointGroup): boolean => name !== 'events' && (!open.includes(name) || name === 'dashboard');
+  return {
+    ...(isMissing(values.httpToken) && groups.some(needs) && { api: { kind: 'file', path: join(stateDir, 'token') } }),
+    ...(isMissing(values.httpEventsToken) &&
+      groups.includes('events') && { events: { kind: 'file', path: join(stateDir, 'events-token') } }),
+  };
+}
+
+function passwordFile({ values, sourceOf }: Given, isOn: boolean, { faults }: Notes): string | undefined {
+  const { httpPasswordFile: path, stateDir } = values;
+  if (path === undefined) return stateDir === undefined ? undefined : join(stateDir, 'password');
+  const read = isOn ? readNamedFile(sourceOf('httpPasswordFile'), path) : undefined;
+  if (read?.kind === 'fault') faults.push(read.fault);
+  return path;
+}
+
+function requireTokens(groups: readonly EndpointGroup[], { values }: Given, made: MadeTokens, { faults }: Notes): void {
   const needing = groups.filter((name) => name !== 'events' && !open.includes(name));
-  if (needing.length > 0 && isMissing(values.httpToken)) faults.push(missing(needing, 'http-api-token'));
-  if (groups.includes('events') && isMissing(values.httpEventsToken)) {
+  if (needing.length > 0 && made.api === undefined && isMissing(values.httpToken))
+    faults.push(missing(needing, 'http-api-token'));
+  if (groups.includes('events') && made.events === undefined && isMissing(values.httpEventsToken)) {
     faults.push(missing(['events'], 'http-api-events-token'));
   }
 }

@@ -114,6 +114,8 @@ const effects: Readonly<
   httpTlsKey: ['key.pem', true, () => true],
   httpTrustedProxies: ['10.0.0.0/8 ::1', ['10.0.0.0/8', '::1'], (s) => s.http.trustedProxies],
   httpProxyHeader: ['X-Real-IP', 'X-Real-IP', (s) => s.http.proxyHeader],
+  httpPasswordFile: ['key.pem', 'key.pem', (s) => s.http.passwordFile],
+  httpSessionRateLimit: ['700', 700, (s) => s.http.sessionRateLimit],
   httpBasePath: ['tools/upkeep/', '/tools/upkeep', (s) => s.http.basePath],
   httpCorsOrigins: ['https://a.test,*', ['https://a.test', '*'], (s) => s.http.corsOrigins],
   httpPeriodicPolls: ['true', true, (s) => s.run.periodicPolls],
@@ -472,7 +474,7 @@ describe('the command', () => {
     ['hlep', 'did you mean "help"?'],
     [
       'serve',
-      'the commands are run, check, update, rollback, recover, approve, skip, snooze, unskip, containers, history, events, notify, config, demo',
+      'the commands are run, check, update, rollback, recover, approve, skip, snooze, unskip, containers, history, events, notify, config, token, password, demo',
     ],
   ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
     const faults = faultsOf([word]);

@@ -30,9 +30,10 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'TOKEN',
     secret: true,
     meaning:
-      'Token for all endpoints under /v1/ except events, or a file with one token, or with a line "NAME: TOKEN" for each holder. The file is read again when it changes',
+      'Token for all endpoints under /v1/ except events, or a file with one token, or with a line "NAME: TOKEN" for each holder. The file is read again when it changes. With --state-dir, the first start makes one, which "upkeep token" shows',
     example: '/run/secrets/upkeep-token',
     isCommon: true,
+    commands: [...commands, 'token'],
   },
   httpEventsToken: {
     kind: 'text',
@@ -41,6 +42,15 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     secret: true,
     meaning: 'Token for /v1/events, or a file as for --http-api-token. The file is read again when it changes',
     example: '/run/secrets/upkeep-events-token',
+  },
+  httpPasswordFile: {
+    kind: 'text',
+    flag: 'password-file',
+    placeholder: 'FILE',
+    defaultMeaning: 'password in --state-dir, if it exists',
+    meaning: 'File with a password for the page, as "upkeep password" writes it. Read again when it changes',
+    example: '/run/secrets/upkeep-password',
+    commands: [...commands, 'password'],
   },
   httpHost: {
     kind: 'text',
@@ -68,6 +78,15 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     max: 1_000_000,
     meaning: 'Maximum requests per client and minute; 0 and negative values mean the default',
     example: '120',
+  },
+  httpSessionRateLimit: {
+    kind: 'integer',
+    flag: 'http-api-session-rate-limit',
+    default: 600,
+    min: 60,
+    max: 1_000_000,
+    meaning: 'Maximum requests in a minute of a browser that is signed in to the page',
+    example: '1200',
   },
   httpCheckTimeoutMs: {
     kind: 'duration',

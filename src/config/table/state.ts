@@ -14,7 +14,17 @@ export const stateOptions = optionTable({ group: 'state', commands }, {
       'Folder for persistent files: decisions, history, the key of --journal-key-file, notifications that are not sent yet',
     example: '/data',
     isCommon: true,
-    commands: [...commands, 'check', 'notify', 'containers', 'history', 'events', ...decisionCommands],
+    commands: [
+      ...commands,
+      'check',
+      'notify',
+      'token',
+      'password',
+      'containers',
+      'history',
+      'events',
+      ...decisionCommands,
+    ],
   },
   journalKeyFile: {
     kind: 'text',

@@ -29,6 +29,12 @@ export type HttpSettings = {
   readonly eventsToken: TokenSource | undefined;
   /** Requests a client may make in any 60 seconds. */
   readonly rateLimit: number;
+  /** The same for a session of the page. */
+  readonly sessionRateLimit: number;
+  /** A file with the scrypt hash of a password. Undefined: none. */
+  readonly passwordFile: string | undefined;
+  /** The files of `token` and `eventsToken` that the first start makes, because none was given. */
+  readonly madeTokens: readonly string[];
   readonly checkTimeoutMs: number;
   readonly updateTimeoutMs: number;
   /** Undefined: plain HTTP. */

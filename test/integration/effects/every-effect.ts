@@ -237,6 +237,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   httpTrustedProxies: reach,
   httpProxyHeader: reach,
   httpBasePath: reach,
+  httpPasswordFile: reach,
+  httpSessionRateLimit: reach,
   httpCorsOrigins: reach,
   httpPeriodicPolls: httpOnAnEngine('the schedule counts besides the API where it is told so'),
   httpWatchtowerCompat: token,

@@ -31,6 +31,16 @@ export function createAuthentication(tokens: KnownTokens, { inQuery }: { readonl
   };
 }
 
+/** Whether a request has a token, right or wrong, so that its cookie does not count. */
+export function hasToken({ headers }: IncomingMessage, query: RawQuery): boolean {
+  const { authorization = '', 'x-upkeep-token': second } = headers;
+  return (
+    (authorization !== '' && !otherScheme.test(authorization)) ||
+    second !== undefined ||
+    query['access_token'] !== undefined
+  );
+}
+
 /** The tokens in effect at the moment of a request. */
 export type KnownTokens = () => FindToken;
 
@@ -41,7 +51,7 @@ export function watchTokens(source: TokenSource, log: Log): KnownTokens {
       read: ([text = '']) => createFindToken(tokensIn(text)),
       log,
       instead: {
-        content: () => undefined,
+        content: Object.assign(() => undefined, { known: [] }),
         message: 'The token file cannot be used: every request with a token is refused until it is corrected',
       },
     });
@@ -55,12 +65,16 @@ function tokensIn(text: string): readonly NamedToken[] {
   return read.tokens;
 }
 
-type FindToken = (given: string, encoding: 'latin1' | 'utf8') => NamedToken | undefined;
+type FindToken = ((given: string, encoding: 'latin1' | 'utf8') => NamedToken | undefined) & {
+  readonly known: readonly NamedToken[];
+};
 
 /** Compares with every token, so that the time does not reveal which one matches. */
 function createFindToken(tokens: readonly NamedToken[]): FindToken {
   const tests = tokens.map((named) => ({ named, matches: createTokenTest(named.token) }));
-  return (given, encoding) => tests.filter(({ matches }) => matches(given, encoding))[0]?.named;
+  const find = (given: string, encoding: 'latin1' | 'utf8') =>
+    tests.filter(({ matches }) => matches(given, encoding))[0]?.named;
+  return Object.assign(find, { known: tokens });
 }
 
 type TokenTest = (given: string, encoding: 'latin1' | 'utf8') => boolean;

@@ -50,6 +50,23 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }
 
+/**
+ * Whether a page of this service sent the request. Browsers name the origin of a changing request. A proxy may have
+ * replaced the host; a page of another origin cannot set the header with the one before it.
+ */
+export function isFromOwnPage({ headers }: IncomingMessage): boolean {
+  const { origin, host = '', 'x-forwarded-host': forwarded = '' } = headers;
+  if (origin === undefined || headers[pageHeader] === undefined) return false;
+  return [host, ...String(forwarded).split(',')].some((each) => isOwn(origin, each.trim()));
+}
+
+/** Reason of a refusal. */
+export const foreignPage =
+  'this request is not from the page of this service: if it is, its proxy has to pass on the Host of the request';
+
+/** Only scripts can set it, and those of other origins need a permission that CORS never gives. */
+const pageHeader = 'x-upkeep-page';
+
 /** Whether the origin has the request's host. The scheme may differ, because TLS may end at a proxy. */
 function isOwn(origin: string, host: string): boolean {
   const [scheme = ''] = origin.split('://', 1);

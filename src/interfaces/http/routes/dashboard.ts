@@ -20,7 +20,7 @@ export function dashboardRoutes({ settings, dashboardFolder }: HttpParts): reado
     files.set(name, file);
     return file;
   };
-  const shared = { group: 'dashboard', access: 'open', describedAs: {}, query: {} } as const;
+  const shared = { group: 'dashboard', access: 'open', isPageFile: true, describedAs: {}, query: {} } as const;
   const replies = { 200: { description: 'The file' }, 304: { description: 'The file that the client has' } };
   return [
     defineRoute({

@@ -1,4 +1,5 @@
 import type { KnownTokens } from '../guards/auth.ts';
+import type { Sessions } from '../guards/sessions.ts';
 import type { Cors } from '../guards/cors.ts';
 import type { EventStreams } from '../events/event-streams.ts';
 import type { HttpParts } from '../service/parts.ts';
@@ -15,12 +16,14 @@ import { historyRoute } from './history.ts';
 import { imagesRoute } from './images.ts';
 import { metricsRoutes } from './metrics.ts';
 import { rollbackRoute } from './actions/rollback.ts';
+import { sessionRoutes } from './sessions.ts';
 import { statusRoute } from './status.ts';
 import { openApiRoute, swaggerRoute } from './swagger.ts';
 import { updateRoute } from './actions/update.ts';
 import type { UpdateRuns } from '../service/update-runs.ts';
 
 export type RouteParts = HttpParts & {
+  readonly browsers: Sessions;
   readonly eventsTokens: KnownTokens | undefined;
   readonly cors: Cors;
   readonly streams: EventStreams;
@@ -47,6 +50,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     openApiRoute(parts, () => enabled),
     ...healthRoutes(parts, parts.readinessTimeoutMs),
     ...dashboardRoutes(parts),
+    ...sessionRoutes(parts, parts.browsers),
   ];
   const enabled = routes.filter(({ group }) => parts.settings.groups.includes(group));
   return enabled;

@@ -44,7 +44,7 @@ export function statusRoute(parts: HttpParts, eventsTokens: KnownTokens | undefi
           schedule_off: status.scheduleOff,
           run: status.run && runEntry(status.run),
           ...watchEntry(service),
-          reads_events: readsEvents(request),
+          reads_events: request.sessionId === undefined ? readsEvents(request) : settings.groups.includes('events'),
         }),
         notifications: notifications?.().map(notifiedEntry),
         ...replyFields(clock.nowMs()),

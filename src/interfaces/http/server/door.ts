@@ -4,10 +4,11 @@ import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { AccessLog } from '../guards/access-log.ts';
 import { passBody } from '../guards/body-limit.ts';
-import { type Authenticate, createAuthentication, type KnownTokens } from '../guards/auth.ts';
+import { type Authenticate, createAuthentication, hasToken, type KnownTokens } from '../guards/auth.ts';
 import { createClientReader, createProxyWarning } from '../guards/client-address.ts';
-import type { Cors } from '../guards/cors.ts';
-import { createRateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
+import { type Cors, foreignPage, isFromOwnPage } from '../guards/cors.ts';
+import type { Recognised, Sessions } from '../guards/sessions.ts';
+import { createRateLimiter, type RateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
 import { HttpError, internalError, problemOf, writeProblem } from '../replies/errors.ts';
 import type { HttpResponse } from '../replies/http-response.ts';
 import { RouteReply } from '../replies/route-reply.ts';
@@ -22,6 +23,7 @@ import type { Found, Refused, RouteTable } from './route-table.ts';
 export type DoorParts = {
   readonly settings: HttpSettings;
   readonly tokens: ServerTokens;
+  readonly sessions: Sessions;
   readonly routes: RouteTable;
   readonly clock: Clock;
   readonly log: Log;
@@ -39,13 +41,18 @@ export type Door = (request: IncomingMessage, response: HttpResponse) => void;
 
 /**
  * Handles every request, also a malformed one, in the order of docs/http-api.md: CORS, request id and access log,
- * preflight, rate limit, host, body, path and method, then token, query and the route's answer.
+ * preflight, rate limit, host, body, path and method, then token, query and the route's answer. A session is looked up
+ * before the rate limit, because it has a limit of its own; files of the page have one, too.
  */
 export function createDoor(parts: DoorParts): Door {
   const { settings, routes, clock, accessLog, cors, connections } = parts;
   const readCaller = createClientReader(settings);
   const warnOfProxy = createProxyWarning(settings, parts.log);
-  const limiter = createRateLimiter({ limit: settings.rateLimit, windowMs: 60_000, monotonicMs: clock.monotonicMs });
+  const limits = {
+    client: limitOf(settings.rateLimit),
+    session: limitOf(settings.sessionRateLimit),
+    pageFiles: limitOf(maxPageFiles),
+  };
   const ignoredInput = createIgnoredInput(parts.log);
   const answer = createAnswer(parts, ignoredInput);
 
@@ -57,14 +64,25 @@ export function createDoor(parts: DoorParts): Door {
     register(request, response, address);
     warnOfProxy(request);
     if (isPreflight) return end(response, 204);
-    if (!passesRateLimit(response, address)) return;
+    const session = parts.sessions.recognise(request);
+    const found = routes.find(request.method ?? '', request.url ?? '');
+    if (!passesRateLimit(response, limitFor(found, session, address))) return;
     const hostProblem = hostProblemOf(request);
     if (hostProblem !== undefined) return writeProblem(response, hostProblem, clock.nowMs());
-    const found = routes.find(request.method ?? '', request.url ?? '');
     if (found.kind === 'route' && found.route.body !== undefined) bufferBody(request);
-    const next = (bodyBytes: number) => answerFound({ request, response, found, bodyBytes, address });
+    const next = (bodyBytes: number) => answerFound({ request, response, found, bodyBytes, address, session });
     passBody(request, response, { nowMs: clock.nowMs, next });
   };
+
+  function limitOf(limit: number): Limit {
+    return { limit, limiter: createRateLimiter({ limit, windowMs: 60_000, monotonicMs: clock.monotonicMs }) };
+  }
+
+  function limitFor(found: Found | Refused, session: Recognised | undefined, address: string): Limit & Whose {
+    if (found.kind === 'route' && found.route.isPageFile === true) return { ...limits.pageFiles, whose: address };
+    if (session !== undefined) return { ...limits.session, whose: session.id };
+    return { ...limits.client, whose: address };
+  }
 
   /** Gives the request an id, and logs its end. */
   function register(request: IncomingMessage, response: HttpResponse, address: string): void {
@@ -82,9 +100,9 @@ export function createDoor(parts: DoorParts): Door {
   /**
    * Answers a request above the limit with 429 and closes its connection, so that each further attempt needs a new one.
    */
-  function passesRateLimit(response: HttpResponse, address: string): boolean {
-    const verdict = limiter.take(address);
-    addRateHeaders(response.commonHeaders, settings.rateLimit, verdict);
+  function passesRateLimit(response: HttpResponse, { limit, limiter, whose }: Limit & Whose): boolean {
+    const verdict = limiter.take(whose);
+    addRateHeaders(response.commonHeaders, limit, verdict);
     if (verdict.allowed) return true;
     connections().refuse(response);
     response.setHeader('Retry-After', Math.max(1, Math.ceil(verdict.resetMs / 1000)));
@@ -93,7 +111,7 @@ export function createDoor(parts: DoorParts): Door {
     return false;
   }
 
-  function answerFound({ request, response, found, bodyBytes, address }: Received): void {
+  function answerFound({ request, response, found, bodyBytes, address, session }: Received): void {
     connections().markBusy(response);
     if (found.kind === 'problem') {
       const { problem, remedy } = found;
@@ -102,7 +120,7 @@ export function createDoor(parts: DoorParts): Door {
       return writeProblem(response, problem, clock.nowMs());
     }
     ignoredInput.inBody(found.route, bodyBytes, response);
-    void answer(request, response, found);
+    void answer({ request, response, found, address, session });
   }
 }
 
@@ -123,27 +141,40 @@ function end(response: ServerResponse, status: number): void {
   response.end();
 }
 
+/** In a minute, for each client: a browser loads five files for each page. */
+const maxPageFiles = 3000;
+
+type Limit = { readonly limit: number; readonly limiter: RateLimiter };
+
+/** The client or session that a request counts for. */
+type Whose = { readonly whose: string };
+
 type Received = {
   readonly request: IncomingMessage;
   readonly response: HttpResponse;
   readonly found: Found | Refused;
   readonly bodyBytes: number;
   readonly address: string;
+  readonly session: Recognised | undefined;
 };
 
-type Answer = (request: IncomingMessage, response: HttpResponse, found: Found) => Promise<void>;
+type Answer = (
+  received: Pick<Received, 'request' | 'response' | 'address' | 'session'> & { readonly found: Found },
+) => Promise<void>;
 
 /** Answers a request by its route: checks token and query, calls the route, and replies to its errors. */
 function createAnswer({ tokens, clock, log }: DoorParts, ignoredInput: IgnoredInput): Answer {
   const authenticate = createAuthenticators(tokens);
 
-  return async (raw, response, { route, rest }) => {
+  return async ({ request: raw, response, found: { route, rest }, address, session }) => {
     try {
       const query = parseQuery(raw.url ?? '');
-      const tokenName = authenticate[route.access](raw, query);
+      const signedIn = session !== undefined && !hasToken(raw, query) ? session : undefined;
+      const tokenName = signedIn === undefined ? authenticate[route.access](raw, query) : admit(raw, route, signedIn);
+      if (signedIn !== undefined) renewCookie(raw, response, signedIn);
       ignoredInput.inQuery(route, query, response);
       const reply = new RouteReply(response, route.path);
-      const result = await route.answer({ raw, query, rest, tokenName }, reply);
+      const result = await route.answer({ raw, query, rest, tokenName, sessionId: signedIn?.id, address }, reply);
       if (!(result instanceof RouteReply)) reply.send(result);
     } catch (error) {
       fail(error, response);
@@ -158,6 +189,20 @@ function createAnswer({ tokens, clock, log }: DoorParts, ignoredInput: IgnoredIn
     if (response.headersSent) response.destroy();
     else writeProblem(response, problem ?? internalError, clock.nowMs());
   }
+}
+
+/** The name of the session's token. Cookies are sent with every request, so a changing one has to be of the own page. */
+function admit(raw: IncomingMessage, { methods, access }: Route, { by }: Recognised): string | undefined {
+  const isChanging = access !== 'open' && methods.some((method) => method !== 'GET');
+  if (isChanging && !isFromOwnPage(raw)) throw new HttpError(403, foreignPage);
+  return by;
+}
+
+/** A cookie belongs to the folder of the request: `/v1/`, of which the page asks these often. */
+function renewCookie({ url = '' }: IncomingMessage, response: HttpResponse, session: Recognised): void {
+  if (!/\/v1\/[\w-]+(?:\?|$)/.test(url)) return;
+  const cookie = session.renew();
+  if (cookie !== undefined) response.commonHeaders.push('Set-Cookie', cookie);
 }
 
 /** Without a configured token, every request that needs it is refused. */

@@ -14,6 +14,7 @@ import { limitsOf } from '../guards/limits.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { createRouteTable } from './route-table.ts';
 import { enabledRoutes } from '../routes/routes.ts';
+import { createSessions } from '../guards/sessions.ts';
 import { createTlsServer } from './tls.ts';
 import { createUpdateRuns } from '../service/update-runs.ts';
 
@@ -48,10 +49,13 @@ export function createHttpServer(parts: HttpParts): HttpServer {
     api: token && watchTokens(token, log),
     events: eventsToken && watchTokens(eventsToken, log),
   };
+  const { password, kept } = parts.sessions ?? {};
+  const sessions = createSessions({ tokens: tokens.api, password, kept, clock, log });
   const routes = createRouteTable(
     enabledRoutes({
       ...parts,
       eventsTokens: tokens.events,
+      browsers: sessions,
       cors,
       streams,
       runs,
@@ -60,7 +64,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
     settings.basePath,
   );
   const shared = { routes, clock, connections: () => connections };
-  const door = createDoor({ ...shared, settings, tokens, log, accessLog, cors });
+  const door = createDoor({ ...shared, settings, tokens, sessions, log, accessLog, cors });
   const server = serverFor(door, shared, parts);
   // Before it listens, `listen` reports the error. After that, the next connection may be accepted again.
   server.on('error', (error) => {

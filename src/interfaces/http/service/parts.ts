@@ -3,6 +3,8 @@ import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { TargetStatus } from '../../../domain/notification/status.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import type { SharedRecords } from '../../../domain/outside/record-store.ts';
+import type { SessionChange } from '../../../domain/settings/session-records.ts';
 import type { Configuration } from '../../json/configuration.ts';
 
 /** The parts of the HTTP API. */
@@ -25,7 +27,24 @@ export type HttpParts = {
   readonly assetsFolder: string;
   /** The folder with the files of the dashboard, as scripts/page.mjs writes them. */
   readonly dashboardFolder: string;
+  /** Absent: sessions of browsers end with the process, and there is no password. */
+  readonly sessions?: SessionStorage;
   readonly limits?: Partial<HttpLimits>;
+};
+
+/** How people sign in to the page, and how they stay signed in. */
+export type SessionStorage = {
+  readonly password:
+    | {
+        /** Text that changes with the password; undefined without one. */
+        readonly verifier: () => string | undefined;
+        readonly matches: (given: string) => Promise<boolean>;
+      }
+    | undefined;
+  /** The stored changes, and where to store further ones. Undefined: sessions end with the process. */
+  readonly kept:
+    | { readonly changes: readonly SessionChange[]; readonly store: Pick<SharedRecords<SessionChange>, 'append'> }
+    | undefined;
 };
 
 /** Bounds without an option. */

@@ -18,6 +18,8 @@ export type Route = {
   readonly replies: Readonly<Record<number, ReplyDescription>>;
   /** False if `HEAD` is refused although `GET` is not. */
   readonly answersHead: boolean;
+  /** A file of the page, which does not count against the rate limit. */
+  readonly isPageFile?: true;
   /** Remedy for a refused method, by method. */
   readonly remedies?: Readonly<Record<string, string>>;
   /** Media type of the reply; JSON by default. */
@@ -34,6 +36,9 @@ export type RouteRequest = {
   readonly rest: string;
   /** Name of the request's token. Undefined if the token has no name, or none is needed. */
   readonly tokenName: string | undefined;
+  /** Id of the session, for a request that is signed in by its cookie. */
+  readonly sessionId: string | undefined;
+  readonly address: string;
 };
 
 /** The sent reply, or an object to send as JSON. */

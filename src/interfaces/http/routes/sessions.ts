@@ -1,0 +1,168 @@
+import type { IncomingMessage } from 'node:http';
+import type { SessionRecord } from '../../../domain/settings/session-records.ts';
+import { replyFields, toTimestamp } from '../../json/timestamps.ts';
+import { createClientReader } from '../guards/client-address.ts';
+import { foreignPage, isFromOwnPage } from '../guards/cors.ts';
+import { createRateLimiter } from '../guards/rate-limit.ts';
+import type { Sessions } from '../guards/sessions.ts';
+import { HttpError } from '../replies/errors.ts';
+import { array, booleanField, object, stamped, text, time } from '../replies/schemas.ts';
+import { bufferedObject } from '../requests/buffered-body.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+
+/** Signing in to the page, and the list of signed-in browsers. They are for the page, so no description has them. */
+export function sessionRoutes({ settings, clock, log }: HttpParts, sessions: Sessions): readonly Route[] {
+  const shared = { group: 'dashboard', describedAs: {}, query: {} } as const;
+  const schemeOf = createClientReader(settings);
+  const attempts = createRateLimiter({ limit: maxAttempts, windowMs: 60_000, monotonicMs: clock.monotonicMs });
+  const allAttempts = createRateLimiter({ limit: maxAllAttempts, windowMs: 60_000, monotonicMs: clock.monotonicMs });
+  return [
+    defineRoute({
+      ...shared,
+      path: '/v1/session',
+      access: 'open',
+      summary: 'Whether this browser is signed in',
+      description: 'Whether this browser is signed in, and whether there is a password.',
+      replies: {
+        200: {
+          description: 'The state',
+          schema: stamped({
+            signed_in: booleanField('Whether the cookie of the request is valid'),
+            has_password: booleanField('Whether a password is set'),
+          }),
+        },
+      },
+      answer: ({ request }) => ({
+        signed_in: request.sessionId !== undefined,
+        has_password: sessions.hasPassword(),
+        ...replyFields(clock.nowMs()),
+      }),
+    }),
+    defineRoute({
+      ...shared,
+      path: '/v1/session',
+      methods: ['POST'],
+      access: 'open',
+      summary: 'Sign in',
+      description: 'Exchanges a token or a password for the cookie of a session.',
+      body: object(
+        { secret: text('The API token or the password') },
+        { keep: booleanField('Whether the session outlives the browser') },
+      ),
+      replies: {
+        201: { description: 'Signed in', schema: stamped({ id: text('Id of the session') }) },
+        401: { description: 'Neither a token nor the password' },
+        403: { description: 'The request is not from the page' },
+        429: { description: 'Too many attempts' },
+      },
+      answer: async ({ request: { raw, address } }, reply) => {
+        if (!isFromOwnPage(raw)) throw new HttpError(403, foreignPage);
+        const body = bufferedObject(raw);
+        const secret = typeof body['secret'] === 'string' ? body['secret'].trim() : '';
+        if (secret === '' || secret.length > maxSecret)
+          throw new HttpError(400, 'invalid field "secret" of the request body: expected a token or a password');
+        const waits = [attempts.take(address), allAttempts.take('')].filter(({ allowed }) => !allowed);
+        if (waits.length > 0) {
+          const seconds = Math.max(1, ...waits.map(({ resetMs }) => Math.ceil(resetMs / 1000)));
+          throw new HttpError(429, 'too many attempts to sign in', { 'Retry-After': String(seconds) });
+        }
+        const signedIn = await sessions.signIn({
+          secret,
+          isKept: body['keep'] === true,
+          isSecure: isSecure(raw, schemeOf(raw).scheme),
+          browser: String(raw.headers['user-agent'] ?? ''),
+          address,
+        });
+        if (signedIn === undefined) {
+          log.warn('A sign-in to the page failed', { client: address });
+          throw new HttpError(401, 'that is neither a token nor the password');
+        }
+        log.info('A browser has signed in to the page', { client: address });
+        reply.code(201).header('Set-Cookie', signedIn.cookie);
+        return { id: signedIn.session.id, ...replyFields(clock.nowMs()) };
+      },
+    }),
+    defineRoute({
+      ...shared,
+      path: '/v1/session',
+      methods: ['DELETE'],
+      access: 'api token',
+      summary: 'Sign out',
+      description: 'Ends the session of the request.',
+      replies: { 200: { description: 'Signed out', schema: stamped({ kept: keptField }) } },
+      answer: async ({ request: { sessionId } }, reply) => {
+        const ended = sessionId === undefined ? undefined : await sessions.end(sessionId);
+        reply.header('Set-Cookie', sessions.removal());
+        return { kept: ended !== 'not-kept', ...replyFields(clock.nowMs()) };
+      },
+    }),
+    defineRoute({
+      ...shared,
+      path: '/v1/sessions',
+      access: 'api token',
+      summary: 'List the signed-in browsers',
+      description: 'Lists the signed-in browsers.',
+      replies: { 200: { description: 'The sessions', schema: stamped({ sessions: array(sessionSchema) }) } },
+      answer: ({ request: { sessionId } }) => ({
+        sessions: sessions.list().map((session) => entryOf(session, session.id === sessionId)),
+        ...replyFields(clock.nowMs()),
+      }),
+    }),
+    defineRoute({
+      ...shared,
+      path: '/v1/sessions/*',
+      methods: ['DELETE'],
+      access: 'api token',
+      summary: 'Sign a browser out',
+      description: 'Ends a session.',
+      replies: {
+        200: { description: 'Ended', schema: stamped({ kept: keptField }) },
+        404: { description: 'There is no session with this id' },
+      },
+      answer: async ({ request: { rest } }) => {
+        const ended = await sessions.end(rest);
+        if (ended === undefined) throw new HttpError(404, 'there is no session with this id');
+        return { kept: ended === 'kept', ...replyFields(clock.nowMs()) };
+      },
+    }),
+  ];
+}
+
+/** In a minute. The second is for all clients together: the log has a line for each failure. */
+const maxAttempts = 10;
+const maxAllAttempts = 100;
+
+/** Characters; a password is hashed, which takes longer for a longer one. */
+const maxSecret = 1000;
+
+const keptField = booleanField('Whether it stays so after a restart');
+
+const sessionSchema = object(
+  {
+    id: text('Id of the session'),
+    browser: text('What the browser calls itself'),
+    address: text('The address that it signed in from'),
+    since: time('When it signed in'),
+    used_at: time('When it was last seen'),
+    is_this: booleanField('Whether it is the session of the request'),
+  },
+  { by: text('The name of its token, or password') },
+);
+
+function entryOf({ id, browser, address, sinceMs, usedMs, by }: SessionRecord, isThis: boolean) {
+  return {
+    id,
+    browser,
+    address,
+    since: toTimestamp(sinceMs),
+    used_at: toTimestamp(usedMs),
+    is_this: isThis,
+    ...(by !== undefined && { by }),
+  };
+}
+
+/** A proxy that is not trusted may have ended TLS: then only the page's origin tells of it. */
+function isSecure({ headers: { origin = '' } }: IncomingMessage, scheme: 'http' | 'https'): boolean {
+  return scheme === 'https' || origin.startsWith('https://');
+}
