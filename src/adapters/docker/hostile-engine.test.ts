@@ -85,7 +85,6 @@ test('an engine that sends a byte now and then is waited for until the deadline 
 
 test.each([
   ['containers', () => JSON.stringify({ Id: id, Names: ['/web'], Labels: { a: 'x'.repeat(100_000) } }) + ','],
-  ['tiny entries', () => '1,'.repeat(50_000)],
   ['one entry', () => '["' + 'x'.repeat(100_000)],
   ['blanks', () => ' '.repeat(100_000)],
 ])('a list without end, of %s, is read until the deadline only', async (what, piece) => {
@@ -101,6 +100,33 @@ test.each([
   const { engine } = await connectedEngine({ script: { '*': flood } }, soon);
   expect((await failureOf(engine.listContainers())).code).toBe('timeout');
 });
+
+test.each(['1,', '{},', '"",', 'null,', `{"Id":"${id}"},`])(
+  'a list of more entries than any engine has is not read on: of %s',
+  async (entry) => {
+    let sent = 0;
+    const flood: Answer = (_, response) => {
+      response.writeHead(200);
+      response.write('[');
+      const more = (): void => {
+        for (; !response.destroyed && sent < 3_000_000; sent += 10_000)
+          if (!response.write(entry.repeat(10_000))) return;
+      };
+      response.on('drain', more);
+      more();
+    };
+    const { engine } = await connectedEngine({ script: { '*': flood } });
+    const lists = [() => engine.listContainers(), () => engine.listImages(), () => engine.listNetworks()];
+    for (const list of lists) {
+      sent = 0;
+      expect(await failureOf(list())).toMatchObject({
+        code: 'engine-refused',
+        message: expect.stringContaining('more than 200,000 entries'),
+      });
+      expect(sent).toBeLessThan(3_000_000);
+    }
+  },
+);
 
 test('50,000 containers are a list like another', async () => {
   const many = Array.from({ length: 50_000 }, (_, index) => ({

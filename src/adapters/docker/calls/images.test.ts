@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
-import { refuse } from '../../../../test/support/engine/scripted-engine.ts';
+import { type Answer, refuse } from '../../../../test/support/engine/scripted-engine.ts';
 
 describe('images', () => {
   test('have no tags, digests and labels where the engine writes <none>, or nothing', async () => {
@@ -70,6 +70,26 @@ describe('images', () => {
     expect(server.requests.map(({ path }) => path)).not.toContain('/images/sha256%3A4/json');
     expect(await engine.inspectImage('sha256:1')).toMatchObject({ isConfigUnknown: true });
     expect(await engine.inspectContainer('web')).not.toHaveProperty('imageLabels');
+  });
+
+  test('are asked for one after another where many may be without a configuration, and the rest stays unknown', async () => {
+    const many = Array.from({ length: 5_000 }, (_, at) => ({ Id: `sha256:${at}`, Created: 0, Labels: null }));
+    const pending: (() => void)[] = [];
+    let most = 0;
+    const inspected: Answer = ({ path }, response) => {
+      pending.push(
+        () =>
+          void response.end(JSON.stringify({ Id: decodeURIComponent(path.split('/')[2]!), Os: 'linux', RootFS: {} })),
+      );
+      most = Math.max(most, pending.length);
+      setImmediate(() => pending.shift()?.());
+    };
+    const { engine, server } = await connectedEngine({ script: { 'GET /images/json': many, '*': inspected } });
+    const images = await engine.listImages();
+    const unknown = images.filter(({ isConfigUnknown }) => isConfigUnknown === true);
+    expect(unknown.map(({ id }) => id)).toEqual(many.slice(1_000).map(({ Id }) => Id));
+    expect(server.requests).toHaveLength(1_001);
+    expect(most).toBeLessThanOrEqual(8);
   });
 
   test('are undefined where there is none', async () => {

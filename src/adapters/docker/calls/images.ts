@@ -4,6 +4,7 @@ import { ServiceError } from '../../../domain/errors.ts';
 import { repositoryName, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
 import { type Digest, parseDigest } from '../../../domain/reference/digest.ts';
 import { arrayOf } from '../../../domain/text/json-value.ts';
+import { createSlots } from '../../../domain/concurrency/slots.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { capabilitiesOf, errorPatterns } from '../translate/capabilities.ts';
 import { change } from './changes.ts';
@@ -19,12 +20,20 @@ export async function listImages(client: Client, signal?: AbortSignal): Promise<
   const { dockerWords } = capabilitiesOf(await client.version(signal));
   const entries = dockerWords ? answer : answer.map(withoutLocalDigests);
   const doubtful = dockerWords ? entries.filter(mayLackConfig).map((entry) => text(fields(entry)['Id'])) : [];
-  const inspected = await Promise.all(doubtful.map((id) => inspectImage(client, id, signal)));
-  const unknown = new Set(inspected.flatMap((image) => (image?.isConfigUnknown ? [image.id] : [])));
+  const slots = createSlots(imagesAtOnce);
+  const asked = doubtful.slice(0, mostDoubtful);
+  const inspected = await Promise.all(asked.map((id) => slots.use(() => inspectImage(client, id, signal), signal)));
+  const known = new Set(inspected.flatMap((image) => (image === undefined || image.isConfigUnknown ? [] : [image.id])));
+  const unknown = new Set(doubtful.filter((id) => !known.has(id)));
   const images = entries.map(readImageSummary).filter(isDefined);
   if (unknown.size === 0) return images;
   return images.map((image) => (unknown.has(image.id) ? { ...image, isConfigUnknown: true } : image));
 }
+
+const imagesAtOnce = 8;
+
+/** More than an engine has of images without a build time. The others count as unknown. */
+const mostDoubtful = 1_000;
 
 export async function inspectImage(
   client: Client,

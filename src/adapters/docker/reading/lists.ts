@@ -24,6 +24,9 @@ const maxKeptBytes = 128 * megabyte;
 /** Most bytes read from a list, including the omitted entries. */
 const maxListBytes = 4_096 * megabyte;
 
+/** Twice as many as fit. A flood of tiny entries would cost time until the deadline. */
+const maxEntries = 200_000;
+
 /**
  * Entries of a list. An entry above the limit is omitted with a warning, so that the labels of one container do not
  * hide the others. If the total is too large, the largest entries are omitted. Go writes an empty list as null. Throws
@@ -70,9 +73,13 @@ async function readEntries(doing: string, body: EngineResponse['body']) {
   const list = createListEntries(maxEntryBytes);
   const kept = createEntryBuffer(maxKeptBytes);
   let length = 0;
+  let count = 0;
   try {
     for await (const chunk of body) {
-      for (const entry of list.push(chunk)) kept.add(entry);
+      const found = list.push(chunk);
+      if ((count += found.length) > maxEntries)
+        throw new ServiceError('engine-refused', `Cannot ${doing}: the list has more than 200,000 entries`);
+      for (const entry of found) kept.add(entry);
       if ((length += chunk.length) > maxListBytes) throw tooLarge(doing);
     }
     list.end();

@@ -118,6 +118,18 @@ describe('listTags()', () => {
     expect(server.seen).toHaveLength(requests);
   });
 
+  test.each(['""', '"."', '1', 'null', '{}', '"same"'])(
+    'gives up on a list of very many entries that are no other tags: %s',
+    async (entry) => {
+      const body = `{"tags":[${`${entry},`.repeat(500_000)}${entry}]}`;
+      const server = await rig.serve(() => ({ body }));
+      await expect(rig.registry().listTags(at(server))).rejects.toMatchObject({
+        code: 'registry-invalid',
+        message: expect.stringContaining('very many entries that are no tags'),
+      });
+    },
+  );
+
   test('asks for a list of long tags anew, because its pages are too large to be kept', async () => {
     const tags = Array.from({ length: 4000 }, (_, at) => `${at}.${'x'.repeat(100)}`);
     const served = paged(tags, 1000);

@@ -151,10 +151,15 @@ function tagsIn(body: Buffer): readonly string[] {
   if (tags === null) return [];
   if (!Array.isArray(tags)) throw new RegistryFailure('registry-invalid', 'its answer is not a list of tags');
   const valid = new Set<string>();
-  for (const tag of tags as readonly unknown[]) {
+  for (const [at, tag] of (tags as readonly unknown[]).entries()) {
     if (typeof tag === 'string' && isTag(tag)) valid.add(tag);
     // One more shows that the list is cut.
     if (valid.size > mostTags) break;
+    if (at === maxEntries)
+      throw new RegistryFailure('registry-invalid', 'its list of tags has very many entries that are no tags');
   }
   return [...valid];
 }
+
+/** A page may repeat tags. Beyond this number it costs too much time to look for more. */
+const maxEntries = 4 * mostTags;
