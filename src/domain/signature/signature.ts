@@ -5,7 +5,8 @@ import {
   tryParseImageReference,
   type ImageReference,
 } from '../reference/image-reference.ts';
-import { arrayOf, type JsonObject, objectOf, parseJsonObject, repeatsField, stringOf } from '../text/json-value.ts';
+import { arrayOf, type JsonObject, objectOf, parseJsonObject, stringOf } from '../text/json-value.ts';
+import { doubtIn } from '../text/one-reading.ts';
 import { quoted } from '../text/printable.ts';
 
 /**
@@ -188,7 +189,7 @@ function parseSigned(payload: Uint8Array): JsonObject | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(payload);
     const fields = parseJsonObject(text);
-    return fields !== undefined && !repeatsField(text) ? fields : undefined;
+    return fields !== undefined && doubtIn(text) === undefined ? fields : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
-import { endOfString, foldCase, type JsonObject, objectOf, parseJson } from '../../../domain/text/json-value.ts';
+import { type JsonObject, objectOf, parseJson } from '../../../domain/text/json-value.ts';
+import { doubtIn, namesOf } from '../../../domain/text/one-reading.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 
 /**
@@ -10,76 +11,10 @@ export function parseOneReading(body: Buffer, what: keyof typeof fieldNames): Js
   const text = body.toString();
   const parsed = objectOf(parseJson(text));
   if (parsed === undefined) return undefined;
-  const doubt = findDoubt(text, fieldNames[what]);
+  const doubt = doubtIn(text, { names: fieldNames[what], maps });
   if (doubt !== undefined)
     throw new RegistryFailure('registry-invalid', `its ${what} can be read in two ways: ${doubt}`);
   return parsed;
-}
-
-type Names = ReadonlyMap<string, string>;
-
-/** The object or list around a place in the text. */
-type Level = {
-  /** Names of an object so far. Undefined in a list. */
-  readonly seen: Set<string> | undefined;
-  /** The names are free, such as those of labels. */
-  readonly isMap: boolean;
-  isNameNext: boolean;
-  name: string;
-};
-
-/** Why the JSON has several readings. Undefined: it has one. */
-function findDoubt(text: string, names: Names): string | undefined {
-  const levels: Level[] = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const level = levels.at(-1);
-    switch (text.charAt(at)) {
-      case '{':
-      case '[': {
-        if (levels.length === deepestLevel) return 'it is nested too deep';
-        const isObject = text[at] === '{';
-        // The entries of a list belong to the field that holds the list.
-        const name = level?.name ?? '';
-        const isMap = level?.isMap === true || (isObject && maps.has(name));
-        levels.push({ seen: isObject ? new Set() : undefined, isMap, isNameNext: isObject, name });
-        break;
-      }
-      case '}':
-      case ']':
-        levels.pop();
-        break;
-      case ',':
-        if (level?.seen !== undefined) level.isNameNext = true;
-        break;
-      case '"': {
-        const end = endOfString(text, at);
-        if (level?.seen !== undefined && level.isNameNext) {
-          const doubt = takeName(String(parseJson(text.slice(at, end + 1))), level, names);
-          if (doubt !== undefined) return doubt;
-        }
-        at = end;
-        break;
-      }
-    }
-  }
-  return undefined;
-}
-
-function takeName(name: string, level: Level, names: Names): string | undefined {
-  const known = names.get(foldCase(name));
-  if (!level.isMap && known !== undefined && known !== name) return `a field looks like "${known}", but is not`;
-  if (level.seen?.has(name)) return known === undefined ? 'a field is given twice' : `"${known}" is given twice`;
-  level.seen?.add(name);
-  level.name = name;
-  level.isNameNext = false;
-  return undefined;
-}
-
-/** Deeper than any manifest. */
-const deepestLevel = 32;
-
-function namesOf(list: string): Names {
-  return new Map(list.split(' ').map((name) => [foldCase(name), name]));
 }
 
 /**

@@ -1,13 +1,7 @@
 import type { Digest } from '../../../domain/reference/digest.ts';
 import type { FoundSignature } from '../../../domain/signature/signature.ts';
-import {
-  arrayOf,
-  type JsonObject,
-  objectOf,
-  parseJsonObject,
-  repeatsField,
-  stringOf,
-} from '../../../domain/text/json-value.ts';
+import { arrayOf, type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
+import { doubtIn } from '../../../domain/text/one-reading.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
 /** `manifest`: the signature is over the image's manifest, which the bundle does not contain. */
@@ -34,7 +28,8 @@ export function readBundle(body: Buffer): BundleContent {
   const text = body.toString();
   const fields = parseJsonObject(text);
   if (fields === undefined) return unreadable('its bundle is not JSON');
-  if (repeatsField(text)) return unreadable('its bundle has a field twice');
+  const doubt = doubtIn(text);
+  if (doubt !== undefined) return unreadable(`its bundle can be read in two ways: ${doubt}`);
   const type = stringOf(fields['mediaType']) ?? '';
   if (!knownTypes.has(type)) return unreadable(`its bundle has the unknown type ${quoted(type, 100)}`);
   const material = objectOf(fields['verificationMaterial']);

@@ -118,11 +118,11 @@ const refused: Readonly<Record<string, readonly [Variant, string]>> = {
   ],
   'with an envelope twice': [
     ({ team, thief }) => twice(thief.bundle(digest), team.bundle(digest), 'dsseEnvelope'),
-    `${unreadable}its bundle has a field twice`,
+    `${unreadable}its bundle can be read in two ways: a field is given twice`,
   ],
   'with an envelope twice, in another case': [
     ({ team, thief }) => twice(thief.bundle(digest), team.bundle(digest), 'DSSEEnvelope'),
-    `${unreadable}its bundle has a field twice`,
+    `${unreadable}its bundle can be read in two ways: a field is given twice`,
   ],
   'of a statement with two lists of subjects': [
     ({ team }) => team.bundle(digest, { statement: doubled('"subject":[],') }),
