@@ -117,7 +117,7 @@ describe('the application of a service', () => {
       nextRunAtMs: undefined,
       running: false,
       repairing: false,
-      updatesAvailable: 0,
+      updatesAvailable: undefined,
     });
     await application.check(all);
     expect(application.history()).toEqual([]);

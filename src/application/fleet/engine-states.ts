@@ -1,4 +1,5 @@
 import type { EngineState } from '../../domain/fleet/engine-state.ts';
+import { sumOfKnown } from './inventory.ts';
 import type { ReachedMember } from './member/member.ts';
 import { describeUnreachable } from './member/reachability.ts';
 
@@ -22,7 +23,7 @@ export function statesOf(
       sinceMs: reach.sinceMs(),
       error: failure === undefined ? undefined : describeUnreachable(failure),
       containers: inventories.reduce((sum, { containers }) => sum + containers.length, 0),
-      updatesAvailable: inventories.reduce((sum, { updatesAvailable }) => sum + updatesAvailable, 0),
+      updatesAvailable: sumOfKnown(inventories.map(({ updatesAvailable }) => updatesAvailable)),
     };
   });
 }

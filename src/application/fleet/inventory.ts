@@ -35,13 +35,19 @@ export function createFleetInventory(
         containers: all(({ containers }) => containers),
         unfinished: all(({ unfinished }) => unfinished),
         images: all(({ images }) => images),
-        updatesAvailable: now.reduce((sum, { updatesAvailable }) => sum + updatesAvailable, 0),
+        updatesAvailable: sumOfKnown(now.map(({ updatesAvailable }) => updatesAvailable)),
       };
       return joined;
     },
     unwatched: () =>
       membersNow().flatMap(({ name, application }) => application.unwatched().map((one) => ({ ...one, engine: name }))),
   };
+}
+
+/** Undefined if none is known. */
+export function sumOfKnown(counts: readonly (number | undefined)[]): number | undefined {
+  const known = counts.filter((count) => count !== undefined);
+  return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
 /** Returns the same object for the same item and engine, so unchanged containers share their memory. */

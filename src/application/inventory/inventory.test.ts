@@ -102,7 +102,7 @@ describe('the inventory', () => {
       containers: [],
       unfinished: [],
       images: [],
-      updatesAvailable: 0,
+      updatesAvailable: undefined,
     });
   });
 
@@ -508,7 +508,7 @@ describe('the inventory', () => {
     scene.sandbox.control.runContainer('web', { Image: 'app:2' });
     await scene.clock.sleep(soonMs);
     expect(only(service.inventory())).toMatchObject({ staleness: undefined, updateAvailable: false, latestDigest: '' });
-    expect(service.inventory().updatesAvailable).toBe(0);
+    expect(service.inventory().updatesAvailable).toBeUndefined();
   });
 
   test('equals a fresh look after whatever happens, and has a new revision when and only when it differs', async () => {

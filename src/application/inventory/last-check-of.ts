@@ -1,3 +1,4 @@
+import { freshReason } from '../../domain/check/verdict.ts';
 import { defined } from '../../domain/text/defined.ts';
 import type { LastCheck } from '../../domain/inventory/inventory.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
@@ -13,6 +14,11 @@ export const notChecked: LastCheck = {
 };
 
 export const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
+
+/** The last result of a container that runs the newest image of that check now. */
+export function asNewest({ latestDigest, checkedAtMs }: LastCheck): LastCheck {
+  return { ...notChecked, staleness: 'fresh', reason: freshReason, latestDigest, checkedAtMs };
+}
 
 export function withRolledBack({ unrestrained: _, ...checked }: CheckedContainer): CheckedContainer {
   return { ...checked, ...heldAsFailed, eligibleAtMs: undefined };

@@ -26,7 +26,7 @@ describe('createLastChecks()', () => {
   test('does not take it for another image, nor for another reference under the name', () => {
     const checks = createLastChecks();
     checks.noteChecked([web], 1234);
-    expect(checks.of({ ...web, imageId: digestOf('other') }).checkedAtMs).toBeUndefined();
+    expect(checks.of({ ...web, imageId: digestOf('other'), digest: digestOf('other') }).checkedAtMs).toBeUndefined();
     expect(checks.of({ ...web, id: idOf('made anew'), image: 'web:2' }).checkedAtMs).toBeUndefined();
   });
 
@@ -40,6 +40,45 @@ describe('createLastChecks()', () => {
   });
   const tracked = { id: web.id, name: 'web', image: 'web:1', imageId };
   const run = { runId: 'r', atMs: 2000 };
+
+  const started = { kind: 'update_started', container: 'web', image: 'web:1', from: '', to: '', ...run } as const;
+  const successor = { ...tracked, id: idOf('successor'), imageId: digestOf('next image') };
+
+  test.each([
+    ['of the same tag', successor],
+    ['of another tag', { ...successor, image: 'web:2' }],
+  ])('does not flicker to "not checked" during an update, with a successor %s', (_, during) => {
+    const checks = createLastChecks();
+    checks.noteChecked([stale], 1234);
+    checks.hear(started);
+    expect(checks.of(during)).toBe(checks.of(tracked));
+    checks.hear({ kind: 'update_failed', outcome: containerOutcome('web', { outcome: 'failed' }), ...run });
+    expect(checks.of(tracked)).toMatchObject({ staleness: 'stale', checkedAtMs: 1234 });
+    expect(checks.of(during).checkedAtMs).toBeUndefined();
+  });
+
+  test('does not keep it beyond the end of the run', () => {
+    const checks = createLastChecks();
+    checks.noteChecked([stale], 1234);
+    checks.hear(started);
+    checks.hear({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: '', atMs: 3000 });
+    expect(checks.of(successor).checkedAtMs).toBeUndefined();
+  });
+
+  test('knows that a container is up to date which somebody has made again from the newest image', () => {
+    const checks = createLastChecks();
+    checks.noteChecked([stale], 1234);
+    const digest = digestOf('next');
+    for (const again of [
+      { ...successor, digest },
+      { ...successor, imageId: digest },
+    ]) {
+      expect(checks.of(again)).toMatchObject({ staleness: 'fresh', updateAvailable: false, checkedAtMs: 1234 });
+      expect(checks.of(again)).toBe(checks.of(again));
+    }
+    expect(checks.of({ ...successor, digest: digestOf('third') }).checkedAtMs).toBeUndefined();
+    expect(checks.of({ ...successor, image: 'web:2', digest }).checkedAtMs).toBeUndefined();
+  });
 
   test('holds a version back that was taken back, also once decisions are looked at again', () => {
     const checks = createLastChecks();

@@ -7,14 +7,26 @@ import type { LastCheck, TrackedContainer } from '../../domain/inventory/invento
 import type { DecidedCandidate } from '../../domain/decision/decisions.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import { candidateDigest } from '../check/describe-checked.ts';
-import { checkOf, justUpdated, notChecked, rolledBack, updatedHalfway, withRolledBack } from './last-check-of.ts';
+import {
+  asNewest,
+  checkOf,
+  justUpdated,
+  notChecked,
+  rolledBack,
+  updatedHalfway,
+  withRolledBack,
+} from './last-check-of.ts';
 
 /** Results of the last checks. A result counts while its container runs the checked image. */
 export type LastChecks = {
   readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
   /** Notes updated containers, which run the newest image now, and versions that were rolled back. */
   readonly hear: (event: ServiceEvent) => void;
-  readonly of: (container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId' | 'kind'>) => LastCheck;
+  readonly of: (
+    container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId' | 'kind'> & {
+      readonly digest?: string | undefined;
+    },
+  ) => LastCheck;
   /** The newer version that a container, or else a service, of this name waits for. Undefined: none is known. */
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;
   /** Judges again the results that wait for a decision or a time. */
@@ -28,19 +40,37 @@ export type LastChecks = {
 /**
  * A result belongs to a container id, even after a rename. If a container is re-created with the same image and
  * reference, the new container of that name gets the result. The shown reference of a container may change; the
- * reference that it was created from does not.
+ * reference that it was created from does not. During an update the result from before stays, because the successor is
+ * not proven; a container that somebody else has re-created with the newest known image is up to date.
  */
 export function createLastChecks(): LastChecks {
   const byId = new Map<string, Known>();
   const byName = new Map<string, Known>();
+  /** The runs that update a container of this name. */
+  const updating = new Map<string, string>();
   let revision = 0;
 
   const of: LastChecks['of'] = ({ id, image, imageId, ...named }) => {
     const same = byId.get(id);
     if (same?.imageId === imageId) return same.check;
-    const known = byName.get(entryKeyOf(named));
-    return known?.imageId === imageId && isSameReference(known.image, image, imageId) ? known.check : notChecked;
+    const key = entryKeyOf(named);
+    const known = byName.get(key);
+    if (known !== undefined && updating.has(key)) return known.check;
+    if (known === undefined || !isSameReference(known.image, image, imageId)) return notChecked;
+    if (known.imageId === imageId) return known.check;
+    const { latestDigest } = known.check;
+    if (latestDigest === '' || (named.digest !== latestDigest && imageId !== latestDigest)) return notChecked;
+    return (known.asNewest ??= asNewest(known.check));
   };
+
+  function noteUpdating(event: ServiceEvent): void {
+    if (event.kind === 'update_started')
+      updating.set(entryKeyOf({ name: event.container, kind: event.entryKind }), event.runId);
+    else if (event.kind === 'update_completed' || event.kind === 'update_failed' || event.kind === 'update_deferred')
+      updating.delete(entryKeyOf(event.outcome));
+    else if (event.kind === 'scan_completed' || event.kind === 'scan_failed')
+      for (const [key, runId] of updating) if (runId === event.runId) updating.delete(key);
+  }
 
   /** The failed version is still the newest one, and the container runs the earlier image. */
   function holdRolledBack({ containerId = '', ...named }: ContainerOutcome): void {
@@ -83,6 +113,7 @@ export function createLastChecks(): LastChecks {
       }
     },
     hear(event) {
+      noteUpdating(event);
       if (event.kind === 'update_failed' && event.outcome.isTakenBack) return holdRolledBack(event.outcome);
       // A requested rollback is only recognisable at its end.
       if (event.kind === 'scan_completed')
@@ -150,6 +181,8 @@ type Known = {
   readonly check: LastCheck;
   /** Absent after an update. */
   readonly checked?: CheckedContainer;
+  /** The result for a container that runs the newest image, made once so that it stays the same object. */
+  asNewest?: LastCheck;
 };
 
 /** More containers than an engine runs. Beyond it, the result of the longest unchecked container is dropped. */

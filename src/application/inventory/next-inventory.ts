@@ -11,7 +11,7 @@ export const unknownInventory: Inventory = {
   containers: [],
   unfinished: [],
   images: [],
-  updatesAvailable: 0,
+  updatesAvailable: undefined,
 };
 
 /** The earlier list if it is equal, so that the same content stays the same object. */
@@ -49,6 +49,14 @@ export function inventoryOf(
     containers,
     unfinished,
     images: trackImages(containers),
-    updatesAvailable: containers.filter(({ updateAvailable }) => updateAvailable).length,
+    updatesAvailable: countUpdates(containers),
   };
+}
+
+/** None of no containers is known without a check. */
+function countUpdates(containers: readonly TrackedContainer[]): number | undefined {
+  const isKnown = ({ staleness, updateAvailable }: TrackedContainer) =>
+    updateAvailable || (staleness !== undefined && staleness !== 'unknown');
+  if (containers.length > 0 && !containers.some(isKnown)) return undefined;
+  return containers.filter(({ updateAvailable }) => updateAvailable).length;
 }

@@ -17,7 +17,8 @@ export type EngineState = {
   readonly error: string | undefined;
   /** The number of watched containers in its last listing. */
   readonly containers: number;
-  readonly updatesAvailable: number;
+  /** Undefined while no check has told. */
+  readonly updatesAvailable: number | undefined;
   /** When the last run on it ended, milliseconds since the epoch; undefined before the first. */
   readonly lastRunAtMs: number | undefined;
 };

@@ -23,8 +23,8 @@ export type Inventory = {
   readonly unfinished: readonly UnfinishedTracked[];
   /** Images of the containers, one per image id and reference, sorted by name. */
   readonly images: readonly TrackedImage[];
-  /** Containers with a newer version in the last check, held back or not. */
-  readonly updatesAvailable: number;
+  /** Containers with a newer version in the last check, held back or not. Undefined while no check has told. */
+  readonly updatesAvailable: number | undefined;
 };
 
 /** A container that is not watched. `reason` follows its name: `is stopped`. */

@@ -10,8 +10,8 @@ export type ServiceStatus = {
   readonly running: boolean;
   /** Whether an interrupted update is being finished or undone. */
   readonly repairing: boolean;
-  /** Watched containers with a newer version in the last check. */
-  readonly updatesAvailable: number;
+  /** Watched containers with a newer version in the last check; undefined while no check has told. */
+  readonly updatesAvailable: number | undefined;
   /** For display: `every 6h`. Absent when nothing is scheduled. */
   readonly schedule?: string;
   /** Why nothing is scheduled. Absent when something is, or before the service has begun. */

@@ -4,7 +4,11 @@ import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
 
 /** With several engines, four series for each, with our prefix only. An engine's name needs no escape in a label. */
 export function addEngineMetrics(registry: Registry, engines: () => readonly EngineState[]): void {
-  const families: readonly (readonly [name: string, help: string, read: (engine: EngineState) => number])[] = [
+  const families: readonly (readonly [
+    name: string,
+    help: string,
+    read: (engine: EngineState) => number | undefined,
+  ])[] = [
     ['up', 'Whether the engine answers', ({ reachable }) => (reachable === true ? 1 : 0)],
     ['containers', 'Watched containers of the engine', ({ containers }) => containers],
     [
@@ -26,7 +30,10 @@ export function addEngineMetrics(registry: Registry, engines: () => readonly Eng
       registers: [],
       collect() {
         this.reset();
-        for (const engine of engines()) this.set({ engine: engine.name }, read(engine));
+        for (const engine of engines()) {
+          const value = read(engine);
+          if (value !== undefined) this.set({ engine: engine.name }, value);
+        }
       },
     });
     registry.registerMetric(gauge);

@@ -26,6 +26,22 @@ describe('createMetrics()', () => {
     },
   );
 
+  test('the number of updates has no sample while it is unknown', async () => {
+    let count: number | undefined = 3;
+    const metrics = createMetrics({
+      clock: { monotonicMs: () => 0, nowMs: () => 0 },
+      updatesAvailable: () => count,
+      version: '1.2.3',
+    });
+    const samples = async () =>
+      (await metrics.text()).split('\n').filter((line) => line.startsWith('upkeep_updates_available'));
+    expect(await samples()).toEqual(['upkeep_updates_available 3']);
+    count = undefined;
+    expect(await samples()).toEqual([]);
+    count = 0;
+    expect(await samples()).toEqual(['upkeep_updates_available 0']);
+  });
+
   test.each([
     'watchtower_scans_skipped 0',
     'upkeep_updates_available 7',

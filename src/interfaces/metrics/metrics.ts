@@ -16,8 +16,8 @@ export type Metrics = {
 
 export type MetricsParts = {
   readonly clock: Pick<Clock, 'monotonicMs' | 'nowMs'>;
-  /** Containers with a known newer version. */
-  readonly updatesAvailable: () => number;
+  /** Containers with a known newer version; undefined while no check has told. */
+  readonly updatesAvailable: () => number | undefined;
   /** Containers that ran before an update, which has left them down. */
   readonly containersDown?: () => number;
   readonly version: string;
@@ -29,7 +29,7 @@ export type MetricsParts = {
 
 /**
  * Counts events. The families that clients of the Watchtower family read have both prefixes and no labels. All exist
- * from the start, because a graph cannot distinguish "none yet" from "removed".
+ * from the start, because a graph cannot distinguish "none yet" from "removed"; a value that is not known is absent.
  */
 export function createMetrics(parts: MetricsParts): Metrics {
   const { clock, updatesAvailable, containersDown = () => 0, version, containers, engines } = parts;
@@ -55,7 +55,11 @@ export function createMetrics(parts: MetricsParts): Metrics {
   families.counter('metrics_dropped_total', 'Events that were not counted');
   const rollbacks = families.own.counter('rollbacks_total', 'Containers that were rolled back');
   const lastRunAt = families.own.gauge('last_run_timestamp_seconds', 'When the last update ended, 0 before the first');
-  families.own.gauge('updates_available', 'Containers with a known newer version', updatesAvailable);
+  families.own.gauge(
+    'updates_available',
+    'Containers with a known newer version, absent before the first check',
+    updatesAvailable,
+  );
   families.own.gauge('containers_down', 'Containers that an interrupted update has left down', containersDown);
   const runTime = families.own.histogram('run_duration_seconds', 'How long updates took', minutes);
   const pullTime = families.own.histogram('pull_duration_seconds', 'How long pulls took', minutes);
@@ -175,14 +179,16 @@ function familyIn(registry: Registry) {
       return { inc: (by = 1) => asBoth(counters, (counter) => counter.inc(by)) };
     },
     own: {
-      gauge: (name: string, help: string, read?: () => number): Level =>
+      gauge: (name: string, help: string, read?: () => number | undefined): Level =>
         new Gauge({
           name: `upkeep_${name}`,
           help,
           registers,
           ...(read && {
             collect() {
-              this.set(read());
+              const value = read();
+              if (value === undefined) this.remove();
+              else this.set(value);
             },
           }),
         }),

@@ -46,9 +46,9 @@ const listSchema = stamped({
         address: text('Its address, without a user'),
         reachable: booleanField('Whether it answers'),
         containers: integer('Its watched containers in the last listing'),
-        updates_available: integer('Its watched containers with a known newer image'),
       },
       {
+        updates_available: integer('Its watched containers with a known newer image; absent before the first check'),
         kind: text('docker or podman; absent before it has answered'),
         version: text('Its version; absent before it has answered'),
         since: time('Since when it answers, or does not; absent before the first attempt'),

@@ -164,9 +164,9 @@ const replySchema = stamped(
     summary: summarySchema,
     running: booleanField('Whether an update is running now'),
     repairing: booleanField('Whether the remains of an interrupted update are being repaired now'),
-    updates_available: integer('Containers for which a newer image is known'),
   },
   {
+    updates_available: integer('Containers for which a newer image is known; absent before the first check'),
     last_run: time('When the last update ended; absent before the first'),
     next_run: time('When the next update is due; absent when none is scheduled'),
     schedule: text('When updates are due, in words; absent when none is scheduled'),
