@@ -54,7 +54,7 @@ export type Application = {
    */
   readonly recover: (
     signal?: AbortSignal,
-    order?: Pick<RecoveryOrder, 'unsealed'> & Pick<UpdateRequest, 'engines'>,
+    order?: Pick<RecoveryOrder, 'unsealed' | 'isAgain'> & Pick<UpdateRequest, 'engines'>,
   ) => Promise<RecoveryReport>;
   /** Runs in the helper container: finishes one update of Upkeep's own container. */
   readonly finishUpdate: (transaction: string) => Promise<RecoveryReport>;

@@ -24,9 +24,10 @@ import { createDecisionStore } from './check/decision-store.ts';
 import { createHoldRules, createFinalHoldCheck } from './check/hold-back.ts';
 import { createTagSightings } from './check/newer/tag-sightings.ts';
 import { createBackgroundRepairs } from './recovery/background-repairs.ts';
+import { createRepairNews } from './recovery/repair-news.ts';
 import { createRepairLoop } from './recovery/keep-repairing.ts';
 import type { RecoveredTransaction, RecoveryReport } from '../domain/run/recovery-report.ts';
-import { createListRepaired, createReportFilter } from './update/repair-first.ts';
+import { createListRepaired } from './update/repair-first.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
 import { announceRun } from './events/announce-run.ts';
 import { createEventLog } from './events/event-log.ts';
@@ -65,7 +66,6 @@ export function createApplication(
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
-  const isNews = createReportFilter();
   const checks = createLastChecks();
   const outcomes = createLastOutcomes();
   const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
@@ -88,6 +88,7 @@ export function createApplication(
   });
   const closing = new AbortController();
   const repairsAside = createBackgroundRepairs(world);
+  const news = createRepairNews({ clock, isUnderWay: (names) => repairsAside.whyNotNow(names) !== undefined });
   const background = follow.isService === true ? { repairs: repairsAside, onEnd: tellRepaired } : undefined;
   const recoverServices = createServiceRecovery(outside, settings);
   const whyHeldNow = createFinalHoldCheck({ store: decisionStore, holdBack, clock });
@@ -95,7 +96,7 @@ export function createApplication(
     outside,
     settings,
     listRepaired: createListRepaired({
-      ...{ outside, settings, background, isNews, recoverServices },
+      ...{ outside, settings, background, news, recoverServices },
       onRepair: repairs.begin,
     }),
     select,
@@ -136,7 +137,7 @@ export function createApplication(
   const usability = createUsability(outside);
   const naming = <Result>(work: () => Promise<Result>) => namingForbidden(outside, work);
   const rollBack = createRollback({ outside, settings, plan: planner, lock });
-  const repairLoop = createRepairLoop({ ...outside, repair: (signal) => recover(signal, {}) });
+  const repairLoop = createRepairLoop({ ...outside, repair: (signal) => recover(signal, { isAgain: true }) });
   subscribe(repairLoop.hear);
 
   return {
@@ -210,9 +211,8 @@ export function createApplication(
       const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, background, ...order };
       const report = await usability.noting(() => naming(() => recoverWithHelper(outside, settings, signal, recovery)));
       const transactions = [...report.transactions, ...(await recoverServices(signal))];
-      // No run reports these again.
-      const news = transactions.filter((one) => isNews(one) && one.isUnderWay !== true);
-      if (news.length > 0) publish({ kind: 'earlier_updates_settled', transactions: news });
+      const isWhole = !signal?.aborted && report.awaitsHelper !== true;
+      tell((isWhole ? news.ofAll : news.of)(transactions));
       await self.look(signal);
       return { ...report, transactions };
     } finally {
@@ -224,7 +224,14 @@ export function createApplication(
     const { containers, result, reason } = transaction;
     const [level, message] = result === 'failed' || result === 'left' ? endings.open : endings.over;
     world.log[level](message, { containers, result, reason });
-    if (isNews(transaction)) publish({ kind: 'earlier_updates_settled', transactions: [transaction] });
+    tell(news.of([transaction]));
+  }
+
+  /** Nothing else reports these again before a day has passed. */
+  function tell(transactions: readonly RecoveredTransaction[]): void {
+    for (const { containers, result, reason } of transactions)
+      if (result === 'solved') world.log.info('An interrupted update needs no repair any more', { containers, reason });
+    if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
   }
 
   async function plan(request: InRun<PlanRequest>, runId: string, signal: AbortSignal | undefined) {

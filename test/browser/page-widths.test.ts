@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { TrackedContainer } from '../../src/domain/inventory/inventory.ts';
+import type { Inventory, TrackedContainer } from '../../src/domain/inventory/inventory.ts';
+import { beingRepaired, nameIsTaken } from '../../src/domain/recovery/unfinished-update.ts';
 import { buildPage } from '../support/pages/built-page.ts';
 import { digestOf } from '../support/scene/builders.ts';
 import { startHttp } from '../support/http/http-scene.ts';
@@ -82,11 +83,36 @@ describeInBrowser('a name and a version without a place to break', () => {
   });
 });
 
+describeInBrowser('a container that an update has left down', () => {
+  const name = 'web.upkeep-old-a';
+  const reason = nameIsTaken('web', { name, status: 'exited' });
+  let scene: Scene;
+  beforeAll(async () => {
+    const unfinished = [
+      { name, image: 'nginx:1', state: 'repair pending', reason, isDown: true },
+      { name: 'db', image: 'postgres:17', state: 'in progress', reason: beingRepaired('db') },
+    ] as const;
+    scene = await startScene([watchedContainer('web', fresh), watchedContainer('calm', fresh)], unfinished);
+  });
+  afterAll(() => scene.close());
+
+  test.each(widths)('is in the headline, the first row and the drawer of a page of %i px', async (width) => {
+    const page = await scene.open({ width, reducedMotion: 'reduce' });
+    await page.getByRole('heading', { name: `${name} is down` }).waitFor();
+    expect(await page.locator('tr.row').first().getAttribute('data-name')).toBe(name);
+    expect(await sidewaysOf(page)).toEqual([]);
+    await row(page, name).getByText('Down after an update').click();
+    await page.locator('#drawer').getByText('Rename or remove the other container').first().waitFor();
+    expect(await sidewaysOf(page)).toEqual([]);
+    await page.close();
+  });
+});
+
 type Scene = Awaited<ReturnType<typeof startScene>>;
 
-async function startScene(containers: readonly TrackedContainer[]) {
+async function startScene(containers: readonly TrackedContainer[], unfinished: Inventory['unfinished'] = []) {
   const service = createScriptedService();
-  service.script.inventory = { revision: 2, containers, images: [] };
+  service.script.inventory = { revision: 2, containers, images: [], unfinished };
   const built = buildPage();
   const http = await startHttp(service, { dashboardFolder: built.folder });
   const browser = await openBrowser();

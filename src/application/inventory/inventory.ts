@@ -14,6 +14,7 @@ import { createSelector, type UnwatchedContainer, type WatchedContainer } from '
 import { scopeInForce } from '../../domain/check/scope.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { trackContainer, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
+import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { PastOutcome } from '../../domain/run/session.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
@@ -109,10 +110,11 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     containers: readonly ContainerSummary[],
     images: ReadonlyMap<string, ImageSummary>,
   ): readonly UnfinishedTracked[] {
-    return unfinishedUpdates(containers, instance).flatMap(({ name, state, reason, container, isDown }) =>
-      'reason' in select(container, labelsOfImage(images.get(container.imageId)))
-        ? []
-        : [{ name, state, reason, image: container.image, ...(isDown && { isDown }) }],
+    return unfinishedUpdates(containers, instance, transactionMarksOf([...images.values()])).flatMap(
+      ({ name, state, reason, container, isDown }) =>
+        'reason' in select(container, labelsOfImage(images.get(container.imageId)))
+          ? []
+          : [{ name, state, reason, image: container.image, ...(isDown && { isDown }) }],
     );
   }
 

@@ -1,4 +1,11 @@
-import { type Finding, findingOf, findingOfRepair, isAlwaysNews, isNews } from '../../domain/notification/findings.ts';
+import {
+  type Finding,
+  findingOf,
+  findingOfRepair,
+  isAlwaysNews,
+  isNews,
+  keyOfRepaired,
+} from '../../domain/notification/findings.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { Delivery } from './delivery.ts';
@@ -32,11 +39,19 @@ export function createNewsFinder({ foundAtMs, nowMs, repeat }: NewsParts): {
 
   return {
     inRun: (containers) => find(containers, findingOf, isAlwaysNews),
-    inRepairs: (transactions) =>
-      find(
+    inRepairs(transactions) {
+      const { reported, keys } = find(
         transactions.filter(({ looksAlike }) => !looksAlike),
         findingOfRepair,
-        (transaction) => findingOfRepair(transaction) === undefined,
-      ),
+        (transaction) => {
+          const finding = findingOfRepair(transaction);
+          if (finding === undefined) return true;
+          const endedAtMs = foundAtMs(keyOfRepaired(transaction));
+          return endedAtMs !== undefined && endedAtMs >= (foundAtMs(finding.key) ?? 0);
+        },
+      );
+      const open = reported.flatMap((one) => findingOfRepair(one)?.key ?? keyOfRepaired(one));
+      return { reported, keys: [...new Set([...keys, ...open])] };
+    },
   };
 }

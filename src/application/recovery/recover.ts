@@ -30,6 +30,8 @@ export type RecoveryOrder = {
   readonly whyDoorClosed?: StepContext['whyDoorClosed'];
   /** The only transaction that is attended to, by its id. The end of its helper is passed on, and is no event. */
   readonly awaited?: { readonly transaction: string; readonly onEnded: (ended: EndedHelper) => void };
+  /** Set when this process has tried before. */
+  readonly isAgain?: boolean;
   /** Time already spent waiting for the helper of our own container. */
   readonly waitedMs?: number;
   /** Called with the listed containers before any repair. */
@@ -62,6 +64,7 @@ export async function recoverTransactions(
     onListed,
     onRepair,
     unsealed = [],
+    isAgain,
     background,
   }: RecoveryOrder = {},
 ): Promise<RecoveryReport> {
@@ -113,7 +116,7 @@ export async function recoverTransactions(
   /** Undefined when the repair goes on in the background. No other update begins during the one of Upkeep itself, or of a door. */
   function repair(transaction: FoundTransaction, names: readonly string[]): Promise<RepairResult | undefined> {
     const onRepaired = onRepair?.();
-    const order = { names, transaction: opened(transaction, info), isHelper, ways, whyDoorClosed };
+    const order = { names, transaction: opened(transaction, info), isHelper, isAgain, ways, whyDoorClosed };
     const isForHelper = isOurs(transaction, own) || concerns(ways, transaction);
     if (background === undefined || isHelper || isForHelper)
       return repairTransaction(outside, settings, { ...order, signal }).finally(onRepaired);

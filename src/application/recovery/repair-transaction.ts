@@ -4,6 +4,9 @@ import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { OwnWay, OwnWays } from '../../domain/self-update/own-ways.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { nameIsTaken } from '../../domain/recovery/unfinished-update.ts';
+import { noRestart } from '../../domain/transaction/policy.ts';
+import { parkedName } from '../../domain/transaction/transaction-names.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
 import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
@@ -18,6 +21,8 @@ export type Repair = {
   readonly names: readonly string[];
   readonly transaction: OpenTransaction;
   readonly isHelper: boolean;
+  /** It was tried before by this process. */
+  readonly isAgain?: boolean | undefined;
   readonly ways: OwnWays;
   readonly whyDoorClosed?: StepContext['whyDoorClosed'];
   /** See `TransactOptions`. */
@@ -30,9 +35,10 @@ export type Repair = {
 export async function repairTransaction(
   outside: Outside,
   settings: ServiceSettings,
-  { names, transaction, isHelper, ways, whyDoorClosed, onWait, signal }: Repair,
+  { names, transaction, isHelper, isAgain = false, ways, whyDoorClosed, onWait, signal }: Repair,
 ): Promise<RepairResult> {
-  if (!isHelper) outside.log.info('An interrupted update was found, repairing it', { containers: names });
+  if (!isHelper)
+    outside.log[isAgain ? 'debug' : 'info']('An interrupted update was found, repairing it', { containers: names });
   try {
     const links = await linksOfSuccessors(outside, transaction.successors);
     const { result, reason, facts, failedImages, logs } = await transact({
@@ -62,7 +68,11 @@ export async function repairTransaction(
       return {
         containers: names,
         result: 'left',
-        reason: `another container holds the name "${displaced.name}"; the old container stays parked and stopped`,
+        reason: nameIsTaken(displaced.name, {
+          name: parkedNameOf(displaced),
+          status: displaced.old?.status ?? 'exited',
+        }),
+        isPending: true,
       };
     }
     const isFinished =
@@ -77,6 +87,10 @@ export async function repairTransaction(
     outside.log.error('An interrupted update could not be repaired', { containers: names, error });
     return { containers: names, result: 'failed', reason: describeError(error) };
   }
+}
+
+function parkedNameOf({ name, policy = noRestart, wasRunning }: MemberFacts): string {
+  return parkedName(name, policy, wasRunning);
 }
 
 /** True if the old container cannot come back because a later version has its name. */

@@ -1,11 +1,11 @@
-import { keysOfRepaired, type RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
-import { createFirstTimes } from '../async/remember.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';
 import type { RecoverServices } from '../swarm/recover-services.ts';
+import { isSettled, type RepairNews } from '../recovery/repair-news.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
 
 /** Lists the engine for a run, after the repair of interrupted updates. Throws a `ServiceError`. */
@@ -16,7 +16,7 @@ export type RepairParts = {
   readonly settings: ServiceSettings;
   readonly onRepair?: RecoveryOrder['onRepair'];
   readonly background?: RecoveryOrder['background'];
-  readonly isNews: IsNews;
+  readonly news: RepairNews;
   readonly recoverServices: RecoverServices;
 };
 
@@ -25,10 +25,9 @@ export type RepairParts = {
  * must not wait for its next start. The caller must hold the update lock, because a repair changes containers.
  */
 export function createListRepaired(parts: RepairParts): ListRepaired {
-  const { outside, settings, onRepair, background, isNews, recoverServices } = parts;
+  const { outside, settings, onRepair, background, news, recoverServices } = parts;
 
-  function report(transactions: readonly RecoveredTransaction[]): void {
-    const reported = transactions.filter((one) => isNews(one) && one.isUnderWay !== true);
+  function report(reported: readonly RecoveredTransaction[]): void {
     for (const { containers, result, reason } of reported) {
       const level = result === 'failed' ? 'error' : 'info';
       outside.log[level]('The remains of an earlier update were checked', { containers, result, reason });
@@ -37,11 +36,15 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
   }
 
   return async (signal) => {
-    report(await recoverServices(signal));
+    report(news.of(await recoverServices(signal)));
     const listing = await listAll(outside, signal);
-    if (!hasRemains(listing) || signal?.aborted) return listing;
+    if (signal?.aborted) return listing;
+    if (!hasRemains(listing)) {
+      report(news.ofAll([]));
+      return listing;
+    }
     const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair, background });
-    report(transactions);
+    report(signal?.aborted ? news.of(transactions) : news.ofAll(transactions));
     const isChanged = transactions.some((one) => isSettled(one) || one.isUnderWay === true);
     return isChanged ? listAll(outside, signal) : listing;
   };
@@ -50,25 +53,3 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
 function hasRemains({ containers, listedImages }: Listing): boolean {
   return containers.some(({ name }) => isParkedName(name)) || transactionMarksOf(listedImages).length > 0;
 }
-
-/** Returns whether to report a transaction. A transaction that stays unrepaired is reported once, not in every run. */
-export function createReportFilter(): IsNews {
-  const isFirst = createFirstTimes(mostReported);
-  return (transaction) =>
-    isSettled(transaction) ||
-    isFirst(JSON.stringify([keysOfRepaired(transaction), transaction.isPending, reasonOf(transaction)]));
-}
-
-function isSettled({ result }: RecoveredTransaction): boolean {
-  return result === 'finished' || result === 'undone';
-}
-
-/** A repair that fails is tried every minute. Each different reason is reported once. */
-function reasonOf({ result, reason }: RecoveredTransaction): string {
-  return result === 'failed' ? reason : '';
-}
-
-type IsNews = (transaction: RecoveredTransaction) => boolean;
-
-/** More than an engine has containers whose names match by chance. */
-const mostReported = 1000;

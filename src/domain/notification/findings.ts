@@ -39,11 +39,16 @@ export function findingOf(container: ContainerOutcome): Finding | undefined {
 /** The finding to remember about an earlier update that is still open. Undefined if it has ended. */
 export function findingOfRepair(transaction: RecoveredTransaction): Finding | undefined {
   const { result, reason } = transaction;
-  if (result === 'finished' || result === 'undone') return undefined;
+  if (result === 'finished' || result === 'undone' || result === 'solved') return undefined;
   return {
     key: keyOf('repair', ...keysOfRepaired(transaction), result, withoutNumbers(reason)),
     remindAfterMs: dayMs,
   };
+}
+
+/** The key of the last end of an earlier update: if it was open again since, that is news. */
+export function keyOfRepaired(transaction: RecoveredTransaction): string {
+  return keyOf('repaired', ...keysOfRepaired(transaction));
 }
 
 /** Whether a finding is to be reported, given the time of its last report. */

@@ -8,6 +8,8 @@ export const repairLevels: Readonly<Record<RecoveredTransaction['result'], Messa
   undone: 'warn',
   left: 'warn',
   failed: 'error',
+  // As severe as `left`, so that it reaches its readers.
+  solved: 'warn',
 };
 
 const verbs: Readonly<Record<RecoveredTransaction['result'], string>> = {
@@ -15,6 +17,7 @@ const verbs: Readonly<Record<RecoveredTransaction['result'], string>> = {
   undone: 'Undid',
   left: 'Left alone',
   failed: 'Cannot repair',
+  solved: 'Nothing to repair any more in',
 };
 
 /** `Finished the update of web: the update had been interrupted`. */

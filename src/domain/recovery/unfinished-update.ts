@@ -1,5 +1,6 @@
 import { type ContainerSummary, isAlive } from '../container/container.ts';
 import { type Journal, readJournal } from '../transaction/journal.ts';
+import type { TransactionMark } from '../transaction/transaction-mark.ts';
 import type { Instance } from '../outside/outside.ts';
 import { helperName, parseTransactionName } from '../transaction/transaction-names.ts';
 
@@ -23,11 +24,13 @@ export type UnfinishedUpdate = {
 
 /**
  * One entry for each container of an unfinished update. A name alone does not count: there must be a journal that names
- * the container, and the container must be in a place that the journal's transaction would give it.
+ * the container, and the container must be in a place that the journal's transaction would give it. A mark shows the
+ * same of a parked container without a journal.
  */
 export function unfinishedUpdates(
   containers: readonly ContainerSummary[],
   instance: Pick<Instance, 'ownerState' | 'containerId' | 'transactions'>,
+  marks: readonly Pick<TransactionMark, 'oldId'>[],
 ): readonly UnfinishedUpdate[] {
   const byId = new Map(containers.map((container) => [container.id, container]));
   const byName = new Map(containers.map((container) => [container.name, container]));
@@ -71,7 +74,34 @@ export function unfinishedUpdates(
       ...(isDown && { isDown }),
     });
   }
-  return [...found.values()];
+  return [...found.values(), ...marks.flatMap(({ oldId }) => withoutName(byId.get(oldId), byName) ?? [])];
+}
+
+/** A parked container whose name another container has. It is listed by its own name, because that other is watched too. */
+function withoutName(
+  old: ContainerSummary | undefined,
+  byName: ReadonlyMap<string, ContainerSummary>,
+): UnfinishedUpdate | undefined {
+  const parked = old && parseTransactionName(old.name);
+  const holder = byName.get(parked?.name ?? '');
+  if (old === undefined || parked?.role !== 'old' || holder === undefined) return undefined;
+  const reading = readJournal(holder.labels);
+  if (reading.kind === 'journal' && reading.journal.oldId === old.id) return undefined;
+  const isDown = parked.wasRunning && !isAlive(old.status);
+  return {
+    name: old.name,
+    state: 'repair pending',
+    reason: nameIsTaken(parked.name, old),
+    container: { ...old, name: parked.name, status: parked.wasRunning ? 'running' : old.status },
+    isParked: true,
+    ...(isDown && { isDown }),
+  };
+}
+
+/** Why a parked container cannot come back, with the remedy. */
+export function nameIsTaken(name: string, parked: Pick<ContainerSummary, 'name' | 'status'>): string {
+  const state = isAlive(parked.status) ? 'keeps this name' : 'stays stopped';
+  return `repair pending: another container has the name "${name}", so "${parked.name}" ${state}. Rename or remove the other container, and it comes back; or remove "${parked.name}" if nobody needs it`;
 }
 
 /** Of a container whose repair waits in this process. */

@@ -16,9 +16,9 @@ export type RecoveredTransaction = {
   readonly kind?: EntryKind;
   /**
    * `finished`: the new version runs. `undone`: the old one runs. `left`: not changed for now. `failed`: the repair
-   * failed.
+   * failed. `solved`: it was reported as open, and somebody else has ended it since.
    */
-  readonly result: 'finished' | 'undone' | 'left' | 'failed';
+  readonly result: 'finished' | 'undone' | 'left' | 'failed' | 'solved';
   readonly reason: string;
   /** With `left`: an interrupted update that must still be repaired. */
   readonly isPending?: true;

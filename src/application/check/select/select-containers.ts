@@ -13,6 +13,7 @@ import type { ReadOnlyOutside, Clock } from '../../../domain/outside/outside.ts'
 import { entryKeyOf } from '../../../domain/run/session.ts';
 import { type UnfinishedUpdate, unfinishedUpdates } from '../../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../../domain/reference/image-reference.ts';
+import { transactionMarksOf } from '../../../domain/transaction/transaction-mark.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import { summaryOfService } from '../../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
@@ -68,7 +69,7 @@ export function createSelectContainers(
     warnAboutUpdaters(containers, imageLabelsOf);
     const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId: instance.containerId });
     const { watched, unwatched } = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
-    const updates = unfinishedUpdates(containers, instance);
+    const updates = unfinishedUpdates(containers, instance, transactionMarksOf(listing.listedImages));
     const held = selectContainers(
       updates.map(({ container }) => container),
       { ...settings, scope },

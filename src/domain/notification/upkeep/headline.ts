@@ -70,6 +70,7 @@ const repairs: Readonly<Record<RecoveredTransaction['result'], Verbs>> = {
   left: ['was left alone', 'updates were left alone'],
   undone: ['was undone', 'updates were undone'],
   finished: ['was finished', 'updates were finished'],
+  solved: ['needs no repair any more', 'updates need no repair any more'],
 };
 
 function kindOf({ outcome, from, to }: ContainerOutcome): Kind {

@@ -25,7 +25,7 @@ export function repairDraft(
     atMs,
   }));
   const hint = reported.some(({ result }) => result === 'failed' || result === 'left');
-  const next = hint ? ['', 'The next run tries again. To try at once: upkeep recover'] : [];
+  const next = hint ? ['', 'It is tried again, by the service within a minute. To try at once: upkeep recover'] : [];
   const when = formatMoment(new Moment(atMs, timeZone), 'Mon 2 Jan 15:04 MST');
   const items = reported.map((one) => {
     const text = `${repairSentence(one)}; ${when}`;
@@ -53,4 +53,5 @@ const words: Readonly<Record<RecoveredTransaction['result'], string>> = {
   left: 'left alone',
   undone: 'undone',
   finished: 'finished',
+  solved: 'solved',
 };
