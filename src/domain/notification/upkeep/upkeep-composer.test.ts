@@ -171,7 +171,7 @@ describe('a message about earlier updates', () => {
 - Undid the update of tv
 - Finished the update of web, db: the update had been interrupted
 
-The next run tries again. To try at once: upkeep recover`,
+It is tried again, by the service within a minute. To try at once: upkeep recover`,
       markdown: expect.stringMatching(/^- Cannot repair the update of my\\_api[^]*To try at once: `upkeep recover`$/m),
     });
   });

@@ -20,7 +20,7 @@ export function explain(
     case 'fail':
       return [
         withPeriod(told.why ?? ''),
-        one.hold === 'failed' ? 'Look at it by hand, then try again.' : 'It is repaired by the next run or start.',
+        one.hold === 'failed' ? 'Look at it by hand, then try again.' : 'The service tries to repair it every minute.',
       ];
     case 'unknown':
       return [reason, ...again(one, nowMs), 'Nothing is known to be wrong with the container.'];
