@@ -131,7 +131,7 @@ describe('recoverTransactions()', () => {
     const stranger = sandbox.control.runContainer('web', { Image: image });
     const { transactions } = await recover(scene);
     expect(transactions).toMatchObject([
-      { result: 'left', reason: expect.stringContaining('another container holds the name') },
+      { result: 'left', reason: expect.stringContaining('another container has the name') },
     ]);
     const { containers } = sandbox.control.snapshot();
     expect(containers['web']).toMatchObject({ id: stranger, running: true });
