@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readTarget } from './targets.ts';
 
-const lines = readFileSync(new URL('../../../test/fixtures/shoutrrr/urls.txt', import.meta.url), 'utf8')
+const lines = readFileSync(new URL('../../../test/fixtures/shoutrrr-urls.txt', import.meta.url), 'utf8')
   .split('\n')
   .filter((line) => /^[+-] /.test(line))
   .map((line) => {

@@ -58,7 +58,12 @@ const unmarked = first(/(?!)/);
 const besideEscapes =
   (...more: readonly RegExp[]): Live =>
   (sent) =>
-    first(/[*_~`]/, links, lineMarks, ...more)(sent.replaceAll(addresses, 'address').replaceAll(escapes, '\u200b'));
+    first(
+      /[*~`]|(?<![a-z\d])_|_(?![a-z\d])/i,
+      links,
+      lineMarks,
+      ...more,
+    )(sent.replaceAll(addresses, 'address').replaceAll(escapes, '\u200b'));
 const simple: Live = (sent) =>
   first(
     ...[/(?<![a-z\d])[*_~`]+\S/i, /\S[*_~`]+(?![a-z\d])/i, /`/, /\|\|/],

@@ -82,7 +82,7 @@ function inOrder(...all: readonly Words[]): Words {
   };
 }
 
-/** The characters with a backslash before them. */
+/** The characters with a backslash before them. A `_` between two letters or digits is no mark, so most names stay as they are. */
 function backslashed(characters: RegExp): Words {
   return (text) => text.replaceAll(characters, String.raw`\$&`);
 }
@@ -123,10 +123,16 @@ const commonMark: Own = {
 };
 
 /** https://spec.commonmark.org/0.31.2/#backslash-escapes */
-const inCommonMark = inOrder(outsideAddresses(backslashed(/[\\`*_{}[\]<>#+!|~&]|^[-=]/gm)), withoutLinks);
+const inCommonMark = inOrder(
+  outsideAddresses(backslashed(/[\\`*{}[\]<>#+!|~&]|^[-=]|(?<![a-z\d])_|_(?![a-z\d])/gim)),
+  withoutLinks,
+);
 
 /** https://support.discord.com/hc/articles/210298617, where a backslash precedes any mark. */
-const inDiscord = inOrder(outsideAddresses(inOrder(backslashed(/[\\`*_~|[\]<>#]/g), withoutMentions)), withoutLinks);
+const inDiscord = inOrder(
+  outsideAddresses(inOrder(backslashed(/[\\`*~|[\]<>#]|(?<![a-z\d])_|_(?![a-z\d])/gi), withoutMentions)),
+  withoutLinks,
+);
 
 /** https://core.telegram.org/bots/api#html-style; a name with an `@` notifies a person. */
 const inTelegram = inOrder(outsideAddresses(withoutMentions), escapeHtml);
@@ -177,7 +183,10 @@ export const markups = {
   matrix: { described: 'https://spec.matrix.org/latest/client-server-api/#mtext', words: same },
   mattermost: {
     described: 'https://docs.mattermost.com/collaborate/format-messages.html',
-    words: inOrder(outsideAddresses(inOrder(backslashed(/[\\`*_{}[\]#+!>|~]/g), withoutMentions)), withoutLinks),
+    words: inOrder(
+      outsideAddresses(inOrder(backslashed(/[\\`*{}[\]#+!>|~]|(?<![a-z\d])_|_(?![a-z\d])/gi), withoutMentions)),
+      withoutLinks,
+    ),
     own: commonMark,
   },
   signal: { described: 'https://github.com/bbernhard/signal-cli-rest-api/blob/master/doc/EXAMPLES.md', words: same },
@@ -223,7 +232,7 @@ export const markups = {
       outsideAddresses(
         inOrder(
           (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;'),
-          backslashed(/[\\`*_{}[\]>+!]|#(?!\d+;)|^[-=]/gm),
+          backslashed(/[\\`*{}[\]>+!]|#(?!\d+;)|^[-=]|(?<![a-z\d])_|_(?![a-z\d])/gim),
         ),
       ),
       withoutLinks,

@@ -127,7 +127,7 @@ describe('ntfy gets', () => {
           {
             url: 'https://ntfy.example.com/upkeep',
             headers: { 'content-type': 'text/markdown', title },
-            text: String.raw`- **web**: a\_b \<b\>`.replace('<', '<\u200b'),
+            text: String.raw`- **web**: a_b \<b\>`.replace('<', '<\u200b'),
           },
         ],
       },
